@@ -1,0 +1,5 @@
+"""`python -m autograder`: see `autograder.cli`."""
+
+from autograder.cli import main
+
+main()

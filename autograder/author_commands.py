@@ -1,0 +1,97 @@
+"""The author's commands: build and prove."""
+
+import argparse
+from pathlib import Path
+
+from autograder import places
+from autograder.lesson import find_lessons
+from autograder.terminal import Commands, command, console, progress
+
+
+def add_commands(commands: Commands) -> None:
+    """Declare them."""
+    _add_build(commands)
+    _add_prove(commands)
+
+
+def _add_build(commands: Commands) -> None:
+    details = """\
+        solutions/NN_name.py is read, and from it are made
+          notebooks/NN_name.ipynb   the student's version
+          solutions/NN_name.ipynb   the solved lesson, executed
+          the kit's misconceptions  from autograder/answers/NN_name.py
+        Only what is out of date is made again; files that do not change are not touched."""
+    added = command(commands, "build", "make the notebooks of lessons", _build, details)
+    added.add_argument(
+        "--no-execute", action="store_true", help="only the student's notebook: under two seconds"
+    )
+
+
+def _build(options: argparse.Namespace) -> int:
+    from autograder.build import BuildFailed, build
+
+    for path in find_lessons(options.lessons):
+        with console.status(path.stem) as status:
+            try:
+                changed = build(
+                    path,
+                    execute=not options.no_execute,
+                    told=lambda step, name=path.stem: status.update(f"{name}: {step}"),
+                )
+            except BuildFailed as failure:
+                console.print(f"{path.stem}: the solution does not run\n{failure}", markup=False)
+                return 1
+        for file in changed:
+            console.print(f"wrote {places.shown(file)}")
+        if not changed:
+            console.print(f"{path.stem} is up to date")
+    return 0
+
+
+def _add_prove(commands: Commands) -> None:
+    details = """\
+        Each answer of autograder/answers/NN_name.py takes the place of its exercise's solution:
+        wrong ones must lose points, right ones must keep them all, the stub must earn nothing
+        and the solution everything. The table counts, for each exercise,
+          wrong rejected   wrong answers that lose points
+          seen             ... that already the student's own check catches
+          named            ... to which it says what a teacher would say
+          right accepted   right answers that keep every point
+          spill            points lost in other exercises, on average, by one wrong answer
+        Exit code 1 if any answer is judged unjustly."""
+    added = command(commands, "prove", "prove checks against the answers bank", _prove, details)
+    added.add_argument("--answers", type=Path, metavar="DIR", help="another bank's folder")
+    added.add_argument("-v", "--verbose", action="store_true", help="list every wrong answer")
+
+
+def _prove(options: argparse.Namespace) -> int:
+    from autograder import report
+    from autograder.answers import read_answers
+    from autograder.lesson import read_lesson
+    from autograder.prove import Bench
+
+    missed = 0
+    for path in find_lessons(options.lessons):
+        lesson = read_lesson(path)
+        bank = (options.answers or places.ANSWERS) / path.name
+        if not bank.exists():
+            console.print(f"{path.stem}: no answers at {places.shown(bank)}")
+            missed += 1
+            continue
+        bench = Bench(lesson)
+        names = [cell.name for cell in lesson.of("exercise")]
+        answers = [*map(bench.stub, names), *map(bench.solution, names)]
+        answers += read_answers(bank, lesson)
+        with progress() as bar:
+            verdicts = [bench.judge(answer) for answer in bar.track(answers, description=path.stem)]
+        bank_verdicts = verdicts[2 * len(names) :]
+        heading, rows = report.summary(bank_verdicts)
+        console.print(report.as_table(path.stem, heading, rows))
+        if options.verbose:
+            console.print(report.as_table("wrong answers", *report.details(bank_verdicts)))
+        found = report.misses(verdicts)
+        for miss in found:
+            console.print(miss, style="red", markup=False)
+        missed += len(found)
+        console.print(f"{path.stem}: {len(verdicts)} answers, {len(found)} judged unjustly")
+    return 1 if missed else 0

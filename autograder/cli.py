@@ -1,0 +1,37 @@
+"""The command line: `python -m autograder COMMAND`."""
+
+import argparse
+import sys
+import textwrap
+
+from autograder import author_commands
+from autograder.lesson import Mistake
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Run one command; a mistake ends in one clear line and exit code 1."""
+    options = parser().parse_args(arguments)
+    try:
+        sys.exit(options.run(options))
+    except Mistake as mistake:
+        sys.exit(str(mistake))
+    except KeyboardInterrupt:
+        sys.exit("interrupted: what was finished is kept, and the same command goes on from there")
+
+
+def parser() -> argparse.ArgumentParser:
+    """The whole command line."""
+    top = argparse.ArgumentParser(
+        prog="python -m autograder",
+        description="Build, prove and grade the lessons.",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        epilog=textwrap.dedent("""\
+            authors:      build, prove
+            instructors:  release, grade, feedback, export (and sample, for a class to try them on)
+
+            LESSON is a number (01) or a name (01_dot_product_attention); none means all.
+            `python -m autograder COMMAND --help` says more about each."""),
+    )
+    commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
+    author_commands.add_commands(commands)
+    return top

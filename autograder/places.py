@@ -1,0 +1,29 @@
+"""Where things lie in the checkout, and how a file is written."""
+
+import os
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+SOLUTIONS = ROOT / "solutions"
+NOTEBOOKS = ROOT / "notebooks"
+KIT = ROOT / "assets" / "transformer_course"
+MISCONCEPTIONS = KIT / "misconceptions"
+ANSWERS = ROOT / "autograder" / "answers"
+REPORTS = ROOT / "autograder" / "reports"
+CLASSROOM = ROOT / "autograder" / "classroom"
+
+
+def write(path: Path, text: str) -> bool:
+    """Write `text` whole or not at all, and only if it differs; say whether it did."""
+    if path.exists() and path.read_text(encoding="utf-8") == text:
+        return False
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.part")
+    part.write_text(text, encoding="utf-8")
+    os.replace(part, path)
+    return True
+
+
+def shown(path: Path) -> str:
+    """`path` as a person in the checkout would type it."""
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)
