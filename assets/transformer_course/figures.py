@@ -1,0 +1,195 @@
+"""The course's pictures: each function draws one kind, and each has a text for screen readers.
+
+Colours are safe for colour-blind readers: cividis for maps, Okabe and Ito's for lines.
+Tensors and arrays are taken alike; a wrong shape is refused in one line.
+"""
+
+import base64
+import html
+import io
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import torch
+from IPython.display import display
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import FancyArrowPatch
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+INK = "#222222"
+LINES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
+DASHES = ("-", "--", ":", "-.")
+MARKS = ("o", "s", "^", "D")
+DPI = 110
+
+
+class Picture:
+    """A drawn figure: an image where there is a page, its text where there is none."""
+
+    def __init__(self, figure: Figure, alt: str) -> None:
+        file = io.BytesIO()
+        # no version of matplotlib in the file: the same picture gives the same bytes
+        figure.savefig(file, format="png", dpi=DPI, metadata={"Software": None})
+        self.png, self.alt = file.getvalue(), alt
+
+    def __repr__(self) -> str:
+        return f"[picture: {self.alt}]"
+
+    def _repr_html_(self) -> str:
+        data = base64.b64encode(self.png).decode()
+        alt = html.escape(self.alt, quote=True)
+        return f'<img alt="{alt}" src="data:image/png;base64,{data}" style="max-width:100%">'
+
+
+def arrows(vectors: Mapping[str, ArrayLike], axes: tuple[str, str]) -> None:
+    """Two-dimensional vectors as arrows from the origin, each with its name and numbers."""
+    points = {
+        name: _matrix(torch.as_tensor(vector)[None], "each vector", 1, 2)[0]
+        for name, vector in vectors.items()
+    }
+    figure = Figure(figsize=(4.6, 4.2), layout="constrained")
+    plane = figure.subplots()
+    reach = max(float(np.abs(point).max()) for point in points.values()) * 1.6
+    for (name, point), colour in zip(points.items(), LINES, strict=False):
+        plane.annotate(
+            "", point, (0, 0), arrowprops={"arrowstyle": "-|>", "color": colour, "lw": 2}
+        )
+        label = f"{name} {_brief(point)}"
+        plane.annotate(label, point, (4, 6), textcoords="offset points", color=colour, fontsize=11)
+    low = min(0.0, *(float(point.min()) for point in points.values())) * 1.35 - 0.25
+    plane.set(xlim=(low, reach), ylim=(low, reach), xlabel=axes[0], ylabel=axes[1], aspect="equal")
+    plane.grid(alpha=0.3)
+    listed = ", ".join(f"{name} {_brief(point)}" for name, point in points.items())
+    _show(figure, f"Arrows from the origin, {axes[0]} across and {axes[1]} up: {listed}.")
+
+
+def attention_map(
+    weights: ArrayLike | Tensor,
+    queries: Sequence[str],
+    keys: Sequence[str] | None = None,
+    title: str = "attention weights",
+) -> None:
+    """One matrix (query, key): a row for each query, a column for each key."""
+    steps({title: (weights, "key", keys or queries)}, "query", queries)
+
+
+def steps(
+    stages: Mapping[str, tuple[ArrayLike | Tensor, str, Sequence[str]]],
+    rows_are: str,
+    rows: Sequence[str],
+) -> None:
+    """Matrices side by side that share their rows: how one becomes the next.
+
+    A stage is title -> (matrix, what its columns are, the name of each column).
+    """
+    widths = [max(len(labels), 2) for _, _, labels in stages.values()]
+    size = (1.6 + 0.72 * sum(widths) + 0.6 * len(widths), 1.7 + 0.5 * len(rows))
+    figure = Figure(figsize=size, layout="constrained")
+    grid = figure.subplots(1, len(stages), squeeze=False, width_ratios=widths)[0]
+    told = []
+    for axes, (title, (values, columns_are, columns)) in zip(grid, stages.items(), strict=True):
+        matrix = _matrix(values, title, len(rows), len(columns))
+        _heatmap(axes, matrix, columns)
+        axes.set_title(title, fontsize=11)
+        axes.set_xlabel(columns_are)
+        lines = "; ".join(f"{row}: {_brief(line)}" for row, line in zip(rows, matrix, strict=True))
+        told.append(f"{title} ({rows_are} by {columns_are}): {lines}")
+    grid[0].set_yticks(range(len(rows)), rows)
+    grid[0].set_ylabel(rows_are)
+    _show(figure, f"{'. '.join(told)}.")
+
+
+def word_links(sentences: Mapping[str, tuple[Sequence[str], int, ArrayLike | Tensor]]) -> None:
+    """Where one word looks: title -> (words, place of that word, its weight on each word)."""
+    figure = Figure(figsize=(9.5, 2.3 * len(sentences)), layout="constrained")
+    grid = figure.subplots(len(sentences), 1, squeeze=False)[:, 0]
+    told = []
+    for axes, (title, (words, place, weights)) in zip(grid, sentences.items(), strict=True):
+        row = _matrix(torch.as_tensor(weights)[None], title, 1, len(words))[0]
+        _links(axes, words, place, row)
+        axes.set_title(title, loc="left", fontsize=11)
+        ranked = sorted(zip(row, words, strict=True), reverse=True)[:3]
+        most = ", ".join(f"{word} {weight:.2f}" for weight, word in ranked)
+        told.append(f"{title}: from “{words[place]}”, the largest weights go to {most}")
+    _show(figure, f"{'. '.join(told)}.")
+
+
+def curves(
+    across: Sequence[float],
+    lines: Mapping[str, Sequence[float]],
+    x: str,
+    y: str,
+    title: str,
+    logarithmic: str = "",
+    marked: Mapping[str, tuple[float, float]] | None = None,
+) -> None:
+    """Lines over a shared axis; `logarithmic` names axes ("x", "xy"), `marked` single points."""
+    figure = Figure(figsize=(6.4, 3.8), layout="constrained")
+    axes = figure.subplots()
+    styles = zip(LINES, DASHES, MARKS, strict=True)
+    for (name, values), (colour, dash, mark) in zip(lines.items(), styles, strict=False):
+        axes.plot(across, values, dash, color=colour, marker=mark, label=name)
+    for name, point in (marked or {}).items():
+        axes.plot(*point, "*", color=INK, markersize=16, label=name)
+    if "x" in logarithmic:
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(across, [f"{value:g}" for value in across])
+    if "y" in logarithmic:
+        axes.set_yscale("log")
+    axes.set(xlabel=x, ylabel=y, title=title)
+    axes.grid(alpha=0.3)
+    axes.legend()
+    ends = "; ".join(f"{name} from {v[0]:.3g} to {v[-1]:.3g}" for name, v in lines.items())
+    _show(figure, f"{title}. {y} for {x} from {across[0]:g} to {across[-1]:g}: {ends}.")
+
+
+def _show(figure: Figure, alt: str) -> None:
+    display(Picture(figure, alt))
+
+
+def _heatmap(axes: Axes, matrix: np.ndarray, labels: Sequence[str]) -> None:
+    axes.imshow(matrix, cmap="cividis", aspect="auto")
+    axes.set_xticks(range(len(labels)), labels, rotation=45 if len(labels) > 6 else 0)
+    axes.set_yticks([])
+    if matrix.size <= 80:
+        dark = matrix.min() + 0.45 * float(np.ptp(matrix))
+        for (row, column), value in np.ndenumerate(matrix):
+            colour = "white" if value <= dark else "black"
+            axes.text(column, row, f"{value:.2f}", ha="center", va="center", color=colour)
+
+
+def _links(axes: Axes, words: Sequence[str], place: int, weights: np.ndarray) -> None:
+    # words stand one after another, as wide as their letters
+    starts = np.cumsum([0.0, *(len(word) + 2.0 for word in words)])
+    middles = (starts[:-1] + starts[1:]) / 2
+    for i, (word, middle, weight) in enumerate(zip(words, middles, weights, strict=True)):
+        heavy = "bold" if i == place else "normal"
+        axes.text(middle, 0, word, ha="center", va="top", fontsize=12, fontweight=heavy, color=INK)
+        axes.text(middle, -1.1, f"{weight:.2f}", ha="center", va="top", fontsize=9, color=INK)
+        if i != place and weight > 0.01:
+            bend = 0.32 if middle < middles[place] else -0.32
+            arc = FancyArrowPatch(
+                (middles[place], 0.15),
+                (middle, 0.15),
+                connectionstyle=f"arc3,rad={bend}",
+                arrowstyle="-",
+                linewidth=0.6 + 7 * weight,
+                color=LINES[0],
+                alpha=float(0.25 + 0.75 * weight),
+            )
+            axes.add_patch(arc)
+    axes.set(xlim=(starts[0], starts[-1]), ylim=(-2.2, 6))
+    axes.axis("off")
+
+
+def _matrix(values: ArrayLike | Tensor, name: str, height: int, width: int) -> np.ndarray:
+    matrix = torch.as_tensor(values).detach().cpu().double().numpy()
+    if matrix.shape != (height, width):
+        raise ValueError(f"{name} must have the shape {(height, width)}; got {matrix.shape}")
+    return matrix
+
+
+def _brief(numbers: np.ndarray) -> str:
+    return f"[{', '.join(f'{number:.2f}'.rstrip('0').rstrip('.') for number in numbers)}]"
