@@ -12,13 +12,17 @@ from autograder.lesson import Lesson, Mistake, percent_cells
 
 @dataclass(frozen=True)
 class Answer:
-    """One answer to one exercise; `says` is the teacher's sentence to a wrong one."""
+    """One answer to one exercise; `says` is the teacher's sentence to a wrong one.
+
+    An untouched one is the stub: it must not only lose points but earn none.
+    """
 
     exercise: str
     name: str
     right: bool
     source: str
     says: str
+    untouched: bool = False
 
 
 def read_answers(path: Path, lesson: Lesson) -> list[Answer]:

@@ -4,7 +4,8 @@ import argparse
 from pathlib import Path
 
 from autograder import places
-from autograder.lesson import find_lessons
+from autograder.answers import read_answers
+from autograder.lesson import find_lessons, read_lesson
 from autograder.terminal import Commands, command, console, progress
 
 
@@ -65,33 +66,38 @@ def _add_prove(commands: Commands) -> None:
 
 
 def _prove(options: argparse.Namespace) -> int:
+    banks = options.answers or places.ANSWERS
+    missed = sum(_prove_lesson(path, banks, options) for path in find_lessons(options.lessons))
+    return 1 if missed else 0
+
+
+def _prove_lesson(path: Path, banks: Path, options: argparse.Namespace) -> int:
+    """Prove one lesson, print what was found, and return how many answers it judged unjustly."""
+    # these import torch, which other commands need not wait for
     from autograder import report
-    from autograder.answers import read_answers
-    from autograder.lesson import read_lesson
     from autograder.prove import Bench
 
-    missed = 0
-    for path in find_lessons(options.lessons):
-        lesson = read_lesson(path)
-        bank = (options.answers or places.ANSWERS) / path.name
-        if not bank.exists():
-            console.print(f"{path.stem}: no answers at {places.shown(bank)}")
-            missed += 1
-            continue
-        bench = Bench(lesson)
-        names = [cell.name for cell in lesson.of("exercise")]
-        answers = [*map(bench.stub, names), *map(bench.solution, names)]
-        answers += read_answers(bank, lesson)
-        with progress() as bar:
-            verdicts = [bench.judge(answer) for answer in bar.track(answers, description=path.stem)]
-        bank_verdicts = verdicts[2 * len(names) :]
-        heading, rows = report.summary(bank_verdicts)
-        console.print(report.as_table(path.stem, heading, rows))
-        if options.verbose:
-            console.print(report.as_table("wrong answers", *report.details(bank_verdicts)))
-        found = report.misses(verdicts)
-        for miss in found:
-            console.print(miss, style="red", markup=False)
-        missed += len(found)
-        console.print(f"{path.stem}: {len(verdicts)} answers, {len(found)} judged unjustly")
-    return 1 if missed else 0
+    lesson = read_lesson(path)
+    if not (banks / path.name).exists():
+        console.print(f"{path.stem}: no answers at {places.shown(banks / path.name)}")
+        return 1
+    bank = read_answers(banks / path.name, lesson)
+    bench = Bench(lesson)
+    names = [cell.name for cell in lesson.of("exercise")]
+    ends = [*map(bench.stub, names), *map(bench.solution, names)]
+    with progress() as bar:
+        answers = bar.track([*ends, *bank], description=path.stem)
+        verdicts = [bench.judge(answer) for answer in answers]
+    from_bank = verdicts[len(ends) :]
+    console.print(report.as_table(path.stem, *report.summary(from_bank)))
+    if options.verbose:
+        console.print(report.as_table("wrong answers", *report.details(from_bank)))
+    misses = report.misses(verdicts)
+    for miss in misses:
+        console.print(miss, style="red", markup=False)
+    if not options.answers:
+        kept = places.REPORTS / f"{path.stem}.md"
+        places.write(kept, report.page(path.stem, from_bank))
+        console.print(f"the whole report: {places.shown(kept)}")
+    console.print(f"{path.stem}: {len(verdicts)} answers, {len(misses)} judged unjustly")
+    return len(misses)

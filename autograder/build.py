@@ -7,6 +7,7 @@
 A built file says in its metadata what it was built from. So a build without news writes nothing.
 """
 
+import copy
 import hashlib
 import json
 import os
@@ -78,7 +79,7 @@ def build_solution(lesson: Lesson, source: NotebookNode, told: Step) -> list[Pat
 
 def execute(notebook: NotebookNode, allow_errors: bool = False) -> NotebookNode:
     """Run a notebook from top to bottom in a fresh kernel; return it with its outputs."""
-    executed = nbformat.from_dict(notebook)
+    executed = copy.deepcopy(notebook)
     # one thread, so that sums are added in the same order on every run
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
     client = NotebookClient(

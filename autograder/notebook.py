@@ -3,6 +3,7 @@
 Data in, data out: only `autograder.build` writes files.
 """
 
+import copy
 import hashlib
 import tomllib
 from functools import cache
@@ -52,9 +53,9 @@ def source_notebook(lesson: Lesson) -> NotebookNode:
 
 def student_version(source: NotebookNode) -> NotebookNode:
     """What nbgrader's own `generate_assignment` makes of a source notebook, without a gradebook."""
-    notebook = nbformat.from_dict(source)
+    notebook = copy.deepcopy(source)
     resources: dict = {}
-    for preprocessor in GenerateAssignment.class_traits()["preprocessors"].default():
+    for preprocessor in GenerateAssignment.class_traits()["preprocessors"].default() or []:
         # the one step that writes to a database; it changes nothing in the notebook
         if preprocessor is not SaveCells:
             notebook, resources = preprocessor().preprocess(notebook, resources)
@@ -62,8 +63,8 @@ def student_version(source: NotebookNode) -> NotebookNode:
 
 
 def as_text(notebook: NotebookNode) -> str:
-    """A notebook as the text of its file."""
-    return nbformat.writes(notebook)
+    """A notebook as the text of its file, byte for byte as nbgrader and Jupyter write it."""
+    return nbformat.writes(notebook) + "\n"
 
 
 def graded_cells(notebook: NotebookNode) -> dict[str, NotebookNode]:

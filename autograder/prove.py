@@ -31,7 +31,9 @@ class Verdict:
 
     @property
     def just(self) -> bool:
-        """A right answer keeps all its points, a wrong one does not."""
+        """A right answer keeps all its points, a wrong one does not, a stub keeps none."""
+        if self.answer.untouched:
+            return self.kept == 0
         return (self.kept == self.points) == self.answer.right
 
     @property
@@ -56,7 +58,7 @@ class Bench:
     def stub(self, exercise: str) -> Answer:
         """The exercise as the student finds it."""
         stub = self._student[f"exercise_{exercise}"]
-        return Answer(exercise, "stub", False, stub, "")
+        return Answer(exercise, "stub", False, stub, "", untouched=True)
 
     def solution(self, exercise: str) -> Answer:
         """The exercise as the lesson solves it."""

@@ -6,8 +6,9 @@ So the same check cell runs beside the student's code in a notebook, and apart f
 when it is graded.
 """
 
-from transformer_course.checks.check import Check, seal
+from transformer_course.checks.check import Check
 from transformer_course.checks.failure import CheckFailed
 from transformer_course.checks.numbers import numbers
+from transformer_course.checks.words import seal
 
 __all__ = ["Check", "CheckFailed", "numbers", "seal"]

@@ -1,7 +1,5 @@
 """`Check`: one thing that is asked of one exercise, and what it says when the answer is no."""
 
-import hashlib
-import inspect
 import sys
 from collections.abc import Callable, Sequence
 from types import TracebackType
@@ -10,7 +8,7 @@ from typing import Any, NoReturn, Self
 import torch
 from torch import Tensor, nn
 
-from transformer_course.checks import failure
+from transformer_course.checks import failure, words
 from transformer_course.checks.failure import CheckFailed, Story
 from transformer_course.checks.misconceptions import clue, recognise
 
@@ -68,10 +66,10 @@ class Check:
 
     def build(self, *args: Any, **kwargs: Any) -> "Module":
         """Build the exercise's module (an `nn.Module` class) with these arguments."""
-        self._called = f"{self.exercise}({_arguments(self._work(), args, kwargs)})"
+        self._called = f"{self.exercise}({words.listed(words.named(self._work(), args, kwargs))})"
         module = self._guarded(self._work(), args, kwargs)
         if not isinstance(module, nn.Module):
-            self._fail(f"{self._called} gives a {_kind(module)}, not an nn.Module")
+            self._fail(f"{self._called} gives a {words.kind(module)}, not an nn.Module")
         return Module(self, module)
 
     def value(self, length: int) -> Tensor:
@@ -80,8 +78,9 @@ class Check:
         try:
             answer = torch.as_tensor(work, dtype=torch.float64).detach()
         except (TypeError, ValueError, RuntimeError):
-            self._fail(f"expected {length} numbers, got {_kind(work)}: {work!r}")
-        self._observed.append([answer])
+            self._fail(f"expected {length} numbers, got {words.kind(work)}: {work!r}")
+        # rounded: 0.76 and 0.7616 hold the same misconception
+        self._observed.append([answer.round(decimals=2)])
         if answer.shape != (length,):
             self._fail(f"expected {length} numbers, such as [0.5, 0.5]; got {work!r}")
         return answer
@@ -117,8 +116,8 @@ class Check:
         if not same.all():
             story = self._story(law)
             places = (~same).nonzero()[:SHOWN].tolist()
-            story.tell("expected", "\n".join(_entry(expected, at) for at in places))
-            story.tell("got", "\n".join(_entry(actual, at) for at in places))
+            story.tell("expected", "\n".join(words.entry(expected, at) for at in places))
+            story.tell("got", "\n".join(words.entry(actual, at) for at in places))
             story.tell("differing", f"{int((~same).sum())} of {same.numel()} numbers")
             self._raise(story, hint)
 
@@ -129,7 +128,7 @@ class Check:
 
     def seal(self, answer: Tensor, sealed: str, law: str) -> None:
         """`answer` is the sealed one to two decimals: says whether, never what it should be."""
-        if seal(answer) != sealed:
+        if words.seal(answer) != sealed:
             story = self._story(law)
             story.tell("got", str([round(number, 4) for number in answer.tolist()]))
             self._raise(story, "give three decimals, and round only at the very end")
@@ -152,18 +151,19 @@ class Check:
     def _run(
         self, work: Callable[..., Any], name: str, args: Any, kwargs: Any, returns: Sequence[str]
     ) -> Any:
-        self._called = f"{name}({_arguments(work, args, kwargs)})"
-        tensors = [a for a in (*args, *kwargs.values()) if isinstance(a, Tensor)]
-        before = [tensor.detach().clone() for tensor in tensors]
+        inputs = words.named(work, args, kwargs)
+        self._called = f"{name}({words.listed(inputs)})"
+        tensors = {label: value for label, value in inputs.items() if isinstance(value, Tensor)}
+        before = {label: tensor.detach().clone() for label, tensor in tensors.items()}
         result = self._guarded(work, args, kwargs)
         parts = self._parts(result, returns)
         self._observed.append(parts)
         for label, part in zip(returns or ["the result"], parts, strict=True):
-            self._examine(label, part, tensors)
-        for tensor, copy in zip(tensors, before, strict=True):
-            if not torch.equal(tensor.detach().nan_to_num(), copy.nan_to_num()):
+            self._examine(label, part, list(tensors.values()))
+        for label, tensor in tensors.items():
+            if not torch.equal(tensor.detach().nan_to_num(), before[label].nan_to_num()):
                 self._fail(
-                    "your code changed its input",
+                    f"your code changed its input `{label}`",
                     "operations that end in _ (add_, masked_fill_) and x[...] = y write into the "
                     "caller's tensor: make a new one",
                 )
@@ -181,7 +181,9 @@ class Check:
             story.tell("message", str(error))
             if frame is not None:
                 story.tell(f"in line {line}", failure.source_line(frame, line))
-            raise CheckFailed(str(story)) from error
+            found = clue(self.aim, f"{story.law}: {error}", self._observed)
+            story.tell("looks like", recognise(self.exercise, found))
+            raise CheckFailed(str(story), found) from error
 
     def _stub(self, frame: Any) -> NotImplementedError:
         where = frame.f_code.co_qualname if frame is not None else self.exercise
@@ -196,11 +198,13 @@ class Check:
             self._fail(f"expected {wanted}, got None", "does the last line say `return`?")
         parts = list(result) if returns and isinstance(result, (tuple, list)) else [result]
         if len(parts) != max(len(returns), 1):
-            got = f"{len(parts)} values" if isinstance(result, (tuple, list)) else _kind(result)
+            got = (
+                f"{len(parts)} values" if isinstance(result, (tuple, list)) else words.kind(result)
+            )
             self._fail(f"expected {wanted}, got {got}")
         for label, part in zip(returns or ["the result"], parts, strict=True):
             if not isinstance(part, Tensor):
-                self._fail(f"{label} should be a tensor, got {_kind(part)}")
+                self._fail(f"{label} should be a tensor, got {words.kind(part)}")
         return parts
 
     def _examine(self, label: str, part: Tensor, inputs: list[Tensor]) -> None:
@@ -245,14 +249,16 @@ class Module:
 
     def load(self, parameters: dict[str, Tensor]) -> None:
         """Give the module these parameters, named as its stub's docstring names them."""
-        mine = {name: tuple(tensor.shape) for name, tensor in self._module.state_dict().items()}
+        # a layer that stands under two names counts twice; buffers are the student's own
+        parts = self._module.named_parameters(remove_duplicate=False)
+        mine = {name: tuple(part.shape) for name, part in parts}
         wanted = {name: tuple(tensor.shape) for name, tensor in parameters.items()}
         if mine != wanted:
             story = self._check._story("the parameters are not the ones the docstring names")
-            story.tell("expected", _table(wanted))
-            story.tell("got", _table(mine))
+            story.tell("expected", words.table(wanted))
+            story.tell("got", words.table(mine))
             self._check._raise(story)
-        self._module.load_state_dict(parameters)
+        self._module.load_state_dict(parameters, strict=False)
 
     def state(self) -> dict[str, Tensor]:
         """A copy of the module's parameters and buffers, by name."""
@@ -267,33 +273,3 @@ class Module:
         """d(sum of `result`) / d(parameter), by name: zeros where nothing depends on it."""
         named = dict(self._module.named_parameters())
         return {name: self._check.gradient(result, weight) for name, weight in named.items()}
-
-
-def seal(answer: Tensor) -> str:
-    """A numeric answer as a digest, so that a check can recognise what it does not show."""
-    rounded = " ".join(f"{round(number, 2) + 0.0:.2f}" for number in answer.tolist())
-    return hashlib.sha256(rounded.encode()).hexdigest()[:16]
-
-
-def _arguments(work: Callable[..., Any], args: Any, kwargs: Any) -> str:
-    try:
-        bound = inspect.signature(work).bind(*args, **kwargs).arguments
-    except (TypeError, ValueError):
-        bound = {f"argument {i}": value for i, value in enumerate(args)} | kwargs
-    return ", ".join(f"{name}: {_brief(value)}" for name, value in bound.items())
-
-
-def _brief(value: Any) -> str:
-    return f"tensor {tuple(value.shape)}" if isinstance(value, Tensor) else repr(value)
-
-
-def _kind(value: Any) -> str:
-    return f"{type(value).__module__}.{type(value).__name__}".removeprefix("builtins.")
-
-
-def _entry(tensor: Tensor, at: list[int]) -> str:
-    return f"{tensor[tuple(at)].item():.6g} at {at}" if at else f"{tensor.item():.6g}"
-
-
-def _table(shapes: dict[str, tuple[int, ...]]) -> str:
-    return "\n".join(f"{name} {shape}" for name, shape in shapes.items()) or "none"

@@ -17,7 +17,7 @@ class CheckFailed(AssertionError):
     """What was expected, what came, which misconception it looks like, and one hint.
 
     `clue` is what the build stores for a known wrong answer, so that the next student who gives
-    it can be told what it means; there is none when the student's code stopped by itself.
+    it can be told what it means.
     """
 
     def __init__(self, message: str, clue: Clue | None = None) -> None:

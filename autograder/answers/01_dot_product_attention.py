@@ -1,0 +1,2156 @@
+# %% given imports
+# pyright: reportRedeclaration=false, reportReturnType=false, reportUnusedExpression=false
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+# %% wrong softmax over_first_dimension
+# Each column sums to 1, and with dim=-1 each row should: sum along the dimension `dim` that
+# you are given.
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    powers = (scores - scores.max()).exp()
+    return powers / powers.sum(0)
+
+
+# %% wrong softmax over_the_whole_tensor
+# All your weights together sum to 1, and each row alone should: a sum without a dimension
+# adds up every row.
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    powers = (scores - scores.max()).exp()
+    return powers / powers.sum()
+
+
+# %% wrong softmax no_exponential
+# You divide the scores themselves by their sum, so a negative score gives a negative weight:
+# take exp of the scores first.
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    return scores / scores.sum(dim=dim, keepdim=True)
+
+
+# %% wrong softmax not_normalised
+# The largest weight of each row is 1 whatever the other scores are: you take exp of the shifted
+# scores, but do not yet divide by their sum.
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    return (scores - scores.amax(dim=dim, keepdim=True)).exp()
+
+
+# %% wrong softmax exponential_only
+# These are the exps of the scores, and a row of them sums to more than 1: divide each row by
+# its sum.
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    return scores.exp()
+
+
+# %% wrong softmax always_last_dimension
+# Rows are right and columns are not: you always sum along the last dimension, whatever `dim` says.
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    powers = (scores - scores.amax(dim=-1, keepdim=True)).exp()
+    return powers / powers.sum(dim=-1, keepdim=True)
+
+
+# %% wrong softmax sum_ignores_dim
+# Your maximum runs along `dim`, but your sum always runs along the last dimension: both need
+# the same one.
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    powers = (scores - scores.amax(dim=dim, keepdim=True)).exp()
+    return powers / powers.sum(dim=-1, keepdim=True)
+
+
+# %% wrong softmax divided_by_mean
+# Your weights sum to the number of scores in place of 1: divide by the sum of the exps, not by
+# their mean.
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    powers = (scores - scores.amax(dim=dim, keepdim=True)).exp()
+    return powers / powers.mean(dim=dim, keepdim=True)
+
+
+# %% wrong softmax euclidean_norm
+# The squares of your weights sum to 1, the weights themselves do not: divide by the plain sum,
+# not by the length of the vector.
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    powers = (scores - scores.amax(dim=dim, keepdim=True)).exp()
+    return powers / powers.norm(dim=dim, keepdim=True)
+
+
+# %% wrong softmax hard_maximum
+# The largest score takes all the weight and the others get exactly 0: that is a hard maximum.
+# Softmax leaves something for every score, so use exp and a sum.
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    return torch.zeros_like(scores).scatter(dim, scores.argmax(dim=dim, keepdim=True), 1.0)
+
+
+# %% wrong softmax logarithm
+# All your numbers are negative: they are the logarithms of the weights. Give the weights
+# themselves.
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    return F.log_softmax(scores, dim=dim)
+
+
+# %% wrong softmax negated_scores
+# The smallest score gets the largest weight: a sign is turned round. Subtract the maximum from
+# the scores, not the scores from the maximum.
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    powers = (scores.amax(dim=dim, keepdim=True) - scores).exp()
+    return powers / powers.sum(dim=dim, keepdim=True)
+
+
+# %% wrong softmax base_two
+# Your weights are powers of 2: softmax takes powers of e, that is, exp.
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    powers = 2 ** (scores - scores.amax(dim=dim, keepdim=True))
+    return powers / powers.sum(dim=dim, keepdim=True)
+
+
+# %% wrong softmax each_score_alone
+# You squash each score into 0 to 1 on its own, as the sigmoid does: a softmax weight also
+# depends on the other scores of its row.
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    return 1 / (1 + (-scores).exp())
+
+
+# %% wrong softmax exponential_after_normalising
+# You divide the scores by their sum and take exp of the result: exp comes first, the division
+# by the sum last.
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    return (scores / scores.sum(dim=dim, keepdim=True)).exp()
+
+
+# %% wrong softmax shifted_numerator_only
+# The maximum is subtracted above the fraction line and not below it: the same shifted exps
+# belong in both places.
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    shifted = scores - scores.amax(dim=dim, keepdim=True)
+    return shifted.exp() / scores.exp().sum(dim=dim, keepdim=True)
+
+
+# %% wrong softmax overflow
+# exp(10000) is more than a float can hold, and inf / inf is not a number: subtract each row's
+# maximum before exp.
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    powers = scores.exp()
+    return powers / powers.sum(dim=dim, keepdim=True)
+
+
+# %% wrong softmax clamped_scores
+# 10000 and 9999 get the same weight because you cut both off at one limit: subtract the row's
+# maximum, which keeps their difference.
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    powers = scores.clamp(-80.0, 80.0).exp()
+    return powers / powers.sum(dim=dim, keepdim=True)
+
+
+# %% wrong softmax mean_subtracted
+# You subtract the mean of a row, and its largest score can still lie thousands above that:
+# subtract the maximum, then no exponent is above 0.
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    powers = (scores - scores.mean(dim=dim, keepdim=True)).exp()
+    return powers / powers.sum(dim=dim, keepdim=True)
+
+
+# %% wrong softmax global_maximum
+# You subtract the largest score of the whole tensor, so a row that lies far below it becomes
+# 0 / 0: subtract each row's own maximum.
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    powers = (scores - scores.max()).exp()
+    return powers / powers.sum(dim=dim, keepdim=True)
+
+
+# %% wrong softmax not_a_number_to_zero
+# You replace what is not a number by 0, and so the largest scores get no weight at all: keep
+# exp from overflowing, by subtracting each row's maximum first.
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    powers = scores.exp()
+    return (powers / powers.sum(dim=dim, keepdim=True)).nan_to_num(0.0)
+
+
+# %% wrong softmax epsilon_in_denominator
+# Your weights are right to a few digits only: nothing need be added to the denominator, for after
+# the shift the sum is at least 1; and float32 on the way costs digits too.
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    powers = (scores - scores.amax(dim=dim, keepdim=True)).exp()
+    return powers / (powers.sum(dim=dim, keepdim=True) + 1e-6)
+
+
+# %% wrong softmax rounded
+# Your weights are rounded, so they no longer sum to 1 and carry no gradient: return them in
+# full.
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    powers = (scores - scores.amax(dim=dim, keepdim=True)).exp()
+    return (powers / powers.sum(dim=dim, keepdim=True)).round(decimals=2)
+
+
+# %% wrong softmax sum_loses_its_dimension
+# The sum has one dimension fewer than the scores, so it lines up with the wrong axis or with
+# none: keep the summed dimension, with size 1.
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    powers = (scores - scores.amax(dim=dim, keepdim=True)).exp()
+    return powers / powers.sum(dim=dim)
+
+
+# %% wrong softmax two_dimensions_only
+# You treat dim=0 and dim=1 as the only cases, so scores with three dimensions go wrong: hand
+# `dim` itself to the maximum and to the sum.
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    rows = scores.T if dim == 0 else scores
+    powers = (rows - rows.amax(dim=1, keepdim=True)).exp()
+    weights = powers / powers.sum(dim=1, keepdim=True)
+    return weights.T if dim == 0 else weights
+
+
+# %% wrong softmax detached
+# Your weights are copied out of the graph, so nothing that uses them can learn: stay with the
+# tensor that came in.
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    powers = (scores.detach() - scores.detach().amax(dim=dim, keepdim=True)).exp()
+    return powers / powers.sum(dim=dim, keepdim=True)
+
+
+# %% wrong softmax changes_its_input
+# Your subtraction writes into the caller's scores: make a new tensor in place of changing the
+# old one.
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    scores -= scores.amax(dim=dim, keepdim=True)
+    powers = scores.exp()
+    return powers / powers.sum(dim=dim, keepdim=True)
+
+
+# %% wrong softmax forgotten_return
+# Your function computes the weights and does not hand them back: end it with `return`.
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    powers = (scores - scores.amax(dim=dim, keepdim=True)).exp()
+    powers / powers.sum(dim=dim, keepdim=True)
+
+
+# %% right softmax of_torch
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    return scores.softmax(dim=dim)
+
+
+# %% right softmax logsumexp
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    return (scores - scores.logsumexp(dim, keepdim=True)).exp()
+
+
+# %% right softmax exponential_of_log_softmax
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    return nn.LogSoftmax(dim=dim)(scores).exp()
+
+
+# %% right softmax softmin_of_negated_scores
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    return F.softmin(-scores, dim=dim)
+
+
+# %% right softmax last_axis_moved_and_back
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    rows = scores.movedim(dim, -1)
+    powers = torch.exp(rows - rows.max(-1, keepdim=True).values.detach())
+    return (powers / powers.sum(-1).unsqueeze(-1)).movedim(-1, dim)
+
+
+# %% right softmax loop_over_rows
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    moved = scores.transpose(dim, -1)
+    weights = []
+    for row in moved.reshape(-1, moved.shape[-1]):
+        powers = (row - max(row)).exp()
+        weights.append(powers / sum(powers))
+    return torch.stack(weights).reshape(moved.shape).transpose(dim, -1)
+
+
+# %% right softmax of_differences
+# each weight is 1 / sum of exp(other score - this score)
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    rows = scores.movedim(dim, -1)
+    differences = rows.unsqueeze(-2) - rows.unsqueeze(-1)
+    return (1 / differences.exp().sum(-1)).movedim(-1, dim)
+
+
+# %% right softmax in_double_precision
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    exact = scores.double()
+    powers = (exact - exact.amax(dim, True)).exp()
+    return powers.div(powers.sum(dim, True)).to(scores.dtype)
+
+
+# %% wrong similarity_attention over_queries
+# The weights that go to each word sum to 1, and the weights that each word gives should:
+# softmax runs along a row of the scores, over the words that are looked at.
+def similarity_attention(x: Tensor) -> Tensor:
+    return softmax(x @ x.T, dim=0) @ x
+
+
+# %% wrong similarity_attention elementwise_product
+# You multiply x by itself number by number: the score of two words is their dot product, so you
+# need a matrix product that gives one score for each pair.
+def similarity_attention(x: Tensor) -> Tensor:
+    return softmax(x * x, dim=-1) @ x
+
+
+# %% wrong similarity_attention scores_of_features
+# You compare the columns of x, which are features: compare its rows, which are words, and get
+# (length, length) scores.
+def similarity_attention(x: Tensor) -> Tensor:
+    return softmax(x.T @ x, dim=-1) @ x
+
+
+# %% wrong similarity_attention product_not_transposed
+# You multiply x by itself without a transpose, so rows meet columns of x: a dot product of two
+# words pairs a row with a row.
+def similarity_attention(x: Tensor) -> Tensor:
+    return softmax(x @ x, dim=-1) @ x
+
+
+# %% wrong similarity_attention scaled_by_root_of_width
+# You divide the scores by √dim: that scale comes later in this lesson, this first version has
+# none.
+def similarity_attention(x: Tensor) -> Tensor:
+    return softmax(x @ x.T / math.sqrt(x.shape[-1]), dim=-1) @ x
+
+
+# %% wrong similarity_attention scaled_by_width
+# You divide the scores by dim: this version compares words by their plain dot products.
+def similarity_attention(x: Tensor) -> Tensor:
+    return softmax(x @ x.T / x.shape[-1], dim=-1) @ x
+
+
+# %% wrong similarity_attention returns_weights
+# These are the weights: one step is missing, the weighted sum of the words.
+def similarity_attention(x: Tensor) -> Tensor:
+    return softmax(x @ x.T, dim=-1)
+
+
+# %% wrong similarity_attention returns_scores
+# These are the dot products: turn each row into weights, then take the weighted sum of the words.
+def similarity_attention(x: Tensor) -> Tensor:
+    return x @ x.T
+
+
+# %% wrong similarity_attention no_softmax
+# You blend the words with their raw dot products, so the outputs grow far beyond the words: turn
+# each row of scores into weights that sum to 1 first.
+def similarity_attention(x: Tensor) -> Tensor:
+    return x @ x.T @ x
+
+
+# %% wrong similarity_attention scores_divided_by_their_sum
+# You divide each row of scores by its sum: that gives no softmax, for exp is missing.
+def similarity_attention(x: Tensor) -> Tensor:
+    scores = x @ x.T
+    return scores / scores.sum(-1, keepdim=True) @ x
+
+
+# %% wrong similarity_attention softmax_before_products
+# You take softmax of the words themselves: first compare the words, then turn the scores into
+# weights.
+def similarity_attention(x: Tensor) -> Tensor:
+    weights = softmax(x, dim=-1)
+    return weights @ weights.T @ x
+
+
+# %% wrong similarity_attention softmax_at_the_end
+# Your outputs are positive and sum to 1 along the features: softmax belongs to the scores, the
+# blend of the words is left as it is.
+def similarity_attention(x: Tensor) -> Tensor:
+    return softmax(x @ x.T @ x, dim=-1)
+
+
+# %% wrong similarity_attention most_similar_word
+# Each word copies the one word with the largest score: softmax blends all of them, each by its
+# weight.
+def similarity_attention(x: Tensor) -> Tensor:
+    return x[(x @ x.T).argmax(dim=-1)]
+
+
+# %% wrong similarity_attention itself_left_out
+# No word attends to itself here: the dot product of a word with itself counts as well.
+def similarity_attention(x: Tensor) -> Tensor:
+    itself = torch.eye(len(x), dtype=torch.bool)
+    return softmax((x @ x.T).masked_fill(itself, -torch.inf), dim=-1) @ x
+
+
+# %% wrong similarity_attention only_itself_and_before
+# The first word comes back unchanged, because no word attends to a later one: in this lesson
+# every word sees all words.
+def similarity_attention(x: Tensor) -> Tensor:
+    later = torch.ones(len(x), len(x), dtype=torch.bool).triu(1)
+    return softmax((x @ x.T).masked_fill(later, -torch.inf), dim=-1) @ x
+
+
+# %% wrong similarity_attention word_added
+# You add the word itself to its blend: that residual comes in a later lesson, here the output is
+# the blend alone.
+def similarity_attention(x: Tensor) -> Tensor:
+    return x + softmax(x @ x.T, dim=-1) @ x
+
+
+# %% wrong similarity_attention blend_divided_by_length
+# You divide the blend by the number of words: the weights sum to 1 already, so it is an average.
+def similarity_attention(x: Tensor) -> Tensor:
+    return softmax(x @ x.T, dim=-1) @ x / len(x)
+
+
+# %% wrong similarity_attention all_words_alike
+# Every word gets the same output, the plain mean: the weights of a word depend on its own dot
+# products.
+def similarity_attention(x: Tensor) -> Tensor:
+    return x.mean(0).expand_as(x)
+
+
+# %% wrong similarity_attention cosine_similarity
+# You divide the words by their lengths before you compare them: here a long word weighs more,
+# for the score is the plain dot product.
+def similarity_attention(x: Tensor) -> Tensor:
+    directions = F.normalize(x, dim=-1)
+    return softmax(directions @ directions.T, dim=-1) @ x
+
+
+# %% wrong similarity_attention negative_distance
+# You score two words by how near they lie to each other: use their dot product.
+def similarity_attention(x: Tensor) -> Tensor:
+    return softmax(-(x[:, None] - x[None]).norm(dim=-1), dim=-1) @ x
+
+
+# %% wrong similarity_attention over_the_whole_matrix
+# All weights together sum to 1, so every output is far too small: each row of weights sums to 1
+# on its own.
+def similarity_attention(x: Tensor) -> Tensor:
+    return softmax((x @ x.T).flatten(), dim=0).reshape(len(x), len(x)) @ x
+
+
+# %% wrong similarity_attention words_weigh_features
+# Your weights stand on the right of x, so they mix features: to mix words they stand on its left.
+def similarity_attention(x: Tensor) -> Tensor:
+    return x @ softmax(x @ x.T, dim=-1)
+
+
+# %% wrong similarity_attention returns_weights_too
+# You return two things, and this first version returns the output alone.
+def similarity_attention(x: Tensor) -> Tensor:
+    weights = softmax(x @ x.T, dim=-1)
+    return weights @ x, weights
+
+
+# %% wrong similarity_attention single_precision
+# You turn the words into float32: leave their dtype as it is.
+def similarity_attention(x: Tensor) -> Tensor:
+    x = x.float()
+    return softmax(x @ x.T, dim=-1) @ x
+
+
+# %% wrong similarity_attention numpy_result
+# You leave torch for NumPy at the end, and no gradient can follow you there: return the tensor.
+def similarity_attention(x: Tensor) -> Tensor:
+    return (softmax(x @ x.T, dim=-1) @ x).numpy()
+
+
+# %% wrong similarity_attention overflow
+# Large words have dot products in the thousands, and exp of those is infinite: use your softmax,
+# which subtracts the maximum.
+def similarity_attention(x: Tensor) -> Tensor:
+    powers = (x @ x.T).exp()
+    return powers / powers.sum(-1, keepdim=True) @ x
+
+
+# %% right similarity_attention of_torch
+def similarity_attention(x: Tensor) -> Tensor:
+    return torch.matmul(torch.softmax(x.matmul(x.t()), dim=1), x)
+
+
+# %% right similarity_attention columns_of_a_symmetric_matrix
+# the scores are symmetric, so softmax over columns and a transpose give the same weights
+def similarity_attention(x: Tensor) -> Tensor:
+    return softmax(x @ x.T, dim=0).T @ x
+
+
+# %% right similarity_attention einsum
+def similarity_attention(x: Tensor) -> Tensor:
+    scores = torch.einsum("if,jf->ij", x, x)
+    return torch.einsum("ij,jf->if", scores.softmax(-1), x)
+
+
+# %% right similarity_attention fused
+def similarity_attention(x: Tensor) -> Tensor:
+    return F.scaled_dot_product_attention(x, x, x, scale=1.0)
+
+
+# %% right similarity_attention one_word_at_a_time
+def similarity_attention(x: Tensor) -> Tensor:
+    outputs = []
+    for word in x:
+        weights = softmax(torch.stack([word.dot(other) for other in x]), dim=0)
+        outputs.append(sum(weight * other for weight, other in zip(weights, x, strict=True)))
+    return torch.stack(outputs)
+
+
+# %% right similarity_attention normalised_after_the_sum
+def similarity_attention(x: Tensor) -> Tensor:
+    scores = x @ x.T
+    powers = (scores - scores.amax(-1, keepdim=True)).exp()
+    return powers @ x / powers.sum(-1, keepdim=True)
+
+
+# %% right similarity_attention broadcast
+def similarity_attention(x: Tensor) -> Tensor:
+    scores = (x.unsqueeze(1) * x.unsqueeze(0)).sum(-1)
+    return (softmax(scores, -1).unsqueeze(-1) * x).sum(1)
+
+
+# %% wrong repaired_scores as_on_the_slide
+# This is still the product of the slide, which multiplies number by number: use the matrix product.
+def repaired_scores(x: Tensor) -> Tensor:
+    return x * x.T
+
+
+# %% wrong repaired_scores elementwise_square
+# You square each number of x: a score adds up the products of two words.
+def repaired_scores(x: Tensor) -> Tensor:
+    return x * x
+
+
+# %% wrong repaired_scores features_compared
+# You compare the columns of x, which are features: turn the product round, so that rows meet rows.
+def repaired_scores(x: Tensor) -> Tensor:
+    return x.T @ x
+
+
+# %% wrong repaired_scores transpose_dropped
+# Without the transpose rows of x meet its columns: words are rows on both sides of a dot product.
+def repaired_scores(x: Tensor) -> Tensor:
+    return x @ x
+
+
+# %% wrong repaired_scores only_with_itself
+# You return one number for each word, its product with itself: every pair of words has a score.
+def repaired_scores(x: Tensor) -> Tensor:
+    return (x * x).sum(dim=-1)
+
+
+# %% wrong repaired_scores not_summed
+# You multiply all pairs of words and do not add up the products: a score is one number.
+def repaired_scores(x: Tensor) -> Tensor:
+    return x[:, None] * x[None]
+
+
+# %% wrong repaired_scores scaled
+# You divide by √dim as well: the slide's formula has no scale, only its product is to be mended.
+def repaired_scores(x: Tensor) -> Tensor:
+    return x @ x.T / math.sqrt(x.shape[-1])
+
+
+# %% wrong repaired_scores softmaxed
+# These are weights already: return the scores, before the softmax.
+def repaired_scores(x: Tensor) -> Tensor:
+    return softmax(x @ x.T, dim=-1)
+
+
+# %% wrong repaired_scores blended_words
+# You go one step too far and blend the words: return the scores.
+def repaired_scores(x: Tensor) -> Tensor:
+    return x @ x.T @ x
+
+
+# %% wrong repaired_scores cosine_similarity
+# You divide each word by its length: the score is the plain dot product.
+def repaired_scores(x: Tensor) -> Tensor:
+    directions = F.normalize(x, dim=-1)
+    return directions @ directions.T
+
+
+# %% right repaired_scores matmul
+def repaired_scores(x: Tensor) -> Tensor:
+    return torch.matmul(x, x.t())
+
+
+# %% right repaired_scores einsum
+def repaired_scores(x: Tensor) -> Tensor:
+    return torch.einsum("if,jf->ij", x, x)
+
+
+# %% right repaired_scores inner
+def repaired_scores(x: Tensor) -> Tensor:
+    return torch.inner(x, x)
+
+
+# %% right repaired_scores pairs
+def repaired_scores(x: Tensor) -> Tensor:
+    return torch.stack([torch.stack([one.dot(other) for other in x]) for one in x])
+
+
+# %% right repaired_scores elementwise_and_sum
+# the slide's own product, with the axes and the sum that it leaves out
+def repaired_scores(x: Tensor) -> Tensor:
+    return (x[:, None, :] * x[None, :, :]).sum(-1)
+
+
+# %% wrong project_qkv transposed_matrices
+# You multiply by the transposed matrices, as `nn.Linear` stores them: these here are
+# (d_model, d_out), so they go in as they are.
+def project_qkv(
+    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    return x @ w_query.T, x @ w_key.T, x @ w_value.T
+
+
+# %% wrong project_qkv matrix_on_the_left
+# Your results are (d_out, length), and words should stay in rows: put x on the left of the matrix.
+def project_qkv(
+    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    return w_query @ x.T, w_key @ x.T, w_value @ x.T
+
+
+# %% wrong project_qkv roles_in_columns
+# The numbers are right and lie on their side: return one row for each word, (length, d_out).
+def project_qkv(
+    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    return (x @ w_query).T, (x @ w_key).T, (x @ w_value).T
+
+
+# %% wrong project_qkv key_first
+# Query and key are exchanged: the order is query, key, value.
+def project_qkv(
+    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    return x @ w_key, x @ w_query, x @ w_value
+
+
+# %% wrong project_qkv value_before_key
+# Key and value are exchanged: the order is query, key, value.
+def project_qkv(
+    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    return x @ w_query, x @ w_value, x @ w_key
+
+
+# %% wrong project_qkv value_first
+# Your results come in reverse: the order is query, key, value.
+def project_qkv(
+    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    return x @ w_value, x @ w_key, x @ w_query
+
+
+# %% wrong project_qkv key_from_query_matrix
+# Your key is the query again: it has a matrix of its own.
+def project_qkv(
+    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    return x @ w_query, x @ w_query, x @ w_value
+
+
+# %% wrong project_qkv value_from_key_matrix
+# Your value is the key again: it has a matrix of its own.
+def project_qkv(
+    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    return x @ w_query, x @ w_key, x @ w_key
+
+
+# %% wrong project_qkv one_matrix_for_all
+# Query, key and value are equal, for you use one matrix three times: each role has its own.
+def project_qkv(
+    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    query = x @ w_query
+    return query, query, query
+
+
+# %% wrong project_qkv values_not_projected
+# Your value is x itself: it is projected as well, by the third matrix.
+def project_qkv(
+    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    return x @ w_query, x @ w_key, x
+
+
+# %% wrong project_qkv only_query_projected
+# Your key and value are x itself: all three roles are projections of x.
+def project_qkv(
+    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    return x @ w_query, x, x
+
+
+# %% wrong project_qkv one_after_the_other
+# You project the query to get the key, and the key to get the value: all three start from x.
+def project_qkv(
+    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    query = x @ w_query
+    key = query @ w_key
+    return query, key, key @ w_value
+
+
+# %% wrong project_qkv already_scaled
+# Your results are too small by one factor: the scale belongs to the attention, a projection is a
+# plain matrix product.
+def project_qkv(
+    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    scale = math.sqrt(x.shape[-1])
+    return x @ w_query / scale, x @ w_key / scale, x @ w_value / scale
+
+
+# %% wrong project_qkv softmaxed
+# Each row of your results sums to 1: softmax belongs to the scores, a projection is a plain
+# matrix product.
+def project_qkv(
+    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    return softmax(x @ w_query, -1), softmax(x @ w_key, -1), softmax(x @ w_value, -1)
+
+
+# %% wrong project_qkv activated
+# Your results hold no negative number: a projection is linear, no ReLU follows it.
+def project_qkv(
+    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    return (x @ w_query).relu(), (x @ w_key).relu(), (x @ w_value).relu()
+
+
+# %% wrong project_qkv word_added
+# You add x to its projections: a role is the projection alone.
+def project_qkv(
+    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    return x + x @ w_query, x + x @ w_key, x + x @ w_value
+
+
+# %% wrong project_qkv all_of_one_width
+# You cut the packed result into three equal parts, and the matrices may have different widths:
+# cut it by their own sizes.
+def project_qkv(
+    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    query, key, value = (x @ torch.cat([w_query, w_key, w_value], dim=-1)).chunk(3, dim=-1)
+    return query, key, value
+
+
+# %% wrong project_qkv elementwise_product
+# You multiply number by number, and that needs equal shapes: a projection is a matrix product.
+def project_qkv(
+    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    return x * w_query, x * w_key, x * w_value
+
+
+# %% wrong project_qkv one_tensor
+# You return the three roles in one tensor: return three tensors, for their widths may differ.
+def project_qkv(
+    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    return torch.cat([x @ w_query, x @ w_key, x @ w_value], dim=-1)
+
+
+# %% wrong project_qkv one_sequence_only
+# You take x for one (length, d_model) matrix, and it may be a batch: use a product that leaves
+# the leading dimensions alone.
+def project_qkv(
+    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    return torch.mm(x, w_query), torch.mm(x, w_key), torch.mm(x, w_value)
+
+
+# %% wrong project_qkv batch_flattened
+# All sequences end up in one long list of words: give back the leading dimensions that x has.
+def project_qkv(
+    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    words = x.reshape(-1, x.shape[-1])
+    return words @ w_query, words @ w_key, words @ w_value
+
+
+# %% wrong project_qkv copied_matrices
+# You copy the matrices, and the copies are cut off from what is trained: multiply by the
+# matrices themselves.
+def project_qkv(
+    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    return x @ w_query.detach(), x @ w_key.detach(), x @ w_value.detach()
+
+
+# %% right project_qkv matmul_into_a_list
+def project_qkv(
+    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    return [torch.matmul(x, matrix) for matrix in (w_query, w_key, w_value)]
+
+
+# %% right project_qkv einsum
+def project_qkv(
+    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    def project(matrix: Tensor) -> Tensor:
+        return torch.einsum("...i,io->...o", x, matrix)
+
+    return project(w_query), project(w_key), project(w_value)
+
+
+# %% right project_qkv linear
+def project_qkv(
+    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    return F.linear(x, w_query.T), F.linear(x, w_key.T), F.linear(x, w_value.T)
+
+
+# %% right project_qkv packed
+def project_qkv(
+    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    matrices = (w_query, w_key, w_value)
+    packed = x @ torch.cat(matrices, dim=1)
+    return packed.split([matrix.shape[1] for matrix in matrices], dim=-1)
+
+
+# %% right project_qkv transposed_twice
+def project_qkv(
+    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    columns = x.mT
+    return (w_query.T @ columns).mT, (w_key.T @ columns).mT, (w_value.T @ columns).mT
+
+
+# %% right project_qkv tensordot
+def project_qkv(
+    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    return (
+        torch.tensordot(x, w_query, dims=1),
+        torch.tensordot(x, w_key, dims=1),
+        torch.tensordot(x, w_value, dims=1),
+    )
+
+
+# %% right project_qkv sum_of_products
+def project_qkv(
+    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    query = (x.unsqueeze(-1) * w_query).sum(dim=-2)
+    key = (x.unsqueeze(-1) * w_key).sum(dim=-2)
+    value = (x.unsqueeze(-1) * w_value).sum(dim=-2)
+    return query, key, value
+
+
+# %% wrong flying_output no_scale
+# You take the softmax of the plain dot products 1 and -1: divide them by √d_k first.
+flying_output = [0.762, 0.119]
+
+# %% wrong flying_output divided_by_d_k
+# You divide the dot products by d_k = 2: the scale is its square root.
+flying_output = [0.462, 0.269]
+
+# %% wrong flying_output multiplied_by_root
+# You multiply the dot products by √d_k: divide by it.
+flying_output = [0.888, 0.056]
+
+# %% wrong flying_output scale_after_softmax
+# Your two weights do not sum to 1, for you divide after the softmax: scale the dot products,
+# before it.
+flying_output = [0.539, 0.084]
+
+# %% wrong flying_output query_and_key_swapped
+# You compare the key of flying with the queries: take the query of flying and both keys.
+flying_output = [-0.340, 0.670]
+
+# %% wrong flying_output key_and_value_swapped
+# You compare the query with the values and blend the keys: it is the other way round.
+flying_output = [0.330, -0.340]
+
+# %% wrong flying_output rounded_to_one_decimal
+# You round the weights to 0.8 and 0.2 before you blend: keep more digits until the end.
+flying_output = [0.6, 0.2]
+
+# %% wrong flying_output root_rounded
+# You compute with √2 ≈ 1.4, and that costs the third decimal: keep more digits until the end.
+flying_output = [0.613, 0.193]
+
+# %% wrong flying_output weights
+# These are the two weights: use them to blend the two values.
+flying_output = [0.804, 0.196]
+
+# %% wrong flying_output weights_swapped
+# Your weights meet the wrong values: the first weight belongs to the value of flying.
+flying_output = [-0.609, 0.804]
+
+# %% wrong flying_output other_word
+# This is what arrows becomes: start from the query of flying.
+flying_output = [0.786, 0.107]
+
+# %% wrong flying_output largest_score_only
+# You take the value with the largest score alone: the other one has a weight as well.
+flying_output = [1.0, 0.0]
+
+# %% wrong flying_output equal_weights
+# You give both values the same weight: flying's query fits the two keys differently.
+flying_output = [0.0, 0.5]
+
+# %% wrong flying_output no_softmax
+# You use the scaled dot products as weights, one of them negative: softmax turns them into
+# weights.
+flying_output = [1.414, -0.707]
+
+# %% wrong flying_output not_normalised
+# Your weights are the exps of the scores and do not sum to 1: divide each by their sum.
+flying_output = [1.535, 0.493]
+
+# %% wrong flying_output softmax_over_queries
+# You take each softmax over the two queries: flying's two weights sum to 1 over the keys.
+flying_output = [-0.170, 0.500]
+
+# %% right flying_output more_digits
+flying_output = [0.6088594, 0.1955703]
+
+# %% right flying_output tuple
+flying_output = (0.609, 0.196)
+
+# %% right flying_output two_decimals
+flying_output = [0.61, 0.2]
+
+# %% right flying_output computed
+weights = torch.softmax(torch.tensor([1.0, -1.0]) / math.sqrt(2), dim=0)
+flying_output = weights @ torch.tensor([[1.0, 0.0], [-1.0, 1.0]])
+
+# %% right flying_output numpy
+import numpy as np
+
+flying_scores = np.array([1.0, -1.0]) / np.sqrt(2)
+flying_weights = np.exp(flying_scores) / np.exp(flying_scores).sum()
+flying_output = flying_weights @ np.array([[1.0, 0.0], [-1.0, 1.0]])
+
+# %% wrong arrows_output no_scale
+# You take the softmax of the plain dot products 2 and -1: divide them by √d_k first.
+arrows_output = [0.905, 0.047]
+
+# %% wrong arrows_output divided_by_d_k
+# You divide the dot products by d_k = 2: the scale is its square root.
+arrows_output = [0.635, 0.182]
+
+# %% wrong arrows_output multiplied_by_root
+# You multiply the dot products by √d_k: divide by it.
+arrows_output = [0.972, 0.014]
+
+# %% wrong arrows_output scale_after_softmax
+# Your two weights do not sum to 1, for you divide after the softmax: scale the dot products,
+# before it.
+arrows_output = [0.640, 0.034]
+
+# %% wrong arrows_output query_and_key_swapped
+# You give both values the same weight, as the key of arrows does with the two queries: take the
+# query of arrows and both keys.
+arrows_output = [0.0, 0.5]
+
+# %% wrong arrows_output key_and_value_swapped
+# You compare the query with the values and blend the keys: it is the other way round.
+arrows_output = [0.670, 0.340]
+
+# %% wrong arrows_output rounded_to_one_decimal
+# You round the weights to 0.9 and 0.1 before you blend: keep more digits until the end.
+arrows_output = [0.8, 0.1]
+
+# %% wrong arrows_output weights
+# These are the two weights: use them to blend the two values.
+arrows_output = [0.893, 0.107]
+
+# %% wrong arrows_output weights_swapped
+# Your weights meet the wrong values: the first weight belongs to the value of flying.
+arrows_output = [-0.786, 0.893]
+
+# %% wrong arrows_output other_word
+# This is what flying becomes: start from the query of arrows.
+arrows_output = [0.609, 0.196]
+
+# %% wrong arrows_output own_value
+# This is the value of arrows itself: attention blends both values, and its query fits the key of
+# flying better than its own.
+arrows_output = [-1.0, 1.0]
+
+# %% wrong arrows_output largest_score_only
+# You take the value with the largest score alone: the other one has a weight as well.
+arrows_output = [1.0, 0.0]
+
+# %% wrong arrows_output no_softmax
+# You use the scaled dot products as weights, one of them negative: softmax turns them into
+# weights.
+arrows_output = [2.121, -0.707]
+
+# %% wrong arrows_output not_normalised
+# Your weights are the exps of the scores and do not sum to 1: divide each by their sum.
+arrows_output = [3.620, 0.493]
+
+# %% wrong arrows_output softmax_over_queries
+# You take each softmax over the two queries: the two weights of arrows sum to 1 over the keys.
+arrows_output = [0.170, 0.500]
+
+# %% right arrows_output more_digits
+arrows_output = [0.7859164, 0.1070418]
+
+# %% right arrows_output tuple
+arrows_output = (0.786, 0.107)
+
+# %% right arrows_output two_decimals
+arrows_output = [0.79, 0.11]
+
+# %% right arrows_output computed
+arrows_weight = torch.sigmoid(torch.tensor(3 / math.sqrt(2)))
+arrows_output = torch.stack([2 * arrows_weight - 1, 1 - arrows_weight])
+
+# %% right arrows_output numpy
+import numpy as np
+
+arrows_output = np.array([0.786, 0.107], dtype=np.float32)
+
+
+# %% wrong scaled_dot_product_attention no_scale
+# Your weights are too sharp: the scores are not divided by √d_k.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    weights = softmax(query @ key.transpose(-2, -1), dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention divided_by_d_k
+# Your weights are too even: you divide the scores by d_k, or by √d_k twice. Divide once, by the
+# square root.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    weights = softmax(query @ key.transpose(-2, -1) / query.shape[-1], dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention root_of_d_v
+# You scale by the width of the values: what counts is d_k, the number of products in one score.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(value.shape[-1]), dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention root_of_key_length
+# You scale by the number of keys: what counts is d_k, the last axis of the keys.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(key.shape[-2]), dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention root_of_query_length
+# You scale by the number of queries: what counts is d_k, the last axis of the queries.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(len(query)), dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention root_of_axis_one
+# In a batch your scale changes, because axis 1 is then the length: d_k is the last axis, with and
+# without a batch.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[1]), dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention multiplied_by_root
+# Your weights are far too sharp: you multiply the scores by √d_k, divide by it.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    weights = softmax(query @ key.transpose(-2, -1) * math.sqrt(query.shape[-1]), dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention weights_scaled
+# Your weights do not sum to 1, because you scale after the softmax: scale the scores, before it.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    weights = softmax(query @ key.transpose(-2, -1), dim=-1) / math.sqrt(query.shape[-1])
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention output_scaled
+# You divide the output by √d_k: the scale belongs to the scores, where it keeps the softmax soft.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    weights = softmax(query @ key.transpose(-2, -1), dim=-1)
+    return weights @ value / math.sqrt(query.shape[-1]), weights
+
+
+# %% wrong scaled_dot_product_attention scale_known_by_heart
+# Your scale is right for d_k = 64 alone, the width in the paper: read d_k from the shape of the
+# query.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    weights = softmax(query @ key.transpose(-2, -1) / 8, dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention scale_in_single_precision
+# Your scale has seven digits, because the root is that of a float32 tensor: take the root of a
+# plain Python number.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / torch.sqrt(torch.tensor(query.shape[-1]))
+    weights = softmax(scores, dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention scale_of_the_example
+# Your scale is right for d_k = 4 alone, the width of the example: read d_k from the shape of the
+# query.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    weights = softmax(query @ key.transpose(-2, -1) / 2, dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention over_axis_one
+# In a batch axis 1 holds the queries: softmax runs over the keys, the last axis, with and without
+# a batch.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=1)
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention over_queries
+# Each column of your weights sums to 1, and each row should: softmax runs over the keys, the last
+# axis.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-2)
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention over_the_whole_matrix
+# All weights together sum to 1, so every output is too small: each query has weights of its own
+# that sum to 1.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    weights = softmax(scores.flatten(-2), dim=-1).reshape(scores.shape)
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention no_softmax
+# Your weights are the scaled scores themselves: turn each row into weights that sum to 1.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    weights = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention scores_divided_by_their_sum
+# You divide each row of scores by its sum: softmax takes exp of the scores first.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    weights = scores / scores.sum(dim=-1, keepdim=True)
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention returns_scores
+# Your output is right, and beside it you return the scores: return the weights, which come after
+# the softmax.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    return softmax(scores, dim=-1) @ value, scores
+
+
+# %% wrong scaled_dot_product_attention each_score_alone
+# Your weights come from a sigmoid, each on its own: softmax lets the keys of one query compete.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    weights = (query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])).sigmoid()
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention best_key_only
+# Each query takes the value of its best key alone: softmax gives every key a weight, and argmax
+# lets nothing learn.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    weights = F.one_hot(scores.argmax(dim=-1), scores.shape[-1]).to(value.dtype)
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention later_keys_hidden
+# No query sees a key that comes after it: that causal mask is the next lesson, here every query
+# sees all keys.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    later = torch.ones_like(scores, dtype=torch.bool).triu(1)
+    weights = softmax(scores.masked_fill(later, -torch.inf), dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention cosine_similarity
+# You bring queries and keys to length 1: a score is the plain dot product, divided by √d_k.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    scores = F.normalize(query, dim=-1) @ F.normalize(key, dim=-1).transpose(-2, -1)
+    weights = softmax(scores, dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention weights_first
+# You return the weights before the output: the order is output, weights.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
+    return weights, weights @ value
+
+
+# %% wrong scaled_dot_product_attention output_only
+# You return the output alone: return the weights beside it, so that you can look at them.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    return softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1) @ value
+
+
+# %% wrong scaled_dot_product_attention blends_queries
+# You weigh the queries, and there need not be as many of them as there are weights: what a query
+# takes from the keys are their values.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
+    return weights @ query, weights
+
+
+# %% wrong scaled_dot_product_attention blends_keys
+# You blend the keys: keys only decide the weights, what is blended are the values.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
+    return weights @ key, weights
+
+
+# %% wrong scaled_dot_product_attention blend_divided_by_length
+# Your outputs are too small by the number of keys: the weights sum to 1 already, so the weighted
+# sum is an average.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
+    return weights @ value / key.shape[-2], weights
+
+
+# %% wrong scaled_dot_product_attention values_not_summed
+# Your output still has an axis of keys: after each value is multiplied by its weight, they are
+# added up, as a matrix product does.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
+    return weights.unsqueeze(-1) * value.unsqueeze(-3), weights
+
+
+# %% wrong scaled_dot_product_attention elementwise_scores
+# You multiply queries and keys number by number: a score is a dot product, so the two matrices
+# meet in a matrix product.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    weights = softmax(query * key / math.sqrt(query.shape[-1]), dim=-1)
+    return weights * value, weights
+
+
+# %% wrong scaled_dot_product_attention batch_transposed
+# Your transpose turns over all axes of the keys, the batch as well: exchange the last two alone.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    turned = key.permute(*reversed(range(key.dim())))
+    weights = softmax(query @ turned / math.sqrt(query.shape[-1]), dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention sequences_see_each_other
+# Your weights have as many keys as the whole batch: a sequence attends to its own keys alone, so
+# leave the batch axis as it is.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.reshape(-1, key.shape[-1]).T / math.sqrt(query.shape[-1])
+    weights = softmax(scores, dim=-1)
+    return weights @ value.reshape(-1, value.shape[-1]), weights
+
+
+# %% wrong scaled_dot_product_attention batch_summed
+# You add the scores of all sequences: a batch of sequences gives a batch of scores, so its axes
+# stay in the result.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    scores = torch.einsum("...qd,...kd->qk", query, key)
+    weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention first_sequence_only
+# You compute the weights of the first sequence and use them for all: each sequence of a batch has
+# its own.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if scores.dim() > 2:
+        scores = scores[:1].expand_as(scores)
+    weights = softmax(scores, dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention one_sequence_only
+# You go through the first axis as if it held the queries, and in a batch it holds sequences:
+# count axes from the end.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    scores = torch.stack([key @ one for one in query]) / math.sqrt(query.shape[-1])
+    weights = softmax(scores, dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention one_batch_axis_only
+# Your product knows exactly one batch axis: attention takes any leading dimensions, also none.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    scores = torch.bmm(query, key.transpose(1, 2)) / math.sqrt(query.shape[-1])
+    weights = softmax(scores, dim=-1)
+    return torch.bmm(weights, value), weights
+
+
+# %% wrong scaled_dot_product_attention changes_its_input
+# You divide the caller's query in place: make a new tensor.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    query /= math.sqrt(query.shape[-1])
+    weights = softmax(query @ key.transpose(-2, -1), dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention overflow
+# Large scores overflow in exp: use your softmax, which subtracts the maximum.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    powers = (query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])).exp()
+    weights = powers / powers.sum(dim=-1, keepdim=True)
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention detached
+# Your weights are cut off from queries and keys, which then never learn: detach a copy for
+# drawing, not what you compute with.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    weights = softmax(scores, dim=-1).detach()
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention values_detached
+# Your values are cut off from what made them, so their projection never learns: blend the values
+# as they come in.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
+    return weights @ value.detach(), weights
+
+
+# %% right scaled_dot_product_attention query_scaled_first
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    weights = ((query * query.size(-1) ** -0.5) @ key.mT).softmax(dim=-1)
+    return weights.matmul(value), weights
+
+
+# %% right scaled_dot_product_attention root_of_a_tensor
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    d_k = torch.tensor(query.shape[-1], dtype=query.dtype, device=query.device)
+    weights = softmax(query @ key.transpose(-2, -1) * d_k.rsqrt(), dim=-1)
+    return weights @ value, weights
+
+
+# %% right scaled_dot_product_attention half_of_the_scale_each
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    root = key.size(-1) ** 0.25
+    scores = torch.matmul(query / root, (key / root).swapaxes(-1, -2))
+    weights = F.softmax(scores, dim=-1)
+    return torch.matmul(weights, value), weights
+
+
+# %% right scaled_dot_product_attention einsum
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    scores = torch.einsum("...qd,...kd->...qk", query, key) / key.shape[-1] ** 0.5
+    weights = softmax(scores=scores, dim=scores.dim() - 1)
+    return torch.einsum("...qk,...kv->...qv", weights, value), weights
+
+
+# %% right scaled_dot_product_attention fused
+# with the identity for values the output is the weights
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    length = key.shape[-2]
+    identity = torch.eye(length, dtype=key.dtype).expand(*key.shape[:-1], length)
+    output = F.scaled_dot_product_attention(query, key, value)
+    return output, F.scaled_dot_product_attention(query, key, identity)
+
+
+# %% right scaled_dot_product_attention baddbmm
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    queries, keys, values = (part.flatten(0, -3) for part in (query[None], key[None], value[None]))
+    scores = torch.baddbmm(
+        query.new_zeros(1), queries, keys.transpose(1, 2), alpha=1 / math.sqrt(query.shape[-1])
+    )
+    weights = softmax(scores, dim=2)
+    output = torch.bmm(weights, values)
+    leading = query.shape[:-2]
+    return output.unflatten(0, (1, *leading))[0], weights.unflatten(0, (1, *leading))[0]
+
+
+# %% right scaled_dot_product_attention one_query_at_a_time
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    outputs, weights = [], []
+    for one in query.unbind(dim=-2):
+        scores = (key * one.unsqueeze(-2)).sum(dim=-1) / math.sqrt(one.shape[-1])
+        weights.append(softmax(scores, dim=-1))
+        outputs.append((weights[-1].unsqueeze(-1) * value).sum(dim=-2))
+    return torch.stack(outputs, dim=-2), torch.stack(weights, dim=-2)
+
+
+# %% right scaled_dot_product_attention one_sequence_at_a_time
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    if query.dim() == 2:
+        weights = softmax(query @ key.T / math.sqrt(query.shape[1]), dim=1)
+        return weights @ value, weights
+    parts = [
+        scaled_dot_product_attention(query=q, key=k, value=v)
+        for q, k, v in zip(query, key, value, strict=True)
+    ]
+    outputs, weights = zip(*parts, strict=True)
+    return torch.stack(outputs), torch.stack(weights)
+
+
+# %% right scaled_dot_product_attention keys_in_rows
+# scores as (key, query), so softmax over the last axis but one
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    scores = key @ query.mT / math.sqrt(query.shape[-1])
+    weights = softmax(scores, dim=-2)
+    return (value.mT @ weights).mT, weights.mT
+
+
+# %% right scaled_dot_product_attention normalised_after_the_sum
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.mT * (1 / math.sqrt(key.shape[-1]))
+    powers = (scores - scores.amax(-1, keepdim=True)).exp()
+    total = powers.sum(-1, keepdim=True)
+    return powers @ value / total, powers / total
+
+
+# %% wrong repaired_weights as_on_the_slide
+# With a batch dim=1 is the axis of the queries: the keys are one further.
+def repaired_weights(energies: Tensor) -> Tensor:
+    return softmax(energies, dim=1)
+
+
+# %% wrong repaired_weights over_the_batch
+# Your weights sum to 1 over the batch, whose sequences have nothing to do with one another: take
+# the axis of the keys.
+def repaired_weights(energies: Tensor) -> Tensor:
+    return softmax(energies, dim=0)
+
+
+# %% wrong repaired_weights over_each_sequence
+# All weights of a sequence together sum to 1: each query has weights of its own that do.
+def repaired_weights(energies: Tensor) -> Tensor:
+    return softmax(energies.flatten(1), dim=1).reshape(energies.shape)
+
+
+# %% wrong repaired_weights over_everything
+# The whole batch shares weights that sum to 1 once: each query has weights of its own that do.
+def repaired_weights(energies: Tensor) -> Tensor:
+    return softmax(energies.flatten(), dim=0).reshape(energies.shape)
+
+
+# %% wrong repaired_weights queries_and_keys_exchanged
+# You exchange queries and keys and leave them so: return (batch, query, key), as it came in.
+def repaired_weights(energies: Tensor) -> Tensor:
+    return softmax(energies.transpose(1, 2), dim=1)
+
+
+# %% wrong repaired_weights batch_left_out
+# Your result has lost an axis: give back weights for every sequence of the batch.
+def repaired_weights(energies: Tensor) -> Tensor:
+    return softmax(energies[0], dim=-1)
+
+
+# %% wrong repaired_weights twice
+# You take softmax over the queries and then over the keys: once is enough, over the keys.
+def repaired_weights(energies: Tensor) -> Tensor:
+    return softmax(softmax(energies, dim=1), dim=2)
+
+
+# %% wrong repaired_weights no_exponential
+# You divide the scores by their sum, so some weights are negative: take their softmax.
+def repaired_weights(energies: Tensor) -> Tensor:
+    return energies / energies.sum(dim=-1, keepdim=True)
+
+
+# %% wrong repaired_weights scaled
+# You scale the scores as well: here they come ready, only the axis is to be mended.
+def repaired_weights(energies: Tensor) -> Tensor:
+    return softmax(energies / math.sqrt(energies.shape[-1]), dim=-1)
+
+
+# %% wrong repaired_weights best_key_only
+# Each query has one key with weight 1 and none besides: softmax gives every key a weight.
+def repaired_weights(energies: Tensor) -> Tensor:
+    return F.one_hot(energies.argmax(dim=-1), energies.shape[-1]).to(energies.dtype)
+
+
+# %% wrong repaired_weights changes_its_input
+# You write the weights over the caller's scores: make a new tensor.
+def repaired_weights(energies: Tensor) -> Tensor:
+    for sequence in energies:
+        sequence.copy_(softmax(sequence, dim=1))
+    return energies
+
+
+# %% right repaired_weights of_torch
+def repaired_weights(energies: Tensor) -> Tensor:
+    return torch.softmax(energies, 2)
+
+
+# %% right repaired_weights one_sequence_at_a_time
+# dim=1 is right for one sequence
+def repaired_weights(energies: Tensor) -> Tensor:
+    return torch.stack([softmax(sequence, dim=1) for sequence in energies])
+
+
+# %% right repaired_weights exchanged_and_back
+def repaired_weights(energies: Tensor) -> Tensor:
+    return softmax(energies.transpose(1, 2), dim=1).transpose(1, 2)
+
+
+# %% right repaired_weights logsumexp
+def repaired_weights(energies: Tensor) -> Tensor:
+    return (energies - energies.logsumexp(-1, keepdim=True)).exp()
+
+
+# %% wrong repaired_lambdas as_on_the_slide
+# Your weights are too sharp, as the slide's are: the dot products are still to be divided by √d_k.
+def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
+    return softmax(keys @ query, dim=0)
+
+
+# %% wrong repaired_lambdas divided_by_d_k
+# Your weights are too even: divide by the square root of d_k, not by d_k.
+def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
+    return softmax(keys @ query / len(query), dim=0)
+
+
+# %% wrong repaired_lambdas root_of_length
+# You divide by the root of the number of keys: what counts is d_k, the width of a key.
+def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
+    return softmax(keys @ query / math.sqrt(len(keys)), dim=0)
+
+
+# %% wrong repaired_lambdas multiplied_by_root
+# Your weights are far too sharp: divide by √d_k, do not multiply by it.
+def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
+    return softmax(keys @ query * math.sqrt(len(query)), dim=0)
+
+
+# %% wrong repaired_lambdas weights_scaled
+# Your weights do not sum to 1, because you divide them by √d_k: divide the dot products, before
+# the softmax.
+def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
+    return softmax(keys @ query, dim=0) / math.sqrt(len(query))
+
+
+# %% wrong repaired_lambdas scaled_below_the_line_only
+# Only the sum below the fraction line is scaled: the same exponent stands above and below it.
+def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
+    scores = keys @ query
+    return scores.exp() / (scores / math.sqrt(len(query))).exp().sum()
+
+
+# %% wrong repaired_lambdas scores
+# These are the scaled scores: λ is their softmax.
+def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
+    return keys @ query / math.sqrt(len(query))
+
+
+# %% wrong repaired_lambdas not_summed
+# You have a weight for every feature of every key: add up the products of a key first, then there
+# is one score for each key.
+def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
+    return softmax(keys * query / math.sqrt(len(query)), dim=0)
+
+
+# %% wrong repaired_lambdas blended_keys
+# You go one step too far and blend the keys: return their weights.
+def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
+    return softmax(keys @ query / math.sqrt(len(query)), dim=0) @ keys
+
+
+# %% wrong repaired_lambdas divided_by_length_of_query
+# You divide by the Euclidean length of the query: what counts is how many features it has.
+def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
+    return softmax(keys @ query / query.norm(), dim=0)
+
+
+# %% wrong repaired_lambdas one_row_matrix
+# Your weights are a matrix of one row: one query has a plain list of weights, (length,).
+def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
+    return softmax(query[None] @ keys.T / math.sqrt(len(query)), dim=-1)
+
+
+# %% right repaired_lambdas attention_of_one_query
+def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
+    _, weights = scaled_dot_product_attention(query.unsqueeze(0), keys, keys)
+    return weights.squeeze(0)
+
+
+# %% right repaired_lambdas query_scaled_first
+def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
+    return torch.mv(keys, query * query.numel() ** -0.5).softmax(-1)
+
+
+# %% right repaired_lambdas einsum
+def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
+    scores = torch.einsum("d,kd->k", query, keys) / keys.shape[1] ** 0.5
+    return (scores - scores.logsumexp(0)).exp()
+
+
+# %% right repaired_lambdas loop
+def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
+    powers = [torch.exp(query.dot(key) / math.sqrt(key.numel())) for key in keys]
+    return torch.stack(powers) / sum(powers)
+
+
+# %% wrong SelfAttention no_scale
+# Your weights are too sharp: the scores are not divided by √d_head.
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.w_query = nn.Linear(d_model, d_head, bias=False)
+        self.w_key = nn.Linear(d_model, d_head, bias=False)
+        self.w_value = nn.Linear(d_model, d_head, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        weights = softmax(self.w_query(x) @ self.w_key(x).transpose(-2, -1), dim=-1)
+        return weights @ self.w_value(x), weights
+
+
+# %% wrong SelfAttention root_of_d_model
+# You divide the scores by √d_model: a score adds up d_head products, so its scale is √d_head.
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.scale = math.sqrt(d_model)
+        self.w_query = nn.Linear(d_model, d_head, bias=False)
+        self.w_key = nn.Linear(d_model, d_head, bias=False)
+        self.w_value = nn.Linear(d_model, d_head, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        scores = self.w_query(x) @ self.w_key(x).transpose(-2, -1) / self.scale
+        weights = softmax(scores, dim=-1)
+        return weights @ self.w_value(x), weights
+
+
+# %% wrong SelfAttention scaled_twice
+# Your weights are too even: you scale the query, and the attention that you call scales again.
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.scale = math.sqrt(d_head)
+        self.w_query = nn.Linear(d_model, d_head, bias=False)
+        self.w_key = nn.Linear(d_model, d_head, bias=False)
+        self.w_value = nn.Linear(d_model, d_head, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        query = self.w_query(x) / self.scale
+        return scaled_dot_product_attention(query, self.w_key(x), self.w_value(x))
+
+
+# %% wrong SelfAttention over_queries
+# Each column of your weights sums to 1, and each row should: softmax runs over the keys, the last
+# axis.
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.scale = math.sqrt(d_head)
+        self.w_query = nn.Linear(d_model, d_head, bias=False)
+        self.w_key = nn.Linear(d_model, d_head, bias=False)
+        self.w_value = nn.Linear(d_model, d_head, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        scores = self.w_query(x) @ self.w_key(x).transpose(-2, -1) / self.scale
+        weights = softmax(scores, dim=-2)
+        return weights @ self.w_value(x), weights
+
+
+# %% wrong SelfAttention values_not_projected
+# You blend the words themselves: the values are projected too, by `w_value`.
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.w_query = nn.Linear(d_model, d_head, bias=False)
+        self.w_key = nn.Linear(d_model, d_head, bias=False)
+        self.w_value = nn.Linear(d_model, d_head, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return scaled_dot_product_attention(self.w_query(x), self.w_key(x), x)
+
+
+# %% wrong SelfAttention nothing_projected
+# Your layers are there and unused: queries, keys and values are projections of x, not x itself.
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.w_query = nn.Linear(d_model, d_head, bias=False)
+        self.w_key = nn.Linear(d_model, d_head, bias=False)
+        self.w_value = nn.Linear(d_model, d_head, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return scaled_dot_product_attention(x, x, x)
+
+
+# %% wrong SelfAttention query_and_key_swapped
+# Your weights are those of the keys over the queries: hand the query to your attention first,
+# then the key.
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.w_query = nn.Linear(d_model, d_head, bias=False)
+        self.w_key = nn.Linear(d_model, d_head, bias=False)
+        self.w_value = nn.Linear(d_model, d_head, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return scaled_dot_product_attention(self.w_key(x), self.w_query(x), self.w_value(x))
+
+
+# %% wrong SelfAttention key_and_value_swapped
+# You compare with the values and blend the keys: hand over query, key and value in this order.
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.w_query = nn.Linear(d_model, d_head, bias=False)
+        self.w_key = nn.Linear(d_model, d_head, bias=False)
+        self.w_value = nn.Linear(d_model, d_head, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return scaled_dot_product_attention(self.w_query(x), self.w_value(x), self.w_key(x))
+
+
+# %% wrong SelfAttention query_used_for_key
+# You compare queries with queries: the keys come from `w_key`.
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.w_query = nn.Linear(d_model, d_head, bias=False)
+        self.w_key = nn.Linear(d_model, d_head, bias=False)
+        self.w_value = nn.Linear(d_model, d_head, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        query = self.w_query(x)
+        return scaled_dot_product_attention(query, query, self.w_value(x))
+
+
+# %% wrong SelfAttention key_used_for_value
+# You blend the keys: what is blended are the values, from `w_value`.
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.w_query = nn.Linear(d_model, d_head, bias=False)
+        self.w_key = nn.Linear(d_model, d_head, bias=False)
+        self.w_value = nn.Linear(d_model, d_head, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        key = self.w_key(x)
+        return scaled_dot_product_attention(self.w_query(x), key, key)
+
+
+# %% wrong SelfAttention one_layer_for_all
+# Your three names stand for one and the same layer, so query, key and value are equal: make three
+# layers.
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.w_query = self.w_key = self.w_value = nn.Linear(d_model, d_head, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
+
+
+# %% wrong SelfAttention one_layer_for_query_and_key
+# Query and key share one layer, so two words look at each other alike: make a layer for each.
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.w_query = self.w_key = nn.Linear(d_model, d_head, bias=False)
+        self.w_value = nn.Linear(d_model, d_head, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
+
+
+# %% wrong SelfAttention weights_first
+# You return the weights before the output: the order is output, weights.
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.w_query = nn.Linear(d_model, d_head, bias=False)
+        self.w_key = nn.Linear(d_model, d_head, bias=False)
+        self.w_value = nn.Linear(d_model, d_head, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        output, weights = scaled_dot_product_attention(
+            self.w_query(x), self.w_key(x), self.w_value(x)
+        )
+        return weights, output
+
+
+# %% wrong SelfAttention output_softmaxed
+# Your output is softmaxed once more: it is the plain weighted sum of the values.
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.w_query = nn.Linear(d_model, d_head, bias=False)
+        self.w_key = nn.Linear(d_model, d_head, bias=False)
+        self.w_value = nn.Linear(d_model, d_head, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        output, weights = scaled_dot_product_attention(
+            self.w_query(x), self.w_key(x), self.w_value(x)
+        )
+        return softmax(output, dim=-1), weights
+
+
+# %% wrong SelfAttention projected_words_normalised
+# You bring queries and keys to length 1: a score is their plain dot product, divided by √d_head.
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.w_query = nn.Linear(d_model, d_head, bias=False)
+        self.w_key = nn.Linear(d_model, d_head, bias=False)
+        self.w_value = nn.Linear(d_model, d_head, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        query, key = F.normalize(self.w_query(x), dim=-1), F.normalize(self.w_key(x), dim=-1)
+        return scaled_dot_product_attention(query, key, self.w_value(x))
+
+
+# %% wrong SelfAttention activated
+# You send the projections through a ReLU, so nothing in them is negative: a projection is linear.
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.w_query = nn.Linear(d_model, d_head, bias=False)
+        self.w_key = nn.Linear(d_model, d_head, bias=False)
+        self.w_value = nn.Linear(d_model, d_head, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        query, key, value = (layer(x).relu() for layer in (self.w_query, self.w_key, self.w_value))
+        return scaled_dot_product_attention(query, key, value)
+
+
+# %% wrong SelfAttention with_bias
+# Your layers have a bias: the three projections of this lesson are matrices alone.
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.w_query = nn.Linear(d_model, d_head)
+        self.w_key = nn.Linear(d_model, d_head)
+        self.w_value = nn.Linear(d_model, d_head)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
+
+
+# %% wrong SelfAttention parts_renamed
+# The three layers are there under other names: the check loads them by the names that the
+# docstring gives.
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.query = nn.Linear(d_model, d_head, bias=False)
+        self.key = nn.Linear(d_model, d_head, bias=False)
+        self.value = nn.Linear(d_model, d_head, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return scaled_dot_product_attention(self.query(x), self.key(x), self.value(x))
+
+
+# %% wrong SelfAttention head_to_model
+# Your layers lead from d_head to d_model: they take a word of width d_model, and that comes first.
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.w_query = nn.Linear(d_head, d_model, bias=False)
+        self.w_key = nn.Linear(d_head, d_model, bias=False)
+        self.w_value = nn.Linear(d_head, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
+
+
+# %% wrong SelfAttention layers_made_in_forward
+# Every call makes new layers with new random weights, so nothing is ever learned: make them once,
+# in `__init__`.
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.d_model, self.d_head = d_model, d_head
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        w_query = nn.Linear(self.d_model, self.d_head, bias=False)
+        w_key = nn.Linear(self.d_model, self.d_head, bias=False)
+        w_value = nn.Linear(self.d_model, self.d_head, bias=False)
+        return scaled_dot_product_attention(w_query(x), w_key(x), w_value(x))
+
+
+# %% wrong SelfAttention output_layer
+# Your module has a fourth layer: in this lesson nothing follows the weighted sum.
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.w_query = nn.Linear(d_model, d_head, bias=False)
+        self.w_key = nn.Linear(d_model, d_head, bias=False)
+        self.w_value = nn.Linear(d_model, d_head, bias=False)
+        self.w_output = nn.Linear(d_head, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        output, weights = scaled_dot_product_attention(
+            self.w_query(x), self.w_key(x), self.w_value(x)
+        )
+        return self.w_output(output), weights
+
+
+# %% wrong SelfAttention one_sequence_only
+# Your transpose turns over all axes, the batch as well: exchange the last two alone.
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.scale = math.sqrt(d_head)
+        self.w_query = nn.Linear(d_model, d_head, bias=False)
+        self.w_key = nn.Linear(d_model, d_head, bias=False)
+        self.w_value = nn.Linear(d_model, d_head, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        key = self.w_key(x)
+        turned = key.permute(*reversed(range(key.dim())))
+        weights = softmax(self.w_query(x) @ turned / self.scale, dim=-1)
+        return weights @ self.w_value(x), weights
+
+
+# %% wrong SelfAttention no_gradient
+# Nothing in your module can learn, because it computes without gradients: that belongs around the
+# evaluation, not into `forward`.
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.w_query = nn.Linear(d_model, d_head, bias=False)
+        self.w_key = nn.Linear(d_model, d_head, bias=False)
+        self.w_value = nn.Linear(d_model, d_head, bias=False)
+
+    @torch.no_grad()
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
+
+
+# %% wrong SelfAttention layers_shared_by_all_modules
+# All your modules share three layers, for you keep them outside the module: give each module its
+# own.
+LAYERS: dict[tuple[str, int, int], nn.Linear] = {}
+
+
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        new = [nn.Linear(d_model, d_head, bias=False) for _ in range(3)]
+        self.w_query = LAYERS.setdefault(("query", d_model, d_head), new[0])
+        self.w_key = LAYERS.setdefault(("key", d_model, d_head), new[1])
+        self.w_value = LAYERS.setdefault(("value", d_model, d_head), new[2])
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
+
+
+# %% right SelfAttention attention_of_torch
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.w_query = nn.Linear(d_model, d_head, bias=False)
+        self.w_key = nn.Linear(d_model, d_head, bias=False)
+        self.w_value = nn.Linear(d_model, d_head, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        query, key, value = self.w_query(x), self.w_key(x), self.w_value(x)
+        weights = torch.softmax(query @ key.mT / math.sqrt(query.shape[-1]), dim=-1)
+        return F.scaled_dot_product_attention(query, key, value), weights
+
+
+# %% right SelfAttention packed
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.w_query = nn.Linear(d_model, d_head, bias=False)
+        self.w_key = nn.Linear(d_model, d_head, bias=False)
+        self.w_value = nn.Linear(d_model, d_head, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        matrices = [self.w_query.weight, self.w_key.weight, self.w_value.weight]
+        return scaled_dot_product_attention(*F.linear(x, torch.cat(matrices)).chunk(3, dim=-1))
+
+
+# %% right SelfAttention projected_by_earlier_exercise
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.w_query = nn.Linear(d_model, d_head, bias=False)
+        self.w_key = nn.Linear(d_model, d_head, bias=False)
+        self.w_value = nn.Linear(d_model, d_head, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        query, key, value = project_qkv(
+            x, self.w_query.weight.T, self.w_key.weight.T, self.w_value.weight.T
+        )
+        return scaled_dot_product_attention(query, key, value)
+
+
+# %% right SelfAttention scale_in_a_buffer
+class SelfAttention(nn.Module):
+    scale: Tensor
+
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.register_buffer("scale", torch.tensor(d_head**-0.5, dtype=torch.float64))
+        self.w_query = nn.Linear(d_model, d_head, bias=False)
+        self.w_key = nn.Linear(d_model, d_head, bias=False)
+        self.w_value = nn.Linear(d_model, d_head, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        weights = softmax(self.w_query(x) @ self.w_key(x).mT * self.scale, dim=-1)
+        return weights @ self.w_value(x), weights
+
+
+# %% right SelfAttention values_projected_last
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.w_value = nn.Linear(d_model, d_head, bias=False)
+        self.w_key = nn.Linear(d_model, d_head, bias=False)
+        self.w_query = nn.Linear(d_model, d_head, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        blend, weights = scaled_dot_product_attention(self.w_query(x), self.w_key(x), x)
+        return self.w_value(blend), weights
+
+
+# %% right SelfAttention one_bilinear_form
+# query · key = x (w_queryᵀ w_key) xᵀ
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.w_query = nn.Linear(d_model, d_head, bias=False)
+        self.w_key = nn.Linear(d_model, d_head, bias=False)
+        self.w_value = nn.Linear(d_model, d_head, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        form = self.w_query.weight.T @ self.w_key.weight
+        scores = x @ form @ x.mT * self.w_key.out_features**-0.5
+        weights = softmax(scores, dim=-1)
+        return weights @ self.w_value(x), weights
+
+
+# %% right SelfAttention einsum
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.d_head = d_head
+        self.w_query = nn.Linear(d_model, d_head, bias=False)
+        self.w_key = nn.Linear(d_model, d_head, bias=False)
+        self.w_value = nn.Linear(d_model, d_head, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        scores = torch.einsum("...qd,...kd->...qk", self.w_query(x), self.w_key(x))
+        weights = (scores / self.d_head**0.5).softmax(-1)
+        return torch.einsum("...qk,...kd->...qd", weights, self.w_value(x)), weights
+
+
+# %% right SelfAttention derived_layer
+class Projection(nn.Linear):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__(in_features=d_model, out_features=d_head, bias=False)
+        nn.init.xavier_uniform_(self.weight)
+
+
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.add_module("w_query", Projection(d_model, d_head))
+        self.add_module("w_key", Projection(d_model, d_head))
+        self.add_module("w_value", Projection(d_model, d_head))
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        roles = {name: layer(x) for name, layer in self.named_children()}
+        return scaled_dot_product_attention(
+            key=roles["w_key"], value=roles["w_value"], query=roles["w_query"]
+        )

@@ -1,0 +1,134 @@
+"""What is built from a lesson: up to date, the same each time, and without its secrets."""
+
+import re
+import subprocess
+import sys
+import zipfile
+
+import nbformat
+import pytest
+
+from autograder import build, notebook, places
+from autograder.lesson import Lesson, all_lessons, read_lesson
+
+LESSONS = all_lessons()
+each_lesson = pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+# lines of solutions that stand in lessons for good reasons, and give nothing away
+PLAIN = {"super().__init__()"}
+
+
+def region_lines(lesson: Lesson, region: str) -> set[str]:
+    """The lines between BEGIN and END, without comments and what is too short to mean anything."""
+    pattern = re.compile(rf"BEGIN {region}[^\n]*\n(.*?)\n[^\n]*END {region}", re.DOTALL)
+    found = [text for cell in lesson.cells for text in pattern.findall(cell.source)]
+    lines = {line.strip() for text in found for line in text.split("\n")}
+    return {line for line in lines if len(line) > 7 and not line.startswith("#")}
+
+
+def secrets(lesson: Lesson) -> set[str]:
+    """Every line of a solution, and every line that only hidden tests hold."""
+    hidden = region_lines(lesson, "HIDDEN TESTS")
+    student = notebook.student_version(notebook.source_notebook(lesson))
+    shown = {line.strip() for cell in student.cells for line in cell.source.split("\n")}
+    return region_lines(lesson, "SOLUTION") - PLAIN | hidden - shown
+
+
+@each_lesson
+def test_built_files_are_up_to_date(path):
+    told: list[str] = []
+    assert build.build(path, execute=True, told=told.append) == []
+    assert told == []
+
+
+@each_lesson
+def test_no_secret_stands_in_the_student_notebook(path):
+    lesson = read_lesson(path)
+    lines = secrets(lesson)
+    assert len(lines) > 50
+    text = "\n".join(
+        cell.source
+        for cell in nbformat.read(places.NOTEBOOKS / f"{path.stem}.ipynb", as_version=4).cells
+    )
+    assert [line for line in sorted(lines) if line in text] == []
+
+
+def test_no_secret_stands_in_the_wheel(wheel):
+    with zipfile.ZipFile(wheel) as archive:
+        text = "\n".join(archive.read(name).decode() for name in archive.namelist())
+    for path in LESSONS:
+        assert [line for line in sorted(secrets(read_lesson(path))) if line in text] == []
+
+
+@each_lesson
+def test_an_inserted_cell_changes_no_other(path, tmp_path):
+    before = notebook.source_notebook(read_lesson(path)).cells
+    text = path.read_text(encoding="utf-8")
+    marker = "# %% check "
+    longer = tmp_path / path.name
+    longer.write_text(text.replace(marker, f"# %%\n1 + 1\n\n{marker}", 1), encoding="utf-8")
+    after = notebook.source_notebook(read_lesson(longer)).cells
+    (new,) = [cell for cell in after if cell not in before]
+    assert new.source == "1 + 1"
+    assert [cell for cell in after if cell is not new] == before
+
+
+@each_lesson
+def test_untouched_it_runs_and_only_stubs_stop_it(path):
+    student = nbformat.read(places.NOTEBOOKS / f"{path.stem}.ipynb", as_version=4)
+    outputs = _outputs(build.execute(student, allow_errors=True))
+    errors = [output.ename for output in outputs if output.output_type == "error"]
+    assert set(errors) == {"NotImplementedError"}
+    assert len(errors) >= len(read_lesson(path).of("check"))
+
+
+@each_lesson
+def test_with_every_stub_filled_it_runs_without_an_error(path):
+    student = nbformat.read(places.NOTEBOOKS / f"{path.stem}.ipynb", as_version=4)
+    solved = notebook.graded_cells(notebook.source_notebook(read_lesson(path)))
+    for name, cell in notebook.graded_cells(student).items():
+        if cell.metadata.nbgrader.solution:
+            cell.source = solved[name].source
+    outputs = _outputs(build.execute(student, allow_errors=True))
+    assert [o.evalue for o in outputs if o.output_type == "error"] == []
+    images = [o.data["text/html"] for o in outputs if "text/html" in o.get("data", {})]
+    assert images
+    assert all(re.search(r'<img alt="[^"]{20,}', image) for image in images)
+
+
+@each_lesson
+def test_the_lesson_runs_as_plain_python(path, tmp_path):
+    subprocess.run([sys.executable, str(path)], cwd=tmp_path, check=True, capture_output=True)
+
+
+def test_committed_notebooks_carry_no_widget_state():
+    for path in [*places.NOTEBOOKS.glob("*.ipynb"), *places.SOLUTIONS.glob("*.ipynb")]:
+        assert "widgets" not in nbformat.read(path, as_version=4).metadata
+
+
+def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
+    target = tmp_path / "lesson.ipynb"
+    assert places.write(target, "old")
+    assert not places.write(target, "old")
+
+    def full(*_: object) -> None:
+        raise OSError("No space left on device")
+
+    monkeypatch.setattr("os.replace", full)
+    with pytest.raises(OSError, match="No space left"):
+        places.write(target, "new")
+    assert target.read_text() == "old"
+
+
+def test_a_lesson_that_does_not_run_names_the_cell_and_writes_nothing(tmp_path, monkeypatch):
+    lesson = tmp_path / "01_small.py"
+    lesson.write_text("# %% [markdown]\n# # A lesson\n\n# %%\n1 / 0\n", encoding="utf-8")
+    for place in ("NOTEBOOKS", "SOLUTIONS"):
+        monkeypatch.setattr(places, place, tmp_path / place)
+    source = notebook.source_notebook(read_lesson(lesson))
+    with pytest.raises(build.BuildFailed, match=r"(?s)1 / 0.*ZeroDivisionError"):
+        build.build_solution(read_lesson(lesson), source, lambda _: None)
+    assert not (tmp_path / "SOLUTIONS").exists()
+
+
+def _outputs(executed: nbformat.NotebookNode) -> list[nbformat.NotebookNode]:
+    return [o for cell in executed.cells for o in cell.get("outputs", [])]

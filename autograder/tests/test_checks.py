@@ -1,0 +1,169 @@
+"""What a student reads: each mistake has its own clear message, and no traceback of ours."""
+
+import linecache
+
+import pytest
+import torch
+from IPython.core.interactiveshell import InteractiveShell
+from transformer_course.checks import Check, CheckFailed, misconceptions, numbers, seal
+
+PAIR = """
+with Check("mix", "a pair") as check:
+    x = numbers(2, 3)
+    output, weights = check.call(x, returns=("output", "weights"))
+    check.shape(weights, query=2, key=2)
+    check.equal(output, 2 * x, "the output is twice the input", hint="add it to itself")
+"""
+ONE = """
+with Check("mix", "one") as check:
+    check.equal(check.call(numbers(2, 3)), 2 * numbers(2, 3), "twice the input")
+"""
+MODULE = """
+with Check("Mix", "a module") as check:
+    module = check.build(3).double()
+    module.load({"w.weight": torch.eye(3, dtype=torch.float64)})
+    check.equal(module.call(numbers(2, 3)), numbers(2, 3), "the input, projected")
+"""
+VALUE = f"""
+with Check("answer", "a number") as check:
+    check.seal(check.value(2), {seal(torch.tensor([0.25, 0.5]))!r}, "not right yet")
+"""
+
+
+def run(student: str, check: str) -> dict:
+    """Run a student's cell and a check cell as a notebook does, in one namespace."""
+    namespace = {"Check": Check, "numbers": numbers, "torch": torch, "nn": torch.nn}
+    for name, source in (("<student>", student), ("<check>", check)):
+        linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+        exec(compile(source, name, "exec"), namespace)
+    return namespace
+
+
+def failure(student: str, check: str) -> str:
+    with pytest.raises(CheckFailed) as failed:
+        run(student, check)
+    return str(failed.value)
+
+
+FAILURES = {
+    "forgotten return": (ONE, "def mix(x):\n    x + x", ["got None", "`return`"]),
+    "wrong type": (ONE, "def mix(x):\n    return x.numpy() * 2", ["numpy.ndarray"]),
+    "a tuple for a tensor": (ONE, "def mix(x):\n    return x, x", ["a tensor", "tuple"]),
+    "one for two": (PAIR, "def mix(x):\n    return x", ["a tuple (output, weights)", "Tensor"]),
+    "three for two": (PAIR, "def mix(x):\n    return x, x, x", ["got 3 values"]),
+    "wrong shape": (
+        PAIR,
+        "def mix(x):\n    return 2 * x, x",
+        ["wrong shape", "(2, 2): (query, key)", "(2, 3)"],
+    ),
+    "wrong numbers": (
+        PAIR,
+        "def mix(x):\n    return 3 * x, x @ x.T",
+        ["twice the input", "at [0, 0]", "6 of 6 numbers", "add it to itself", "tensor (2, 3)"],
+    ),
+    "NaN": (ONE, "def mix(x):\n    return x * float('nan')", ["NaN", "first at [0, 0]"]),
+    "dtype": (ONE, "def mix(x):\n    return 2 * x.float()", ["torch.float64", "torch.float32"]),
+    "float32 on the way": (ONE, "def mix(x):\n    return (2 * x.float()).double()", ["twice"]),
+    "changed input": (
+        ONE,
+        "def mix(x):\n    return x.mul_(2)",
+        ["changed its input `x`", "make a new one"],
+    ),
+    "exception": (
+        ONE,
+        "def mix(x):\n    wide = x + 1\n    return wide @ wide",
+        ["raised RuntimeError", "cannot be multiplied", "in line 3", "return wide @ wide"],
+    ),
+    "wrong arguments": (ONE, "def mix():\n    return 1", ["raised TypeError", "positional"]),
+    "not a module": (MODULE, "def Mix(d):\n    return 3", ["int", "nn.Module"]),
+    "wrong parts": (
+        MODULE,
+        "class Mix(nn.Module):\n    def __init__(self, d):\n        super().__init__()\n"
+        "        self.q = nn.Linear(d, d)",
+        ["docstring names", "w.weight (3, 3)", "q.weight (3, 3)", "q.bias (3,)"],
+    ),
+    "no super().__init__()": (
+        MODULE,
+        "class Mix(nn.Module):\n    def __init__(self, d):\n        self.w = nn.Linear(d, d)",
+        ["raised AttributeError", "in line 3", "self.w = nn.Linear(d, d)"],
+    ),
+    "not numbers": (VALUE, "answer = 'a half'", ["expected 2 numbers", "'a half'"]),
+    "too many numbers": (VALUE, "answer = [1, 2, 3]", ["expected 2 numbers", "[1, 2, 3]"]),
+    "wrong value": (VALUE, "answer = [0.25, 0.6]", ["not right yet", "[0.25, 0.6]"]),
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_message(name):
+    check, student, fragments = FAILURES[name]
+    message = " ".join(failure(student, check).split())
+    for fragment in fragments:
+        assert fragment in message
+
+
+def test_the_message_holds_no_expected_answer():
+    assert "0.5" not in failure("answer = [0.2, 0.6]", VALUE)
+
+
+def test_right_work_passes_and_says_so(capsys):
+    run("def mix(x):\n    return 2 * x, x @ x.T", PAIR)
+    run("answer = (0.251, 0.499)", VALUE)
+    assert capsys.readouterr().out.splitlines() == ["✓ mix: a pair", "✓ answer: a number"]
+
+
+@pytest.mark.parametrize(
+    ("student", "where"),
+    [
+        ("", "`mix` does not exist yet"),
+        ("def mix(x):\n    raise NotImplementedError", "`mix` is still a stub"),
+        (
+            "def mix(x):\n    return part(x)\ndef part(x):\n    raise NotImplementedError()",
+            "`part`",
+        ),
+    ],
+)
+def test_a_stub_is_no_failure_of_its_own_kind(student, where):
+    with pytest.raises(NotImplementedError) as stopped:
+        run(student, ONE)
+    assert type(stopped.value) is NotImplementedError
+    assert where in str(stopped.value)
+
+
+def test_ipython_shows_the_message_in_place_of_a_traceback(capsys):
+    shell = InteractiveShell()
+    shell.run_cell("from transformer_course.checks import Check, numbers")
+    shell.run_cell("def mix(x):\n    return x @ x")
+    shell.run_cell(ONE)
+    shown = capsys.readouterr().out
+    assert "✗ mix: your code raised RuntimeError" in shown
+    assert "return x @ x" in shown
+    assert "Traceback" not in shown
+    assert "check.py" not in shown
+
+
+def test_gradients_are_asked_for_and_missing_ones_are_explained():
+    law = """
+with Check("mix", "a gradient") as check:
+    x = numbers(2, 3).requires_grad_()
+    check.equal(check.gradient(check.call(x), x), 2 * torch.ones_like(x.detach()), "slope 2")
+"""
+    run("def mix(x):\n    return 2 * x", law)
+    assert "no gradient flows" in failure("def mix(x):\n    return 2 * x.detach()", law)
+
+
+def test_a_known_misconception_is_named_and_others_are_not(monkeypatch):
+    with pytest.raises(CheckFailed) as failed:
+        run("def mix(x):\n    return x * x", ONE)
+    assert failed.value.clue
+    known = {"mix": [{**failed.value.clue, "says": "That squares; you want twice."}]}
+    monkeypatch.setattr(misconceptions, "_known", lambda: known)
+    assert "looks like   That squares" in failure("def mix(x):\n    return x**2", ONE)
+    assert "looks like" not in failure("def mix(x):\n    return x**3", ONE)
+    assert "looks like" not in failure("def mix(x):\n    return x.numpy() ** 2", ONE)
+
+
+def test_numbers_are_the_same_everywhere():
+    # NumPy keeps RandomState's stream frozen; these are its first numbers for seed 0
+    expected = torch.tensor([1.764052345967664, 0.4001572083672233], dtype=torch.float64)
+    assert torch.equal(numbers(2), expected)
+    assert numbers(2, 3, scale=2.0).shape == (2, 3)

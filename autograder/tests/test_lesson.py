@@ -1,0 +1,122 @@
+"""A lesson's text: what its titles mean, what stops the build, and that editors keep its bytes."""
+
+import jupytext
+import pytest
+from jupytext import TextFileContentsManager
+from jupytext.config import load_jupytext_configuration_file
+
+from autograder import places
+from autograder.lesson import Mistake, all_lessons, read_lesson
+
+GOOD = """\
+# %% [markdown]
+# # A lesson
+
+# %% exercise double
+def double(x):
+    # BEGIN SOLUTION
+    return x + x
+    # END SOLUTION
+
+
+# %% check double points=2
+assert double(2) == 4
+# BEGIN HIDDEN TESTS
+assert double(3) == 6
+# END HIDDEN TESTS
+
+# %% check double_twice points=1
+assert double(double(1)) == 4
+
+# %% answer why [markdown] points=1.5
+# Because.
+"""
+
+
+@pytest.fixture
+def lesson_of(tmp_path):
+    def read(text: str):
+        path = tmp_path / "01_small.py"
+        path.write_text(text, encoding="utf-8")
+        return read_lesson(path)
+
+    return read
+
+
+def test_titles_say_what_cells_are(lesson_of):
+    lesson = lesson_of(GOOD)
+    assert [(cell.grade_id, cell.points) for cell in lesson.cells] == [
+        ("", None),
+        ("exercise_double", None),
+        ("check_double", 2),
+        ("check_double_twice", 1),
+        ("answer_why", 1.5),
+    ]
+    assert [check.name for check in lesson.checks_of("double")] == ["double", "double_twice"]
+
+
+MISTAKES = {
+    "unknown role": ("exercise double", "excercise double", 4, "roles are exercise, check"),
+    "no name": ("# %% exercise double", "# %% exercise", 4, "NAME"),
+    "missing points": ("check double points=2", "check double", 11, "points=1"),
+    "zero points": ("points=2", "points=0", 11, "above zero"),
+    "points in words": ("points=2", 'points="two"', 11, "above zero"),
+    "points on an exercise": ("exercise double", "exercise double points=1", 4, "check"),
+    "points without a title": ("# %% check double points=2", "# %% points=2", 11, "title"),
+    "duplicate id": ("check double_twice", "check double", 17, "another name"),
+    "check of nothing": ("check double_twice", "check triple", 17, "begin its name"),
+    "wrong kind of cell": ("answer why [markdown]", "answer why", 20, "add [markdown]"),
+    "never closed": ("    # END SOLUTION\n", "", 6, "add a line `# END SOLUTION`"),
+    "never opened": ("# BEGIN HIDDEN TESTS\n", "", 14, "needs one END"),
+    "nested": ("    return x + x", "    # BEGIN SOLUTION", 7, "none inside"),
+    "no solution": (
+        "    # BEGIN SOLUTION\n    return x + x\n    # END SOLUTION",
+        "    ...",
+        4,
+        "around",
+    ),
+    "region in the wrong cell": ("# BEGIN HIDDEN TESTS", "# BEGIN SOLUTION", 13, "only"),
+    "text before the first cell": (
+        "# %% [markdown]\n",
+        "import torch\n\n# %% [markdown]\n",
+        3,
+        "begin",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_a_mistake_names_line_and_mend(lesson_of, name):
+    old, new, line, mend = MISTAKES[name]
+    assert old in GOOD
+    with pytest.raises(Mistake) as stopped:
+        lesson_of(GOOD.replace(old, new, 1))
+    message = str(stopped.value)
+    assert f"01_small.py:{line}: " in message
+    assert mend in message.split("mend:")[1]
+
+
+PERCENT_SCRIPTS = sorted([*all_lessons(), *places.ANSWERS.glob("*.py")])
+
+
+@pytest.mark.parametrize(
+    "path", PERCENT_SCRIPTS, ids=lambda path: f"{path.parent.name}-{path.stem}"
+)
+def test_jupytext_keeps_every_byte(path):
+    text = path.read_text(encoding="utf-8")
+    config = load_jupytext_configuration_file(str(places.ROOT / "pyproject.toml"))
+    notebook = jupytext.reads(text, fmt="py:percent", config=config)
+    assert jupytext.writes(notebook, fmt="py:percent", config=config) == text
+
+
+@pytest.mark.parametrize("path", all_lessons(), ids=lambda path: path.stem)
+def test_jupyterlab_keeps_every_byte(path, tmp_path):
+    (tmp_path / "pyproject.toml").write_text((places.ROOT / "pyproject.toml").read_text())
+    (tmp_path / path.name).write_bytes(path.read_bytes())
+    manager = TextFileContentsManager(root_dir=str(tmp_path))
+    model = manager.get(path.name)
+    # what JupyterLab adds when it opens and saves a notebook
+    model["content"]["metadata"]["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
+    model["content"]["metadata"]["language_info"] = {"name": "python", "version": "3.13.1"}
+    manager.save(model, path.name)
+    assert (tmp_path / path.name).read_bytes() == path.read_bytes()

@@ -1,0 +1,108 @@
+"""The answers banks: large enough, judged justly, and a prover that sees when they are not."""
+
+from collections import Counter
+
+import pytest
+
+from autograder import cli, places
+from autograder.answers import Answer, read_answers
+from autograder.lesson import Mistake, all_lessons, read_lesson
+from autograder.prove import Bench
+
+LESSONS = all_lessons()
+each_lesson = pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
+
+
+@pytest.fixture(scope="module")
+def bench():
+    return Bench(read_lesson(places.SOLUTIONS / "01_dot_product_attention.py"))
+
+
+@each_lesson
+def test_the_bank_proves_the_lesson(path, capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["prove", path.stem])
+    report = capsys.readouterr().out
+    assert ended.value.code == 0, report
+    assert "0 judged unjustly" in report
+
+
+@each_lesson
+def test_each_exercise_has_enough_answers(path):
+    lesson = read_lesson(path)
+    answers = read_answers(places.ANSWERS / path.name, lesson)
+    wrong = Counter(answer.exercise for answer in answers if not answer.right)
+    right = Counter(answer.exercise for answer in answers if answer.right)
+    for exercise in lesson.of("exercise"):
+        assert wrong[exercise.name] >= 8
+        assert right[exercise.name] >= 4
+
+
+SOFTMAX = "def softmax(scores, dim):\n    return torch.softmax(scores, {dim})"
+
+
+@pytest.mark.parametrize(
+    ("right", "dim", "just"), [(True, "dim", True), (False, "dim", False), (True, "0", False)]
+)
+def test_unjust_verdicts_are_seen(bench, right, dim, just):
+    verdict = bench.judge(Answer("softmax", "tried", right, SOFTMAX.format(dim=dim), ""))
+    assert verdict.just is just
+
+
+def test_a_misconception_is_named_by_the_visible_check(bench):
+    source = (
+        "def scaled_dot_product_attention(query, key, value):\n"
+        "    weights = softmax(query @ key.transpose(-2, -1), dim=-1)\n"
+        "    return weights @ value, weights\n"
+    )
+    verdict = bench.judge(Answer("scaled_dot_product_attention", "tried", False, source, ""))
+    assert verdict.visible
+    assert "looks like" in verdict.visible.message
+    assert "√d_k" in verdict.visible.message
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("def softmax(scores, dim):\n    import os\n    os._exit(0)", "process ended"),
+        ("def softmax(scores, dim)\n    return scores", "does not exist yet"),
+        ("def softmax(scores, dim):\n    return softmax(scores, dim)", "RecursionError"),
+    ],
+)
+def test_an_answer_that_breaks_the_process_loses_its_points_only(bench, source, message):
+    verdict = bench.judge(Answer("softmax", "tried", False, source, ""))
+    assert verdict.kept == 0
+    assert verdict.visible
+    assert message in verdict.visible.message
+
+
+def test_another_bank_is_proven_and_a_miss_ends_in_exit_code_1(tmp_path, capsys):
+    bank = tmp_path / "01_dot_product_attention.py"
+    bank.write_text(f"# %% wrong softmax none\n# Nothing is wrong.\n{SOFTMAX.format(dim='dim')}\n")
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["prove", "01", "--answers", str(tmp_path)])
+    assert ended.value.code == 1
+    assert "softmax none: wrong, but keeps all 2 points" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("text", "what", "mend"),
+    [
+        (
+            "# %% wrong sofmax x\n# Says.\n1",
+            "no exercise `sofmax`",
+            "softmax, similarity_attention",
+        ),
+        ("# %% wrong softmax\n# Says.\n1", "no title", "wrong EXERCISE NAME"),
+        ("# %% wrong softmax x\ny = 1", "does not say what is wrong", "begin the cell with"),
+        ("# %% right softmax x\n1\n\n# %% right softmax x\n2", "stands twice", "another name"),
+    ],
+)
+def test_a_mistake_in_a_bank_names_line_and_mend(tmp_path, text, what, mend):
+    bank = tmp_path / "bank.py"
+    bank.write_text(text)
+    lesson = read_lesson(places.SOLUTIONS / "01_dot_product_attention.py")
+    with pytest.raises(Mistake) as stopped:
+        read_answers(bank, lesson)
+    assert what in str(stopped.value)
+    assert mend in str(stopped.value)
