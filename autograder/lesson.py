@@ -17,17 +17,21 @@ from autograder import places
 
 @dataclass(frozen=True)
 class Role:
-    """What nbgrader does with a cell; `kind` is the type of cell it must be."""
+    """What nbgrader does with a cell; `kind` is the type of cell it must be.
+
+    A folded cell shows its first line and its output: the student runs it, and may unfold it.
+    """
 
     grade: bool
     solution: bool
     locked: bool
     kind: str
+    folded: bool = False
 
 
 ROLES = {
     "exercise": Role(grade=False, solution=True, locked=False, kind="code"),
-    "check": Role(grade=True, solution=False, locked=True, kind="code"),
+    "check": Role(grade=True, solution=False, locked=True, kind="code", folded=True),
     "answer": Role(grade=True, solution=True, locked=False, kind="markdown"),
     "given": Role(grade=False, solution=False, locked=True, kind="code"),
 }

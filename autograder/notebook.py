@@ -95,6 +95,8 @@ def _node(cell: Cell, used: set[str]) -> NotebookNode:
         }
         if role.grade:
             metadata["nbgrader"]["points"] = cell.points
+        if role.folded:
+            metadata["jupyter"] = {"source_hidden": True}
     return new(cell.source, id=_identifier(cell, used), metadata=metadata)
 
 

@@ -83,7 +83,8 @@ figures.attention_map(scores, ["bank", "river", "money"], title="scores: all dot
 # <details><summary>Nothing</summary>Yes. Each exp grows by the factor e¹⁰⁰, above and below the line, and cancels. Only differences of scores count.</details>
 #
 # The last answer is also the cure for a practical trouble: in float32, `exp` of anything above 88 is infinite. You may subtract what you like from a row before `exp`.
-#
+
+# %% [markdown]
 # **Exercise** (10 minutes). Write softmax with `exp`, a sum and a division.
 #
 # <details><summary>Hint</summary>Which number, subtracted from a row, makes sure that no exp is larger than 1? <code>amax</code> with <code>keepdim=True</code> finds it. With <code>dim=-1</code> every sum runs along a row; with <code>dim=0</code>, down a column.</details>
@@ -194,7 +195,8 @@ figures.steps(
 # $$y_i = \sum_j w_{ij}\, x_j$$
 #
 # Scores, softmax, weighted sum: with all words as the rows of $X$, the three steps are $\mathrm{softmax}(X X^\top)\, X$.
-#
+
+# %% [markdown]
 # **Exercise** (5 minutes). Write it with your `softmax`.
 #
 # <details><summary>Hint</summary>Say the shapes aloud: (length, dim) times (dim, length) gives (length, length). Softmax keeps that. Times (length, dim) gives (length, dim). A row of scores belongs to the word that asks, so each <em>row</em> becomes weights.</details>
@@ -278,7 +280,8 @@ print("and for two words with two features it gives, without complaint,\n", squa
 
 # %% [markdown]
 # In PyTorch `*` multiplies entry by entry. Most shapes refuse it; a square one gives wrong scores in silence, and that is the worse case.
-#
+
+# %% [markdown]
 # **Exercise** (2 minutes). Write the scores that the slide means: only them, no softmax.
 
 
@@ -329,7 +332,8 @@ with Check("repaired_scores", "more words than features, and fewer") as check:
 # Think of a library search: your query is matched against the titles (keys), and what you carry home is the books (values).
 #
 # Each role is a learned matrix applied to the same word: $Q = X W^Q$, $K = X W^K$, $V = X W^V$. Each row of $X$ is a word of width $d_{\text{model}}$; each matrix has the shape $(d_{\text{model}}, d_{\text{out}})$. Queries and keys meet in a dot product, so they share a width, $d_k$. Values may have another, $d_v$.
-#
+
+# %% [markdown]
 # **Exercise** (5 minutes). Project the words into their roles.
 
 
@@ -464,7 +468,8 @@ figures.curves(
 # | *arrows* | [1, 1] | [0, −1] | [−1, 1] |
 #
 # For *flying*: take the dot product of its query with both keys, divide both by $\sqrt{2}$, take the softmax, and sum the two values with these weights. Two numbers come out.
-#
+
+# %% [markdown]
 # **Exercise** (10 minutes). Give them to three decimals. The check knows the result, and a few ways to miss it.
 
 # %% exercise flying_output
@@ -534,7 +539,8 @@ with Check("arrows_output", "three decimals") as check:
 # <details><summary>(8, 64, 20)</summary>That is transpose(-2, -1), and what the scores need. Axes 0 and 1 are the batch and the length.</details>
 # <details><summary>(20, 8, 64)</summary>Yes, and it would mix the sequences. Count from the end, and a batch can never get in the way.</details>
 # <details><summary>(64, 20, 8)</summary>That reverses all axes, as .T once did. On a batch PyTorch warns you, for good reason.</details>
-#
+
+# %% [markdown]
 # **Exercise** (15 minutes). The heart of the course.
 #
 # <details><summary>Hint 1</summary>Three lines: scores, weights, output. Write the shape beside each.</details>
@@ -807,7 +813,8 @@ with Check("repaired_lambdas", "equal to PyTorch's attention") as check:
 # ## 9 · A module that learns
 #
 # The three matrices are what a model learns. In PyTorch, what is learned lives in an `nn.Module`: three `nn.Linear` layers without bias, then your attention. An `nn.Linear(d_model, d_head)` holds its matrix as (d_head, d_model) and computes `x @ weight.T`, so calling it is all you need.
-#
+
+# %% [markdown]
 # **Exercise** (10 minutes). The names of the three parts matter: the check loads weights by them.
 
 

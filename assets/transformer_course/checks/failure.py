@@ -10,7 +10,7 @@ from typing import Any
 from transformer_course.checks.misconceptions import Clue
 
 RED, RESET = "\x1b[1;31m", "\x1b[0m"
-LABEL_WIDTH, TEXT_WIDTH = 13, 80
+LABEL_WIDTH, TEXT_WIDTH = 13, 66
 
 
 class CheckFailed(AssertionError):
