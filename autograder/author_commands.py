@@ -6,7 +6,7 @@ from pathlib import Path
 from autograder import places
 from autograder.answers import read_answers
 from autograder.lesson import find_lessons, read_lesson
-from autograder.terminal import Commands, command, console, progress
+from autograder.terminal import Commands, as_table, command, console, progress
 
 
 def add_commands(commands: Commands) -> None:
@@ -89,9 +89,9 @@ def _prove_lesson(path: Path, banks: Path, options: argparse.Namespace) -> int:
         answers = bar.track([*ends, *bank], description=path.stem)
         verdicts = [bench.judge(answer) for answer in answers]
     from_bank = verdicts[len(ends) :]
-    console.print(report.as_table(path.stem, *report.summary(from_bank)))
+    console.print(as_table(path.stem, *report.summary(from_bank)))
     if options.verbose:
-        console.print(report.as_table("wrong answers", *report.details(from_bank)))
+        console.print(as_table("wrong answers", *report.details(from_bank)))
     misses = report.misses(verdicts)
     for miss in misses:
         console.print(miss, style="red", markup=False)

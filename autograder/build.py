@@ -83,7 +83,12 @@ def execute(notebook: NotebookNode, allow_errors: bool = False) -> NotebookNode:
     # one thread, so that sums are added in the same order on every run
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
     client = NotebookClient(
-        executed, timeout=600, allow_errors=allow_errors, record_timing=False, kernel_name="python3"
+        executed,
+        timeout=600,
+        allow_errors=allow_errors,
+        coalesce_streams=True,  # how often a kernel flushes is chance
+        record_timing=False,
+        kernel_name="python3",
     )
     try:
         client.execute(env=environment)

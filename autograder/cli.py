@@ -4,7 +4,7 @@ import argparse
 import sys
 import textwrap
 
-from autograder import author_commands
+from autograder import author_commands, class_commands
 from autograder.lesson import Mistake
 
 
@@ -34,4 +34,5 @@ def parser() -> argparse.ArgumentParser:
     )
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
     author_commands.add_commands(commands)
+    class_commands.add_commands(commands)
     return top

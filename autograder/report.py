@@ -2,8 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 
-from rich.table import Table
-
 from autograder.prove import Verdict
 
 Row = Sequence[str]
@@ -42,16 +40,6 @@ def details(verdicts: Iterable[Verdict]) -> tuple[Row, list[Row]]:
             caught = seen if verdict.just else "nothing"
             rows.append((verdict.answer.exercise, verdict.answer.name, caught, told))
     return heading, rows
-
-
-def as_table(title: str, heading: Row, rows: Iterable[Row]) -> Table:
-    """For the terminal."""
-    table = Table(title=title, title_justify="left")
-    for number, name in enumerate(heading):
-        table.add_column(name, no_wrap=number == 0)
-    for row in rows:
-        table.add_row(*row)
-    return table
 
 
 def page(name: str, verdicts: Sequence[Verdict]) -> str:

@@ -2,10 +2,11 @@
 
 import argparse
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.table import Table
 
 Commands = argparse._SubParsersAction
 console = Console(highlight=False)
@@ -39,4 +40,15 @@ def progress() -> Progress:
         TimeRemainingColumn(),
         console=console,
         transient=True,
+        disable=not console.is_terminal,
     )
+
+
+def as_table(title: str, heading: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
+    """A table whose first column is never cut."""
+    table = Table(title=title, title_justify="left")
+    for number, name in enumerate(heading):
+        table.add_column(name, no_wrap=number == 0)
+    for row in rows:
+        table.add_row(*row)
+    return table

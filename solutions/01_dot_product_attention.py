@@ -272,7 +272,7 @@ for names, rows in (
 
 # %%
 try:
-    x * x.T
+    print(x * x.T)
 except RuntimeError as error:
     print(f"x is {tuple(x.shape)}, and x * x.T stops: {error}")
 square = x[:2]
@@ -1032,6 +1032,7 @@ mine, _ = scaled_dot_product_attention(query, key, value)
 theirs = F.scaled_dot_product_attention(query, key, value)
 print(f"function: largest difference {(mine - theirs).abs().max().item():.1e}")
 
+torch.manual_seed(0)
 block = nn.MultiheadAttention(8, num_heads=1, bias=False, batch_first=True).double()
 attention = SelfAttention(8, 8).double()
 parts = (attention.w_query, attention.w_key, attention.w_value)

@@ -10,6 +10,8 @@ import pytest
 
 from autograder import build, notebook, places
 from autograder.lesson import Lesson, all_lessons, read_lesson
+from autograder.samples import filled, solved
+from autograder.tests.checkout import build_wheel
 
 LESSONS = all_lessons()
 each_lesson = pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
@@ -52,8 +54,8 @@ def test_no_secret_stands_in_the_student_notebook(path):
     assert [line for line in sorted(lines) if line in text] == []
 
 
-def test_no_secret_stands_in_the_wheel(wheel):
-    with zipfile.ZipFile(wheel) as archive:
+def test_no_secret_stands_in_the_wheel(tmp_path):
+    with zipfile.ZipFile(build_wheel(tmp_path)) as archive:
         text = "\n".join(archive.read(name).decode() for name in archive.namelist())
     for path in LESSONS:
         assert [line for line in sorted(secrets(read_lesson(path))) if line in text] == []
@@ -83,16 +85,19 @@ def test_untouched_it_runs_and_only_stubs_stop_it(path):
 
 @each_lesson
 def test_with_every_stub_filled_it_runs_without_an_error(path):
-    student = nbformat.read(places.NOTEBOOKS / f"{path.stem}.ipynb", as_version=4)
-    solved = notebook.graded_cells(notebook.source_notebook(read_lesson(path)))
-    for name, cell in notebook.graded_cells(student).items():
-        if cell.metadata.nbgrader.solution:
-            cell.source = solved[name].source
+    lesson = read_lesson(path)
+    student = filled(lesson, solved(lesson))
     outputs = _outputs(build.execute(student, allow_errors=True))
     assert [o.evalue for o in outputs if o.output_type == "error"] == []
     images = [o.data["text/html"] for o in outputs if "text/html" in o.get("data", {})]
     assert images
     assert all(re.search(r'<img alt="[^"]{20,}', image) for image in images)
+
+
+@each_lesson
+def test_a_second_execution_gives_the_same_bytes(path):
+    source = notebook.source_notebook(read_lesson(path))
+    assert notebook.as_text(build.execute(source)) == notebook.as_text(build.execute(source))
 
 
 @each_lesson

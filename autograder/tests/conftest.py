@@ -1,0 +1,151 @@
+"""A class to grade: an instructor who types commands, and students who hand in notebooks."""
+
+import contextlib
+import io
+import re
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from autograder import cli, grading, places
+from autograder.lesson import Lesson, read_lesson
+from autograder.notebook import as_text
+from autograder.samples import filled, solved
+
+# needs no import, so that its kernels start fast
+SMALL = """\
+# %% [markdown]
+# # A lesson
+
+# %% exercise double
+def double(x):
+    # BEGIN SOLUTION
+    return x + x
+    # END SOLUTION
+
+
+# %% check double points=2
+assert double(2) == 4
+# BEGIN HIDDEN TESTS
+assert double(3) == 6
+# END HIDDEN TESTS
+
+# %% exercise half
+def half(x):
+    # BEGIN SOLUTION
+    return x / 2
+    # END SOLUTION
+
+
+# %% check half points=1
+assert half(2) == 1
+"""
+
+
+@dataclass(frozen=True)
+class Instructor:
+    """Types commands about the class in `folder`; the lessons are those in `solutions`."""
+
+    solutions: Path
+    folder: Path
+
+    def types(self, command: str, *options: str) -> tuple[int, str]:
+        """Run a command; return its exit code, and all that it said."""
+        said = io.StringIO()
+        with (
+            pytest.MonkeyPatch.context() as patch,
+            contextlib.redirect_stdout(said),
+            contextlib.redirect_stderr(said),
+        ):
+            patch.setattr(places, "SOLUTIONS", self.solutions)
+            with pytest.raises(SystemExit) as ended:
+                cli.main([command, "--classroom", str(self.folder), *options])
+        code = ended.value.code
+        # Python prints a message that a program exits with, and makes it exit code 1
+        return (
+            (code, said.getvalue()) if isinstance(code, int) else (1, said.getvalue() + f"{code}")
+        )
+
+    @property
+    def lesson(self) -> Lesson:
+        """The only lesson."""
+        (path,) = self.solutions.glob("*.py")
+        return read_lesson(path)
+
+    def file(self, step: str, student: str = ".") -> Path:
+        """Where the lesson's notebook lies after a step of nbgrader's."""
+        return self.folder / step / student / self.lesson.name / f"{self.lesson.name}.ipynb"
+
+    def results(self) -> dict[str, grading.Result]:
+        """What became of each student's submission."""
+        api = grading.open_classroom(self.folder)
+        return {result.student: result for result in grading.results(api, self.lesson.name, {})}
+
+    def receives(self, student: str, text: str = "") -> None:
+        """A student hands in a file; without a text, the solved lesson."""
+        path = self.file("submitted", student)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text or as_text(filled(self.lesson, solved(self.lesson))), encoding="utf-8")
+
+    def copy(self, folder: Path) -> "Instructor":
+        """The same class, for a test that changes it."""
+        shutil.copytree(self.solutions, folder / "solutions")
+        shutil.copytree(self.folder, folder / "class")
+        return Instructor(folder / "solutions", folder / "class")
+
+
+@pytest.fixture(scope="module")
+def small_class(tmp_path_factory):
+    """A small lesson, released."""
+    folder = tmp_path_factory.mktemp("small")
+    (folder / "solutions").mkdir()
+    (folder / "solutions" / "01_small.py").write_text(SMALL, encoding="utf-8")
+    instructor = Instructor(folder / "solutions", folder / "class")
+    code, said = instructor.types("release")
+    assert code == 0, said
+    return instructor
+
+
+@pytest.fixture
+def small(small_class, tmp_path):
+    """A small lesson, released, and handed in by ada and bo."""
+    instructor = small_class.copy(tmp_path)
+    instructor.receives("ada")
+    instructor.receives("bo")
+    return instructor
+
+
+@dataclass(frozen=True)
+class Graded(Instructor):
+    """A class that went all the way, and what the commands said."""
+
+    said: dict[str, str]
+
+
+@pytest.fixture(scope="session")
+def graded(tmp_path_factory):
+    """The sample class, two more, and lesson 1 without its experiments, which only take time."""
+    folder = tmp_path_factory.mktemp("class")
+    instructor = Instructor(folder / "solutions", folder / "class")
+    path = places.SOLUTIONS / "01_dot_product_attention.py"
+    cells = re.split(r"(?m)^(?=# %%)", path.read_text(encoding="utf-8"))
+    instructor.solutions.mkdir()
+    titled = [cell for cell in cells if not cell.startswith("# %%\n")]
+    (instructor.solutions / path.name).write_text("".join(titled), encoding="utf-8")
+    said = {"sample": instructor.types("sample")}
+    with (instructor.folder / grading.SETTINGS).open("a", encoding="utf-8") as settings:
+        # short for the cell with the loop alone: the others may take long on a busy machine
+        settings.write(
+            "c.Execute.timeout_func = lambda cell: 2 if 'while True' in cell.source else 60"
+        )
+    instructor.receives("cut_short", as_text(filled(instructor.lesson, {}))[:5000])
+    sources = solved(instructor.lesson)
+    # a name that only hidden tests use, which then stop with an error of Python's own
+    sources["softmax"] += "\nF = None"
+    instructor.receives("reuses_a_name", as_text(filled(instructor.lesson, sources)))
+    said |= {command: instructor.types(command) for command in ("grade", "feedback", "export")}
+    assert [code for code, _ in said.values()] == [0, 0, 0, 0], said
+    texts = {command: text for command, (_, text) in said.items()}
+    return Graded(instructor.solutions, instructor.folder, texts)

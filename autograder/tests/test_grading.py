@@ -1,0 +1,133 @@
+"""Grading: what each kind of submission earns, and what students and instructors get to see."""
+
+import csv
+import html
+import re
+
+import nbformat
+import pytest
+
+from autograder import grading
+from autograder.answers import Answer
+from autograder.grading import State
+from autograder.lesson import all_lessons, read_lesson
+from autograder.notebook import as_text, graded_cells, source_notebook, student_version
+from autograder.prove import Bench
+from autograder.samples import SAMPLES, filled, solved
+
+NEED_SOFTMAX = {
+    "softmax",
+    "similarity_attention",
+    "scaled_dot_product_attention",
+    "repaired_weights",
+    "repaired_lambdas",
+    "SelfAttention",
+}
+NEED_F = NEED_SOFTMAX - {"softmax", "repaired_weights"}
+WRONG = {"similarity_attention", "project_qkv", "arrows_output", "repaired_lambdas"}
+LEFT_OUT = {"SelfAttention"}
+EVERYTHING = NEED_SOFTMAX | WRONG | {"flying_output", "repaired_scores"}
+# student -> the state, and the exercises that lose points
+EXPECTED = {
+    "perfect": (State.NEEDS_MARKING, set()),
+    "colab_saved": (State.NEEDS_MARKING, set()),
+    "untouched": (State.GRADED, EVERYTHING),
+    "broken_syntax": (State.NEEDS_MARKING, NEED_SOFTMAX),
+    "infinite_loop": (State.TIMED_OUT, {"similarity_attention"}),
+    "partly_right": (State.NEEDS_MARKING, WRONG | LEFT_OUT),
+    "reuses_a_name": (State.NEEDS_MARKING, NEED_F),
+}
+
+
+@pytest.mark.parametrize("path", all_lessons(), ids=lambda path: path.stem)
+def test_nbgrader_releases_what_the_build_writes(path, tmp_path):
+    lesson = read_lesson(path)
+    api = grading.open_classroom(tmp_path)
+    grading.release(api, lesson)
+    built = as_text(student_version(source_notebook(lesson)))
+    assert grading.place(api, "release", lesson.name).read_bytes() == built.encode()
+
+
+@pytest.mark.parametrize("student", EXPECTED)
+def test_a_submission_loses_the_points_of_what_is_wrong_in_it(graded, student):
+    state, lost = EXPECTED[student]
+    result, lesson = graded.results()[student], graded.lesson
+    assert result.state == state
+    with grading.open_classroom(graded.folder).gradebook as gradebook:
+        submission = gradebook.find_submission_notebook(lesson.name, lesson.name, student)
+        scores = {grade.name: grade.score for grade in submission.grades}
+    failed = [check for check in lesson.of("check") if scores[check.grade_id] == 0]
+    assert {lesson.exercise_of(check) for check in failed} == lost
+    by_hand = sum(answer.points for answer in lesson.of("answer"))
+    assert result.points == result.max_points - by_hand - sum(check.points for check in failed)
+
+
+def test_wrong_answers_cost_what_the_bank_predicts(graded):
+    bench = Bench(graded.lesson)
+    cells = graded_cells(nbformat.read(graded.file("submitted", "partly_right"), as_version=4))
+    verdicts = [
+        bench.judge(Answer(c.name, "handed in", False, cells[c.grade_id].source, ""))
+        for c in graded.lesson.of("exercise")
+    ]
+    assert {v.answer.exercise for v in verdicts if v.kept < v.points} == WRONG | LEFT_OUT
+    assert graded.results()["partly_right"].points == sum(v.kept - v.spilled for v in verdicts)
+
+
+def test_what_is_no_notebook_stops_nobody(graded):
+    assert graded.results()["cut_short"].state == State.UNREADABLE
+    said = graded.said["grade"]
+    assert "cut_short: unreadable: no JSON, or cut short: ask for the file again" in said
+    assert f"{len(EXPECTED)} graded now, {len(EXPECTED) + 1} in all" in said
+    stopped = "stopped by the time limit: exercise_similarity_attention; needs marking"
+    assert f"infinite_loop: timed-out: {stopped}" in said
+
+
+def test_the_instructor_reads_nothing_of_nbgraders(graded):
+    for said in graded.said.values():
+        assert not re.search(r"Warning|WARNING|INFO|\bkernel\b", said)
+    assert "Autograding" in (graded.folder / grading.LOG).read_text(encoding="utf-8")
+
+
+def test_feedback_shows_no_hidden_test(graded):
+    notebook = filled(graded.lesson, solved(graded.lesson))
+    visible = "\n".join(cell.source for cell in notebook.cells)
+    regions = re.findall(r"(?s)BEGIN HIDDEN TESTS\n(.*?)# END", graded.lesson.path.read_text())
+    lines = {line.strip() for region in regions for line in region.split("\n")}
+    hidden = {line for line in lines if len(line) > 20 and line not in visible}
+    assert len(hidden) > 50
+    for student in EXPECTED:
+        page = graded.file("feedback", student).with_suffix(".html").read_text(encoding="utf-8")
+        text = html.unescape(re.sub(r"<[^>]*>", "", page))
+        assert "Score: " in text
+        assert [line for line in hidden if line in text] == []
+    assert "cut_short: no feedback, for it is unreadable" in graded.said["feedback"]
+
+
+def test_export_has_everyones_points(graded):
+    with (graded.folder / "grades.csv").open(newline="", encoding="utf-8") as file:
+        rows = {row["student_id"]: row for row in csv.DictReader(file)}
+    assert rows.keys() == EXPECTED.keys()  # who cannot be graded gets no silent zero
+    for student, result in graded.results().items():
+        if student in rows:
+            assert float(rows[student]["score"]) == result.points
+            assert float(rows[student]["max_score"]) == result.max_points
+    assert "1 unreadable" in graded.said["export"]
+
+
+def test_a_notebook_is_filled_where_students_write(small_class):
+    untouched = student_version(source_notebook(small_class.lesson))
+    notebook = filled(small_class.lesson, {"double": "double = 2 .__mul__"})
+    sources = {name: cell.source for name, cell in graded_cells(notebook).items()}
+    assert sources.pop("exercise_double") == "double = 2 .__mul__"
+    before = graded_cells(untouched)
+    assert all(before[name].source == source for name, source in sources.items())
+    assert "SOLUTION" not in "".join(solved(small_class.lesson).values())
+
+
+def test_colab_saves_no_cell_ids_and_keeps_what_nbgrader_needs(small_class):
+    notebook = SAMPLES["colab_saved"](small_class.lesson, [])
+    nbformat.validate(notebook)
+    assert (notebook.nbformat, notebook.nbformat_minor) == (4, 0)
+    assert not any("id" in cell for cell in notebook.cells)
+    names = graded_cells(student_version(source_notebook(small_class.lesson))).keys()
+    assert graded_cells(notebook).keys() == names
