@@ -54,12 +54,42 @@ FAILURES = {
     "wrong shape": (
         PAIR,
         "def mix(x):\n    return 2 * x, x",
-        ["wrong shape", "(2, 2): (query, key)", "(2, 3)"],
+        ["weights has the wrong shape", "(2, 2): query 2, key 2", "(2, 3)"],
     ),
     "wrong numbers": (
         PAIR,
         "def mix(x):\n    return 3 * x, x @ x.T",
-        ["twice the input", "at [0, 0]", "6 of 6 numbers", "add it to itself", "tensor (2, 3)"],
+        ["twice the input", "3.528, 0.8003", "5.292, 1.2", "6 of 6 numbers", "add it to itself"],
+    ),
+    "a hair's breadth": (
+        ONE,
+        "def mix(x):\n    return 2 * x + 1e-7",
+        ["expected 3.5281047,", "got 3.5281048,"],
+    ),
+    "large tensors": (
+        ONE.replace("2, 3", "4, 5"),
+        "def mix(x):\n    return 3 * x",
+        ["mix(x: tensor (4, 5))", "expected 3.528 at [0, 0]", "20 of 20 numbers"],
+    ),
+    "a check's own variable": (
+        ONE.replace("check.equal(", "wide = numbers(2, 3)\n    check.equal("),
+        "def mix(x):\n    return 2 * wide",
+        ["raised NameError", "'wide' is not defined", "a typo?"],
+    ),
+    "the check's hint": (
+        ONE.replace('"one")', '"one", hint="add it to itself")'),
+        "def mix(x):\n    return x @ x",
+        ["raised RuntimeError", "hint add it to itself"],
+    ),
+    "values and places": (
+        ONE,
+        "def mix(x):\n    return x - x.max(0)",
+        ["raised TypeError", "return values and places"],
+    ),
+    "math on a tensor": (
+        ONE,
+        "import math\ndef mix(x):\n    return math.exp(x)",
+        ["`math` takes single numbers"],
     ),
     "NaN": (ONE, "def mix(x):\n    return x * float('nan')", ["NaN", "first at [0, 0]"]),
     "dtype": (ONE, "def mix(x):\n    return 2 * x.float()", ["torch.float64", "torch.float32"]),
@@ -72,7 +102,7 @@ FAILURES = {
     "exception": (
         ONE,
         "def mix(x):\n    wide = x + 1\n    return wide @ wide",
-        ["raised RuntimeError", "cannot be multiplied", "in line 3", "return wide @ wide"],
+        ["raised RuntimeError", "cannot be multiplied", "in mix, line 3: return wide @ wide"],
     ),
     "wrong arguments": (ONE, "def mix():\n    return 1", ["raised TypeError", "positional"]),
     "not a module": (MODULE, "def Mix(d):\n    return 3", ["int", "nn.Module"]),
@@ -82,10 +112,40 @@ FAILURES = {
         "        self.q = nn.Linear(d, d)",
         ["docstring names", "w.weight (3, 3)", "q.weight (3, 3)", "q.bias (3,)"],
     ),
+    "bias": (
+        MODULE,
+        "class Mix(nn.Module):\n    def __init__(self, d):\n        super().__init__()\n"
+        "        self.w = nn.Linear(d, d)",
+        ["docstring names", "bias=False"],
+    ),
+    "misspelt part": (
+        MODULE,
+        "class Mix(nn.Module):\n    def __init__(self, d):\n        super().__init__()\n"
+        "        self.ww = nn.Linear(d, d, bias=False)",
+        ["`ww.weight` should be called `w.weight`"],
+    ),
+    "swapped sizes": (
+        MODULE.replace("torch.eye(3, dtype=torch.float64)", "numbers(5, 3)"),
+        "class Mix(nn.Module):\n    def __init__(self, d):\n        super().__init__()\n"
+        "        self.w = nn.Linear(5, d, bias=False)",
+        ["are swapped"],
+    ),
+    "no parts": (
+        MODULE,
+        "class Mix(nn.Module):\n    def forward(self, x):\n        return x\n"
+        "    def __init__(self, d):\n        super().__init__()",
+        ["keep each on self"],
+    ),
+    "misspelt forward": (
+        MODULE,
+        "class Mix(nn.Module):\n    def __init__(self, d):\n        super().__init__()\n"
+        "        self.w = nn.Linear(d, d, bias=False)\n    def foward(self, x):\n        return x",
+        ["has no method `forward`; it has `foward`"],
+    ),
     "no super().__init__()": (
         MODULE,
         "class Mix(nn.Module):\n    def __init__(self, d):\n        self.w = nn.Linear(d, d)",
-        ["raised AttributeError", "in line 3", "self.w = nn.Linear(d, d)"],
+        ["raised AttributeError", "Mix.__init__, line 3: self.w", "the first line of `__init__`"],
     ),
     "not numbers": (VALUE, "answer = 'a half'", ["expected 2 numbers", "'a half'"]),
     "too many numbers": (VALUE, "answer = [1, 2, 3]", ["expected 2 numbers", "[1, 2, 3]"]),
@@ -103,6 +163,16 @@ def test_message(name):
 
 def test_the_message_holds_no_expected_answer():
     assert "0.5" not in failure("answer = [0.2, 0.6]", VALUE)
+
+
+def test_a_check_leaves_no_variables_behind():
+    student = (
+        "x = 'mine'\ncalls = 0\ndef mix(x):\n    global calls\n    calls += 1\n    return 2 * x"
+    )
+    check = ONE.replace("check.equal(", "x = wide = numbers(2, 3)\n    check.equal(")
+    namespace = run(student, check)
+    assert (namespace["x"], namespace["calls"]) == ("mine", 1)
+    assert not {"wide", "check"} & namespace.keys()
 
 
 def test_right_work_passes_and_says_so(capsys):

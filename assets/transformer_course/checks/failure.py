@@ -12,6 +12,26 @@ from transformer_course.checks.misconceptions import Clue
 RED, RESET = "\x1b[1;31m", "\x1b[0m"
 LABEL_WIDTH, TEXT_WIDTH = 13, 66
 
+STAY_IN_TORCH = "stay in torch from the first line to the last: no NumPy, no .detach(), no .item()"
+MAKE_A_NEW_ONE = (
+    "operations that end in _ (add_, masked_fill_) and x[...] = y write into the caller's "
+    "tensor: make a new one"
+)
+NOT_A_NUMBER = "exp of a large number is inf, and inf / inf or inf - inf is NaN"
+KEEP_THE_DTYPE = "a NumPy array or a constant tensor on the way brings its own dtype"
+# a piece of an error's message -> what it means to who does not know torch well
+EXPLAINED = {
+    "before Module.__init__() call": "the first line of `__init__` is `super().__init__()`",
+    "return_types": "max and min with a `dim` return values and places: take .values, or use amax",
+    "must be real number, not Tensor": "`math` takes single numbers: torch.exp takes tensors",
+    "only one element tensors can be converted": "`math` takes single numbers: torch.exp takes "
+    "tensors",
+    "scalar Tensor": "`math` takes single numbers: torch.exp takes tensors",
+    "Can't call numpy() on Tensor that requires grad": STAY_IN_TORCH,
+    "is not defined": "a typo? Your code sees its parameters, its own variables, the imports and "
+    "the exercises",
+}
+
 
 class CheckFailed(AssertionError):
     """What was expected, what came, which misconception it looks like, and one hint.
@@ -61,6 +81,11 @@ def still_a_stub(message: str) -> NotImplementedError:
     error = NotImplementedError(message)
     error._render_traceback_ = lambda: _coloured(f"NotImplementedError: {message}")  # type: ignore[attr-defined]
     return error
+
+
+def explained(error: BaseException) -> str:
+    """What an error's message means, where it is known to say too little."""
+    return next((text for piece, text in EXPLAINED.items() if piece in str(error)), "")
 
 
 def student_frames(error: BaseException, namespace: dict[str, Any]) -> list[tuple[FrameType, int]]:

@@ -1,0 +1,73 @@
+"""A module that the student's class built, as a check may touch it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Self
+
+from torch import Tensor, nn
+
+from transformer_course.checks import words
+
+if TYPE_CHECKING:
+    from transformer_course.checks.check import Check
+
+Shapes = dict[str, tuple[int, ...]]
+
+
+class Module:
+    """Call it, load or read its parameters, ask for their gradients: nothing else."""
+
+    def __init__(self, check: Check, module: nn.Module) -> None:
+        self._check, self._module = check, module
+
+    def call(self, *args: Any, returns: Sequence[str] = (), **kwargs: Any) -> Any:
+        """Call the module; return its tensor, or one tensor per name in `returns`."""
+        if type(self._module).forward is nn.Module.forward:
+            methods = [name for name in vars(type(self._module)) if not name.startswith("_")]
+            has = f"; it has `{'`, `'.join(methods)}`" if methods else ""
+            self._check.fail(f"{self._check.exercise} has no method `forward`{has}")
+        name = f"{self._check.exercise}(…)"
+        return self._check.run(self._module, name, args, kwargs, returns)
+
+    def load(self, parameters: dict[str, Tensor]) -> None:
+        """Give the module these parameters, named as its stub's docstring names them."""
+        # a layer that stands under two names counts twice; buffers are the student's own
+        parts = self._module.named_parameters(remove_duplicate=False)
+        mine = {name: tuple(part.shape) for name, part in parts}
+        wanted = {name: tuple(tensor.shape) for name, tensor in parameters.items()}
+        if mine != wanted:
+            story = self._check.story("the parameters are not the ones the docstring names")
+            story.tell("expected", words.table(wanted))
+            story.tell("got", words.table(mine))
+            self._check.stop(story, _mend(mine, wanted))
+        self._module.load_state_dict(parameters, strict=False)
+
+    def state(self) -> dict[str, Tensor]:
+        """A copy of the module's parameters and buffers, by name."""
+        return {name: tensor.clone() for name, tensor in self._module.state_dict().items()}
+
+    def double(self) -> Self:
+        """Turn the parameters into float64."""
+        self._module.double()
+        return self
+
+    def gradients(self, result: Tensor) -> dict[str, Tensor]:
+        """d(sum of `result`) / d(parameter), by name: zeros where nothing depends on it."""
+        named = dict(self._module.named_parameters())
+        return {name: self._check.gradient(result, weight) for name, weight in named.items()}
+
+
+def _mend(mine: Shapes, wanted: Shapes) -> str:
+    """What turns these parameters into the wanted ones, where one sentence can say it."""
+    extra, missing = sorted(mine.keys() - wanted.keys()), sorted(wanted.keys() - mine.keys())
+    if not mine:
+        return "make the layers in __init__, and keep each on self: self.NAME = nn.Linear(…)"
+    if extra and not missing and all(name.endswith(".bias") for name in extra):
+        return "pass bias=False to each layer"
+    if missing and (near := difflib.get_close_matches(missing[0], extra, n=1)):
+        return f"`{near[0]}` should be called `{missing[0]}`"
+    if not missing and not extra and all(mine[n] == wanted[n][::-1] for n in wanted):
+        return "the two sizes of nn.Linear(size in, size out) are swapped; it stores (out, in)"
+    return ""
