@@ -1,0 +1,106 @@
+# What the course can do; `make` alone lists it. Nothing is installed outside this folder.
+#
+#   PYTHON=python3.12   another Python, 3.11 or later
+#   VENV=FOLDER         another place for the packages
+#   LESSON=FILE         the notebook that `make lab` opens
+#   TORCH_INDEX=URL     a package index to take torch from. PyPI's torch for Linux brings CUDA,
+#                       3 GB; https://download.pytorch.org/whl/cpu has one without, 0.2 GB.
+PYTHON ?= python3
+VENV ?= .venv
+LESSON ?= notebooks/01_dot_product_attention.ipynb
+TORCH_INDEX ?=
+
+HERE := $(abspath $(VENV))
+COLAB := .venv-colab
+NEW := .venv-new
+EXTRAS := lab,author,grade,test
+TORCH = $(shell grep '^torch==' constraints.txt)
+
+# A browser is opened where there is one; the URL is printed in any case.
+DESKTOP := $(DISPLAY)$(WAYLAND_DISPLAY)$(BROWSER)$(filter Darwin,$(shell uname))
+LAB_OPTIONS := $(if $(DESKTOP),,--no-browser) $(if $(filter 0,$(shell id -u)),--allow-root)
+
+# What the home folder and the shell hold for Python and Jupyter changes nothing here.
+export JUPYTER_PREFER_ENV_PATH := 1
+export JUPYTER_CONFIG_DIR := $(HERE)/jupyter/config
+export JUPYTER_DATA_DIR := $(HERE)/jupyter/data
+export JUPYTER_RUNTIME_DIR := $(HERE)/jupyter/runtime
+export IPYTHONDIR := $(HERE)/ipython
+unexport JUPYTER_PATH JUPYTER_CONFIG_PATH PYTHONPATH PYTHONHOME
+# As in an activated environment: nbgrader looks for its helpers on the PATH.
+RUN = PATH="$(HERE)/bin:$$PATH"
+
+.PHONY: help lab test build prove format constraints clean
+.NOTPARALLEL:
+
+help:  ## list these targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+
+lab: $(VENV)/.lab  ## open the first lesson in JupyterLab; installs it on the first run
+	$(RUN) python -m jupyterlab $(LAB_OPTIONS) --LabApp.default_url="/lab/tree/$(LESSON)"
+
+test: $(VENV)/.all $(COLAB)/.all  ## check style and types, and run every test
+	$(RUN) ruff check
+	$(RUN) ruff format --check
+	$(RUN) pyright --pythonpath "$(HERE)/bin/python"
+	@# a test process for each core: more threads would wait for one another
+	$(RUN) OMP_NUM_THREADS=1 python -m pytest -n auto
+
+build: $(VENV)/.all  ## build the notebooks from the lessons
+	$(RUN) python -m autograder build
+
+prove: $(VENV)/.all  ## prove every lesson's checks against its bank of answers
+	$(RUN) python -m autograder prove
+
+format: $(VENV)/.all  ## put the code into its one format
+	$(RUN) ruff check --fix
+	$(RUN) ruff format
+
+# Run it with the oldest Python that is to work. Torch keeps its pin: edit that line by hand.
+constraints:  ## write constraints.txt anew, with the newest versions that fit together
+	rm -rf $(NEW)
+	$(call environment,$(NEW))
+	$(NEW)/bin/python -m pip install -e ".[$(EXTRAS)]"
+	grep '^#' constraints.txt > $(NEW)/constraints.txt
+	$(NEW)/bin/python -m pip freeze --all --exclude pip --exclude-editable \
+	  | sed 's/+[a-z0-9.]*$$//' >> $(NEW)/constraints.txt
+	mv $(NEW)/constraints.txt constraints.txt
+	rm -rf $(NEW)
+
+clean:  ## remove what make installed and cached; notebooks and grades stay
+	rm -rf .venv $(COLAB) $(NEW) build dist assets/*.egg-info .pytest_cache .ruff_cache
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+# $(call environment,FOLDER): a virtual environment that holds torch. Torch comes first, so that
+# its exact pin, and the index it comes from, are settled before anything else asks for it.
+define environment
+@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>&- || { echo >&2 \
+  "The course needs Python 3.11 or later. Another one is named so: make PYTHON=python3.12"; exit 1; }
+@$(PYTHON) -c 'import ensurepip, venv' 2>&- || { echo >&2 \
+  "$(PYTHON) cannot make environments; on Debian and Ubuntu: sudo apt install python3-venv"; exit 1; }
+@[ ! -e $(1)/pyvenv.cfg ] || grep -qx "executable = $$($(PYTHON) -c \
+  'import os, sys; print(os.path.realpath(sys.executable))')" $(1)/pyvenv.cfg || { echo >&2 \
+  "$(1) belongs to another Python than $(PYTHON); begin anew: make clean"; exit 1; }
+$(PYTHON) -m venv $(1)
+$(1)/bin/python -m pip install $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) $(TORCH)
+endef
+
+# Each stamp is written last, so that an interrupted installation goes on where it stopped.
+$(VENV)/.torch: pyproject.toml constraints.txt
+	$(call environment,$(VENV))
+	@touch $@
+
+$(VENV)/.lab: $(VENV)/.torch
+	$(VENV)/bin/python -m pip install -c constraints.txt -e ".[lab]"
+	@# a question about news would cover the lesson
+	$(RUN) jupyter labextension disable "@jupyterlab/apputils-extension:announcements"
+	@touch $@
+
+$(VENV)/.all: $(VENV)/.torch
+	$(VENV)/bin/python -m pip install -c constraints.txt -e ".[$(EXTRAS)]"
+	@touch $@
+
+$(COLAB)/.all: autograder/tests/colab.txt constraints.txt
+	$(call environment,$(COLAB))
+	$(COLAB)/bin/python -m pip install --only-binary :all: -r autograder/tests/colab.txt
+	@touch $@
