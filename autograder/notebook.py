@@ -4,6 +4,7 @@ Data in, data out: only `autograder.build` writes files.
 """
 
 import copy
+import dataclasses
 import hashlib
 import tomllib
 from functools import cache
@@ -47,7 +48,7 @@ def source_notebook(lesson: Lesson) -> NotebookNode:
     setup = Cell("code", SETUP.format(repository=repository).rstrip(), 0, "given", "setup")
     title, *rest = lesson.cells
     used: set[str] = set()
-    cells = [_node(cell, used) for cell in (badge, title, setup, *rest)]
+    cells = [_node(cell, used) for cell in (badge, title, setup, *map(_announced, rest))]
     return new_notebook(cells=cells, metadata=METADATA)
 
 
@@ -80,6 +81,15 @@ def repository_address() -> str:
     return project["project"]["urls"]["Repository"]
 
 
+def _announced(cell: Cell) -> Cell:
+    """A check begins with a line that says what it is: folded, it shows that line alone."""
+    if cell.role != "check":
+        return cell
+    points = f"{cell.points:g} point{'' if cell.points == 1 else 's'}"
+    title = f"# Check of {cell.name}, {points}. Shift+Enter runs it; a click unfolds it."
+    return dataclasses.replace(cell, source=f"{title}\n{cell.source}")
+
+
 def _node(cell: Cell, used: set[str]) -> NotebookNode:
     new = new_code_cell if cell.kind == "code" else new_markdown_cell
     metadata = {}
@@ -95,7 +105,7 @@ def _node(cell: Cell, used: set[str]) -> NotebookNode:
         }
         if role.grade:
             metadata["nbgrader"]["points"] = cell.points
-        if role.folded:
+        if role.folded or cell.name == "setup":
             metadata["jupyter"] = {"source_hidden": True}
     return new(cell.source, id=_identifier(cell, used), metadata=metadata)
 

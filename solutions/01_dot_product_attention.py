@@ -3,11 +3,16 @@
 #
 # **You build** the one operation on which every Transformer stands: attention. You start at the dot product of two words and end with a module that gives the same numbers as PyTorch's own.
 #
-# **You need** Python, a little PyTorch (tensors, `@`, `nn.Linear`) and what a dot product is.
-# **You take along** `softmax`, scaled dot-product attention, and a reason for every symbol in it.
-# **Time**: about 75 minutes.
+# **You need** Python, a little PyTorch (tensors, `@`, `nn.Linear`, how to write an `nn.Module`), the dot product, mean and standard deviation, and what a gradient is.
 #
-# How to work: read, predict, run. In a cell that says `YOUR CODE HERE`, put your code in place of the `raise` line, run the cell, then run the check below it. A check that fails tells you what it saw.
+# **You take away** `softmax`, scaled dot-product attention, and a reason for every symbol in it.
+#
+# **Time**: about 90 minutes.
+
+# %% [markdown]
+# **How to work.** Go cell by cell with Shift+Enter: read, predict, run. (*Run All* stops at the first exercise that is still empty.) In a cell that says `YOUR CODE HERE`, put your code in place of the `raise` line and run it. The grey bar below it is its check: Shift+Enter runs it, a click on it only unfolds its code. A check that fails tells you what it saw.
+#
+# ✓ means that the examples pass. The grader tries more: other sizes, float32, gradients. So stay in torch from the first line to the last, keep the input's dtype, and leave the inputs as they are.
 
 # %% [markdown]
 # ## 1 · One word asks, all words answer
@@ -40,7 +45,10 @@ import math
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
-from transformer_course.checks import Check, numbers
+from transformer_course.checks import (
+    Check,
+    numbers,
+)  # numbers(2, 3): a fixed tensor of shape (2, 3)
 
 # %% [markdown]
 # ## 2 · The dot product says how well two words match
@@ -56,23 +64,24 @@ figures.arrows(
 # %% [markdown]
 # The **dot product** of two vectors multiplies them feature by feature and adds up: *bank* · *river* = 1·2 + 1·0 = 2. It is large where both are large in the same features, zero where they share nothing (*river* · *money* = 0), and negative where they disagree. This one number is the **score** of a pair of words.
 #
-# **Predict.** You stack the words as the rows of `x`, of shape `(length, dim)` = (3, 2). Which shape has the table of all scores, one for each pair of words? Choose, then open your choice.
+# **Predict.** You stack the words as the rows of `x`, of shape `(length, dim)` = (3, 2). What is the shape of the table of all scores, one for each pair of words? Choose, then open your choice.
 #
 # <details><summary>(2, 2)</summary>That is one number for each pair of <em>features</em>: xᵀ x. You want one for each pair of words.</details>
 # <details><summary>(3, 2)</summary>That is the shape of x itself: the elementwise product x * x has it. No word has met another word yet.</details>
 # <details><summary>(3, 3)</summary>Yes: row i, column j holds the score of word i with word j. That is x xᵀ.</details>
 
 # %%
-scores = torch.tensor([[2.0, 2.0, 2.0], [2.0, 4.0, 0.0], [2.0, 0.0, 4.0]])
-figures.attention_map(scores, ["bank", "river", "money"], title="scores: all dot products")
+three_words = torch.tensor([[1.0, 1.0], [2.0, 0.0], [0.0, 2.0]])
+all_pairs = [[one @ other for other in three_words] for one in three_words]
+figures.attention_map(all_pairs, ["bank", "river", "money"], title="scores: all dot products")
 
 # %% [markdown]
-# Read a row as one word's question to all words: *river* finds itself (4), then *bank* (2), and nothing in *money* (0). Keep this picture. In every map of this course **a row is the word that asks** (the query) and **a column is the word that answers** (the key).
+# Read a row as one word's question to all words: *river* finds itself (4), then *bank* (2), and nothing in *money* (0). Keep this picture. In every attention map of this course **a row is the word that asks** (the query) and **a column is the word that answers** (the key).
 
 # %% [markdown]
 # ## 3 · Softmax turns scores into weights
 #
-# Scores can be any numbers. Weights must be above zero and sum to 1, and a larger score must get a larger weight. Softmax does this in two steps: `exp` makes every score positive, and a division makes each row sum to 1. For scores $s_1, \dots, s_n$, the weight of number $j$ is
+# Scores can be any numbers. Weights must be above zero and sum to 1, and a larger score must get a larger weight. Softmax does this in two steps: `exp` makes every score positive, and a division makes each row sum to 1. For a row of $n$ scores $s_1, \dots, s_n$, the weight of score $j$ is its exp, divided by the sum of all exps:
 #
 # $$w_j = \frac{e^{s_j}}{\sum_{k=1}^{n} e^{s_k}}$$
 #
@@ -81,11 +90,9 @@ figures.attention_map(scores, ["bank", "river", "money"], title="scores: all dot
 # <details><summary>They all grow</summary>They cannot: they still sum to 1. What grows is every exp, and by the same factor.</details>
 # <details><summary>The largest takes all</summary>That happens when you <em>multiply</em> the scores. Adding keeps their differences.</details>
 # <details><summary>Nothing</summary>Yes. Each exp grows by the factor e¹⁰⁰, above and below the line, and cancels. Only differences of scores count.</details>
-#
-# The last answer is also the cure for a practical trouble: in float32, `exp` of anything above 88 is infinite. You may subtract what you like from a row before `exp`.
 
 # %% [markdown]
-# **Exercise** (10 minutes). Write softmax with `exp`, a sum and a division.
+# **Exercise** (10 minutes). Write softmax with `exp`, a sum and a division. One practical trouble: in float32, `exp` of anything above 88 is infinite. What you just predicted is the cure.
 #
 # <details><summary>Hint</summary>Which number, subtracted from a row, makes sure that no exp is larger than 1? <code>amax</code> with <code>keepdim=True</code> finds it. With <code>dim=-1</code> every sum runs along a row; with <code>dim=0</code>, down a column.</details>
 
@@ -126,6 +133,15 @@ with Check("softmax", "any dimension") as check:
             f"the weights along dim={dim} sum to 1",
             hint="use the argument `dim` in every sum and maximum",
         )
+with Check("softmax", "a gradient") as check:
+    scores = numbers(2, 5).requires_grad_()
+    weights = check.call(scores, dim=-1)
+    check.equal(
+        check.gradient(weights[:, 0], scores).sum(-1),
+        torch.zeros(2, dtype=torch.float64),
+        "the same added to a whole row changes nothing, so the gradient of a row sums to 0",
+        hint="every step must be a torch operation on the scores you are given",
+    )
 # BEGIN HIDDEN TESTS
 with Check("softmax", "equal to torch.softmax in three dimensions") as check:
     for dim in (0, 1, 2, -1, -2):
@@ -177,9 +193,9 @@ with Check("softmax", "rows far apart from one another") as check:
 
 # %%
 scales = [0.0, 0.5, 1.0, 3.0, 10.0]
-weights = softmax(torch.tensor(scales)[:, None] * torch.tensor([1.0, 2.0, 3.0, 4.0]), dim=-1)
+softened = softmax(torch.tensor(scales)[:, None] * torch.tensor([1.0, 2.0, 3.0, 4.0]), dim=-1)
 figures.steps(
-    {"softmax(scale · [1, 2, 3, 4])": (weights, "score", ["1", "2", "3", "4"])},
+    {"softmax(scale · [1, 2, 3, 4])": (softened, "score", ["1", "2", "3", "4"])},
     "scale",
     [f"{scale:g}" for scale in scales],
 )
@@ -190,7 +206,7 @@ figures.steps(
 # %% [markdown]
 # ## 4 · A first attention, without learning
 #
-# Now the second question: what is taken in? The words themselves, each as much as its weight says. For word number $i$, with $x_j$ the vector of word $j$ and $w_{ij}$ its weight:
+# Now the second question: what is taken in? The words themselves, each as much as its weight says. With $x_j$ the vector of word $j$, and $w_{ij}$ its weight for word $i$, the new vector $y_i$ of word $i$ is
 #
 # $$y_i = \sum_j w_{ij}\, x_j$$
 #
@@ -206,7 +222,7 @@ figures.steps(
 def similarity_attention(x: Tensor) -> Tensor:
     """Let every word blend all words, weighted by softmax of their dot products.
 
-    (length, dim) -> (length, dim). No scale, no learned parts: softmax(x xᵀ) x.
+    (length, dim) -> (length, dim). No scale, no learned parts.
     """
     # BEGIN SOLUTION
     scores = x @ x.T  # (length, length)
@@ -252,12 +268,12 @@ with Check("similarity_attention", "finite at large scale, with gradients") as c
 
 
 # %%
-x = torch.tensor([[1.0, 1.0], [2.0, 0.0], [0.0, 2.0]])
 for names, rows in (
     (["bank", "river", "money"], [0, 1, 2]),
     (["bank", "river", "stream"], [0, 1, 1]),
 ):
-    before, after = x[rows], similarity_attention(x[rows])
+    before = three_words[rows]
+    after = similarity_attention(before)
     about = ["water", "money"]
     stages = {"before": (before, "about", about), "after": (after, "about", about)}
     figures.steps(stages, "word", names)
@@ -272,10 +288,10 @@ for names, rows in (
 
 # %%
 try:
-    print(x * x.T)
+    print(three_words * three_words.T)
 except RuntimeError as error:
-    print(f"x is {tuple(x.shape)}, and x * x.T stops: {error}")
-square = x[:2]
+    print(f"X is {tuple(three_words.shape)}, and X * X.T stops: {error}")
+square = three_words[:2]
 print("and for two words with two features it gives, without complaint,\n", square * square.T)
 
 # %% [markdown]
@@ -283,6 +299,8 @@ print("and for two words with two features it gives, without complaint,\n", squa
 
 # %% [markdown]
 # **Exercise** (2 minutes). Write the scores that the slide means: only them, no softmax.
+#
+# <details><summary>Hint</summary>PyTorch has another sign for the product of matrices, and you have just used it.</details>
 
 
 # %% exercise repaired_scores
@@ -319,7 +337,7 @@ with Check("repaired_scores", "more words than features, and fewer") as check:
 # %% [markdown]
 # ## 5 · Query, key, value: one word, three roles
 #
-# Look at the map of scores again: it is **symmetric**. What *bank* is to *river*, *river* is to *bank*. And its diagonal is large: words mostly find themselves. Language is not like that. *It* looks for *animal*, but *animal* does not look for *it*.
+# Look at the map of scores again: it is **symmetric**. What *bank* is to *river*, *river* is to *bank*. And no word fits *river* better than *river* itself. Language is not like that. *It* looks for *animal*, but *animal* does not look for *it*.
 #
 # So give each word three vectors, one for each role it plays:
 #
@@ -335,6 +353,8 @@ with Check("repaired_scores", "more words than features, and fewer") as check:
 
 # %% [markdown]
 # **Exercise** (5 minutes). Project the words into their roles.
+#
+# <details><summary>Hint</summary>A word is a row of x. (…, length, d_model) times (d_model, d_out): on which side does the matrix stand?</details>
 
 
 # %% exercise project_qkv
@@ -395,54 +415,56 @@ with Check("project_qkv", "float32, and gradients to each matrix") as check:
 # %% [markdown]
 # ## 6 · Why the scores are scaled
 #
-# One thing is left before the full formula. Queries and keys have $d_k$ features. A dot product adds up $d_k$ products, so it grows with $d_k$. How fast?
+# One thing is left before the full formula. Queries and keys have $d_k$ features. A dot product adds up $d_k$ products. Its mean stays zero, but its spread grows with $d_k$. How fast?
 #
-# **Predict.** The entries of $q$ and $k$ are independent with mean 0 and standard deviation 1. What is the standard deviation of $q \cdot k$ for $d_k = 64$? Put your guess in the next cell, and find it as a star in the picture.
+# **Predict.** The entries of $q$ and $k$ are independent with mean 0 and standard deviation 1. What is the standard deviation of $q \cdot k$ for $d_k = 64$? Put your guess into the next cell, and find it as a star in the picture below.
 
 # %%
-my_guess = 1.0
+my_guess = None  # a number above 0
 
+# %%
 generator = torch.Generator().manual_seed(0)
 widths = [1, 4, 16, 64, 256, 1024]
 measured = []
-for d_k in widths:
-    queries, keys = torch.randn(2, 4000, d_k, generator=generator)
+for width in widths:
+    queries, keys = torch.randn(2, 4000, width, generator=generator)
     measured.append((queries * keys).sum(-1).std().item())
-for d_k, spread in zip(widths, measured, strict=True):
-    print(f"d_k = {d_k:5}   standard deviation of q·k = {spread:6.2f}   √d_k = {d_k**0.5:6.2f}")
+for width, spread in zip(widths, measured, strict=True):
+    print(f"d_k = {width:5}   standard deviation of q·k = {spread:6.2f}   √d_k = {width**0.5:6.2f}")
 figures.curves(
     widths,
-    {"measured": measured, "√d_k": [d_k**0.5 for d_k in widths]},
+    {"√d_k": [width**0.5 for width in widths]},
+    dots={"measured": measured},
     x="d_k, the width of queries and keys",
     y="standard deviation of q·k",
-    title="Dot products grow with the root of the width",
+    title="How dot products grow with their width",
     logarithmic="xy",
-    marked={"your guess": (64, my_guess)},
+    marked={"your guess": (64, my_guess)} if my_guess else {},
 )
 
 # %% [markdown]
-# What to see: the dots lie on $\sqrt{d_k}$. The reason: each product $q_i k_i$ has mean 0 and variance 1; variances of independent numbers add up to $d_k$; the standard deviation is its root.
+# What to see: the dots lie on $\sqrt{d_k}$. The reason: the products $q_1 k_1, q_2 k_2, \dots$ of the features have mean 0 and variance 1 each (for independent numbers of mean 0, the variance of a product is the product of the variances: 1 · 1). Variances of independent numbers add up, to $d_k$ times 1. The standard deviation is its root.
 #
-# And why is that bad? You saw in part 3 what softmax does with large scores: one weight takes all. Then small changes of the scores change nothing any more, the **gradient** vanishes, and a model that starts there cannot learn. Measure it, with your own softmax.
+# And why is that bad? You saw in part 3 what softmax does with large scores: one weight takes all. Then small changes of the scores change nothing any more: the **gradient** vanishes, and a model that starts there cannot learn. Measure it with your own softmax: how much do the weights change when the scores change a little?
 
 
 # %%
 def gradient_size(scores: Tensor) -> float:
-    """The size of the weights' gradient: the norm of softmax's matrix of derivatives."""
+    """How much the weights change with the scores: the norm of all derivatives (the Jacobian)."""
     jacobian = torch.autograd.functional.jacobian(lambda s: softmax(s, dim=-1), scores)
     return torch.as_tensor(jacobian).norm().item()
 
 
-def mean_gradient(d_k: int, scale: float) -> float:
+def mean_gradient(width: int, scale: float) -> float:
     """Its mean over 40 random queries with 10 keys each."""
-    generator = torch.Generator().manual_seed(d_k)
-    queries, keys = torch.randn(2, 40, 10, d_k, generator=generator)
+    generator = torch.Generator().manual_seed(width)
+    queries, keys = torch.randn(2, 40, 10, width, generator=generator)
     return sum(gradient_size(row) for row in (queries[:, :1] * keys).sum(-1) * scale) / 40
 
 
 sizes = {
-    "q·k": [mean_gradient(d_k, 1.0) for d_k in widths],
-    "q·k / √d_k": [mean_gradient(d_k, d_k**-0.5) for d_k in widths],
+    "q·k": [mean_gradient(width, 1.0) for width in widths],
+    "q·k / √d_k": [mean_gradient(width, width**-0.5) for width in widths],
 }
 print(f"at d_k = 1024: {sizes['q·k'][-1]:.3f} unscaled, {sizes['q·k / √d_k'][-1]:.3f} scaled")
 figures.curves(
@@ -452,6 +474,7 @@ figures.curves(
     y="size of softmax's gradient",
     title="Without the scale the gradient dies",
     logarithmic="x",
+    bottom=0.0,
 )
 
 # %% [markdown]
@@ -460,7 +483,7 @@ figures.curves(
 # %% [markdown]
 # ## 7 · By hand, once
 #
-# Before you let the machine do it, do it yourself, once, with pencil and paper. Two words, $d_k = 2$:
+# Before you let the machine do it, do it yourself, once, with pencil, paper and a calculator for exp. Two words, $d_k = 2$:
 #
 # | word | query | key | value |
 # |---|---|---|---|
@@ -481,14 +504,16 @@ flying_output = [0.609, 0.196]
 # %% check flying_output points=1
 with Check("flying_output", "what `flying` becomes") as check:
     answer = check.value(2)
+    hint = "go through it in order: two dot products, each / √2, softmax, blend; then round"
     check.equal(
         answer[0] + 2 * answer[1],
         torch.tensor(1.0, dtype=torch.float64),
-        "a blend of the values [1, 0] and [-1, 1]: any weights that sum to 1 give a + 2 b = 1",
-        hint="the two weights come out of a softmax: do they sum to 1?",
+        "every blend of [1, 0] and [-1, 1] is a pair [a, b] with a + 2b = 1",
+        hint="either the weights do not sum to 1, or the values are not blended by them, or the "
+        "two numbers stand in the wrong order",
         within=0.02,  # two decimals are accepted
     )
-    check.seal(answer, "4aeb18809961b9c5", "the numbers are not right yet")
+    check.seal(answer, "4aeb18809961b9c5", "the numbers are not right yet", hint)
 # BEGIN HIDDEN TESTS
 with Check("flying_output", "three decimals") as check:
     expected = torch.tensor([0.6089, 0.1956], dtype=torch.float64)
@@ -497,7 +522,7 @@ with Check("flying_output", "three decimals") as check:
 
 
 # %% [markdown]
-# Now the same for *arrows*: its own query, the same two keys, the same two values.
+# **Exercise** (3 minutes). Now the same for *arrows*: its own query, the same two keys, the same two values.
 
 # %% exercise arrows_output
 # arrows_output = [?, ?]      two numbers, to three decimals
@@ -508,14 +533,16 @@ arrows_output = [0.786, 0.107]
 # %% check arrows_output points=1
 with Check("arrows_output", "what `arrows` becomes") as check:
     answer = check.value(2)
+    hint = "go through it in order: two dot products, each / √2, softmax, blend; then round"
     check.equal(
         answer[0] + 2 * answer[1],
         torch.tensor(1.0, dtype=torch.float64),
-        "a blend of the values [1, 0] and [-1, 1]: any weights that sum to 1 give a + 2 b = 1",
-        hint="the two weights come out of a softmax: do they sum to 1?",
+        "every blend of [1, 0] and [-1, 1] is a pair [a, b] with a + 2b = 1",
+        hint="either the weights do not sum to 1, or the values are not blended by them, or the "
+        "two numbers stand in the wrong order",
         within=0.02,  # two decimals are accepted
     )
-    check.seal(answer, "3806d426d8c4247d", "the numbers are not right yet")
+    check.seal(answer, "3806d426d8c4247d", "the numbers are not right yet", hint)
 # BEGIN HIDDEN TESTS
 with Check("arrows_output", "three decimals") as check:
     expected = torch.tensor([0.7859, 0.1070], dtype=torch.float64)
@@ -534,11 +561,11 @@ with Check("arrows_output", "three decimals") as check:
 #
 # Two things to mind. There may be fewer queries than keys, or more: the scores are (query, key), not square. And there may be a batch of sequences, or a batch of batches: `@` and `transpose(-2, -1)` work on the last two axes and leave all others alone.
 #
-# **Predict.** `key` has the shape (8, 20, 64): 8 sequences, 20 words, width 64. Which shape has `key.transpose(0, 1)`?
+# **Predict.** `key` has the shape (8, 20, 64): 8 sequences, 20 words, width 64. What is the shape of `key.transpose(0, 1)`?
 #
 # <details><summary>(8, 64, 20)</summary>That is transpose(-2, -1), and what the scores need. Axes 0 and 1 are the batch and the length.</details>
 # <details><summary>(20, 8, 64)</summary>Yes, and it would mix the sequences. Count from the end, and a batch can never get in the way.</details>
-# <details><summary>(64, 20, 8)</summary>That reverses all axes, as .T once did. On a batch PyTorch warns you, for good reason.</details>
+# <details><summary>(64, 20, 8)</summary>That reverses all axes, as .T does: on a batch PyTorch warns you, for good reason.</details>
 
 # %% [markdown]
 # **Exercise** (15 minutes). The heart of the course.
@@ -690,20 +717,26 @@ with Check("scaled_dot_product_attention", "views that are not contiguous") as c
 
 
 # %% [markdown]
-# Now let your function do your handwork. Do the last two columns agree with your pencil?
+# Now let your function do your handwork. Does the picture on the right agree with your pencil?
 
 # %%
-query = torch.tensor([[0.0, 1.0], [1.0, 1.0]])
-key = torch.tensor([[1.0, 1.0], [0.0, -1.0]])
-value = torch.tensor([[1.0, 0.0], [-1.0, 1.0]])
-output, weights = scaled_dot_product_attention(query, key, value)
-pair = ["flying", "arrows"]
+queries = torch.tensor([[0.0, 1.0], [1.0, 1.0]])
+keys = torch.tensor([[1.0, 1.0], [0.0, -1.0]])
+values = torch.tensor([[1.0, 0.0], [-1.0, 1.0]])
+blends, shares = scaled_dot_product_attention(queries, keys, values)
+pair, two = ["flying", "arrows"], ["1", "2"]
 figures.steps(
-    {"weights": (weights, "key", pair), "output": (output, "feature", ["1", "2"])}, "query", pair
+    {
+        "value of each word": (values, "feature", two),
+        "weights": (shares, "key", pair),
+        "output": (blends, "feature", two),
+    },
+    "word",
+    pair,
 )
 
 # %% [markdown]
-# What to see: in a row of weights, the share of each key; beside it, the blend of the values in just these shares.
+# What to see: a row of weights (middle) holds the share of each word; the same row of the output (right) blends the two values (left) in just these shares.
 
 # %% [markdown]
 # ### Bug hunt: two more slides
@@ -716,7 +749,9 @@ slide = torch.softmax(energies, dim=1)
 print("sums over the keys, one for each query: they should all be 1\n", slide.sum(-1))
 
 # %% [markdown]
-# **Exercise** (2 minutes). Mend it.
+# **Exercise** (2 minutes). Correct it.
+#
+# <details><summary>Hint</summary>Whose weights must sum to 1: those that one query gives to all keys, or those that one key gets from all queries?</details>
 
 
 # %% exercise repaired_weights
@@ -764,7 +799,7 @@ with Check("repaired_weights", "equal to PyTorch's softmax over the keys") as ch
 #
 # $$\lambda_i = \frac{e^{q \cdot k_i}}{\sum_{i=1}^{4} e^{q \cdot k_i}}$$
 #
-# Two things are off. The $i$ of the sum should have a name of its own, for the $i$ on the left means something else. And a part of the formula of this section is missing. **Predict** which, before you run the next cell.
+# Two things are off. The $i$ of the sum should have a name of its own, because the $i$ on the left means something else. And a part of the formula of this section is missing. **Predict** which, before you run the next cell.
 
 # %%
 wide_query, wide_keys = numbers(64), numbers(4, 64, seed=1)
@@ -772,6 +807,8 @@ print("λ as on the slide, for d_k = 64:", torch.softmax(wide_keys @ wide_query,
 
 # %% [markdown]
 # **Exercise** (3 minutes). One query, all its weights, with the missing part put back.
+#
+# <details><summary>Hint</summary>Compare the exponent with the scores of your own attention. What does yours have that q · k lacks?</details>
 
 
 # %% exercise repaired_lambdas
@@ -797,6 +834,14 @@ with Check("repaired_lambdas", "an example you can do by hand") as check:
         "for these four-dimensional words λ is 1/8, 2/8, 5/8",
         hint="compare the slide's exponent with the score that your attention uses",
     )
+with Check("repaired_lambdas", "another width") as check:
+    query, keys = torch.tensor([1.0]), torch.tensor([[1.0], [2.0], [5.0]]).log()
+    check.equal(
+        check.call(query, keys),
+        torch.tensor([1 / 8, 2 / 8, 5 / 8]),
+        "for these one-dimensional words λ is 1/8, 2/8, 5/8",
+        hint="read the width from the shape of the query",
+    )
 # BEGIN HIDDEN TESTS
 with Check("repaired_lambdas", "equal to PyTorch's attention") as check:
     for length, width in ((5, 3), (4, 9), (3, 3), (1, 6)):
@@ -812,10 +857,12 @@ with Check("repaired_lambdas", "equal to PyTorch's attention") as check:
 # %% [markdown]
 # ## 9 · A module that learns
 #
-# The three matrices are what a model learns. In PyTorch, what is learned lives in an `nn.Module`: three `nn.Linear` layers without bias, then your attention. An `nn.Linear(d_model, d_head)` holds its matrix as (d_head, d_model) and computes `x @ weight.T`, so calling it is all you need.
+# The three matrices are what a model learns. In PyTorch, what is learned lives in an `nn.Module`: here three `nn.Linear` layers without bias, then your attention. An `nn.Linear(d_model, d_head)` holds its matrix as (d_head, d_model) and computes `x @ weight.T`, so calling it is all you need. Here `d_head` is the width of queries, keys and values alike ($d_k = d_v$). One such module is called a **head**; lesson 3 joins several.
 
 # %% [markdown]
 # **Exercise** (10 minutes). The names of the three parts matter: the check loads weights by them.
+#
+# <details><summary>Hint</summary>Make the layers in <code>__init__</code>, after <code>super().__init__()</code>, and keep each one on <code>self</code>. In <code>forward</code>, call each layer on x, and give the three results to your own attention.</details>
 
 
 # %% exercise SelfAttention
@@ -947,17 +994,17 @@ def sentence(animal: str, place: str, adjective: str) -> list[str]:
 
 pairs = [(animal, place) for animal in animals for place in places]
 sentences = [sentence(*pair, adjective) for pair in pairs for adjective in of_animals + of_places]
-number = {word: i for i, word in enumerate(sorted({w for words in sentences for w in words}))}
-tokens = torch.tensor([[number[word] for word in words] for words in sentences])
+index_of = {word: i for i, word in enumerate(sorted({w for words in sentences for w in words}))}
+tokens = torch.tensor([[index_of[word] for word in words] for words in sentences])
 IT = 7  # the place of `it`; the animal stands at 1, the place at 5
 meant = torch.tensor([1 if words[-1] in of_animals else 5 for words in sentences])
 # five pairs of nouns are never seen together: animal and street, dog and river, and so on
 unseen = list(zip(animals, places, strict=True))
 held_out = torch.tensor([(words[1], words[5]) in unseen for words in sentences])
-print(f"{len(sentences)} sentences, {int(held_out.sum())} of them held out, {len(number)} words")
+print(f"{len(sentences)} sentences, {int(held_out.sum())} of them held out, {len(index_of)} words")
 
 # %% [markdown]
-# The model: each word becomes a learned vector; each layer adds to a word what your attention takes in; the weights of *it* in the last layer are the answer. The loss is small when *it* puts its weight on the right word.
+# The model (training it takes a few seconds): each word becomes a learned vector; each layer adds to a word what your attention takes in; the weights of *it* in the last layer are the answer. The loss is small when *it* puts its weight on the right word.
 
 
 # %%
@@ -966,7 +1013,7 @@ class Reader(nn.Module):
 
     def __init__(self, num_layers: int, d_model: int = 16) -> None:
         super().__init__()
-        self.words = nn.Embedding(len(number), d_model)
+        self.words = nn.Embedding(len(index_of), d_model)
         self.layers = nn.ModuleList(SelfAttention(d_model, d_model) for _ in range(num_layers))
 
     def forward(self, tokens: Tensor) -> list[Tensor]:
@@ -987,13 +1034,16 @@ def train(num_layers: int) -> Reader:
     loss = torch.tensor(0.0)
     for _ in range(300):
         weights = reader(tokens[~held_out])[-1][:, IT]  # (batch, length)
+        # minus the log of the weight on the right word
         loss = F.nll_loss((weights + 1e-9).log(), meant[~held_out])
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
     with torch.no_grad():
         weights = reader(tokens[held_out])[-1][:, IT]
-    right = (weights[:, [1, 5]].argmax(-1) * 4 + 1 == meant[held_out]).float().mean()
+    nouns = torch.tensor([1, 5])
+    looks_at = nouns[weights[:, nouns].argmax(-1)]
+    right = (looks_at == meant[held_out]).float().mean()
     print(f"{num_layers} layer(s): loss {loss.item():.3f}, {right:.0%} of held-out sentences right")
     return reader
 
@@ -1012,7 +1062,7 @@ pictures = {}
 for adjective in ("tired", "wide"):
     words = sentence("animal", "street", adjective)
     with torch.no_grad():
-        last = reader(torch.tensor([[number[word] for word in words]]))[-1]
+        last = reader(torch.tensor([[index_of[word] for word in words]]))[-1]
     pictures[f"too {adjective}"] = (words, IT, last[0, IT])
 figures.word_links(pictures)
 
@@ -1027,9 +1077,9 @@ figures.word_links(pictures)
 # PyTorch ships attention as `F.scaled_dot_product_attention`, and a whole block as `nn.MultiheadAttention`. Give them your inputs and your module their weights. Every number should agree.
 
 # %%
-query, key, value = numbers(2, 3, 5, 8), numbers(2, 3, 7, 8, seed=1), numbers(2, 3, 7, 6, seed=2)
-mine, _ = scaled_dot_product_attention(query, key, value)
-theirs = F.scaled_dot_product_attention(query, key, value)
+three_roles = numbers(2, 3, 5, 8), numbers(2, 3, 7, 8, seed=1), numbers(2, 3, 7, 6, seed=2)
+mine, _ = scaled_dot_product_attention(*three_roles)
+theirs = F.scaled_dot_product_attention(*three_roles)
 print(f"function: largest difference {(mine - theirs).abs().max().item():.1e}")
 
 torch.manual_seed(0)
@@ -1040,8 +1090,8 @@ with torch.no_grad():
     block.out_proj.weight.copy_(torch.eye(8))  # a last projection: lesson 3 tells why
     for part, matrix in zip(parts, block.in_proj_weight.chunk(3), strict=True):
         part.weight.copy_(matrix)
-x = numbers(4, 9, 8, seed=3)
-pairs = zip(attention(x), block(x, x, x), strict=True)
+sequences = numbers(4, 9, 8, seed=3)
+pairs = zip(attention(sequences), block(sequences, sequences, sequences), strict=True)
 for name, (mine, theirs) in zip(("output", "weights"), pairs, strict=True):
     print(f"module, {name}: largest difference {(mine - theirs).abs().max().item():.1e}")
 
@@ -1051,7 +1101,7 @@ for name, (mine, theirs) in zip(("output", "weights"), pairs, strict=True):
 # %% [markdown]
 # ## 12 · In your own words
 #
-# **Question.** A friend divides the scores by $d_k$ in place of $\sqrt{d_k}$: "smaller is safer". What happens to the weights when $d_k$ is large, and why is the root the right amount? Two or three sentences, in the cell below. A person reads them.
+# **Question.** A friend divides the scores by $d_k$ in place of $\sqrt{d_k}$: "smaller is safer". What happens to the weights when $d_k$ is large, and why is the root the right amount? Two or three sentences: double-click the cell below and write them there. A person reads them.
 
 # %% answer why_scale [markdown] points=2
 # <!-- BEGIN SOLUTION -->
@@ -1065,7 +1115,7 @@ for name, (mine, theirs) in zip(("output", "weights"), pairs, strict=True):
 # - A **score** is the dot product of a query and a key: how well what one word looks for matches what another offers.
 # - **Softmax over the keys** turns the scores of one query into weights: above zero, sum 1. Subtract the maximum first.
 # - The output is the **weighted sum of the values**, one row for each query.
-# - **Divide by $\sqrt{d_k}$**: dot products have standard deviation $\sqrt{d_k}$, and softmax of large scores has no gradient.
+# - **Divide by $\sqrt{d_k}$**: dot products have standard deviation $\sqrt{d_k}$, and softmax of large scores has almost no gradient.
 # - Count axes from the end, and the same three lines serve every batch.
 # - One layer asks with the word alone. Stacked layers ask with what was gathered.
 #

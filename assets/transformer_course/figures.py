@@ -123,25 +123,35 @@ def curves(
     y: str,
     title: str,
     logarithmic: str = "",
+    dots: Mapping[str, Sequence[float]] | None = None,
     marked: Mapping[str, tuple[float, float]] | None = None,
+    bottom: float | None = None,
 ) -> None:
-    """Lines over a shared axis; `logarithmic` names axes ("x", "xy"), `marked` single points."""
+    """Lines over a shared axis, and what was measured as `dots` beside them.
+
+    `logarithmic` names the axes of which each step doubles ("x", "xy"), `marked` single points.
+    """
     figure = Figure(figsize=(6.4, 3.8), layout="constrained")
     axes = figure.subplots()
     styles = zip(LINES, DASHES, MARKS, strict=True)
     for (name, values), (colour, dash, mark) in zip(lines.items(), styles, strict=False):
-        axes.plot(across, values, dash, color=colour, marker=mark, label=name)
+        axes.plot(across, values, dash, color=colour, marker="" if dots else mark, label=name)
+    for (name, values), mark in zip((dots or {}).items(), MARKS, strict=False):
+        axes.plot(across, values, mark, color=INK, label=name)
     for name, point in (marked or {}).items():
-        axes.plot(*point, "*", color=INK, markersize=16, label=name)
+        axes.plot(*point, "*", color=LINES[1], markersize=16, label=name)
     if "x" in logarithmic:
         axes.set_xscale("log", base=2)
         axes.set_xticks(across, [f"{value:g}" for value in across])
     if "y" in logarithmic:
-        axes.set_yscale("log")
+        axes.set_yscale("log", base=2)
+        axes.yaxis.set_major_formatter("{x:g}")
     axes.set(xlabel=x, ylabel=y, title=title)
+    axes.set_ylim(bottom=bottom)
     axes.grid(alpha=0.3)
     axes.legend()
-    ends = "; ".join(f"{name} from {v[0]:.3g} to {v[-1]:.3g}" for name, v in lines.items())
+    told = {**lines, **(dots or {})}
+    ends = "; ".join(f"{name} from {v[0]:.3g} to {v[-1]:.3g}" for name, v in told.items())
     _show(figure, f"{title}. {y} for {x} from {across[0]:g} to {across[-1]:g}: {ends}.")
 
 
@@ -153,6 +163,11 @@ def _heatmap(axes: Axes, matrix: np.ndarray, labels: Sequence[str]) -> None:
     axes.imshow(matrix, cmap="cividis", aspect="auto")
     axes.set_xticks(range(len(labels)), labels, rotation=45 if len(labels) > 6 else 0)
     axes.set_yticks([])
+    # thin lines between cells, so that equal neighbours stay two
+    for row in range(1, matrix.shape[0]):
+        axes.axhline(row - 0.5, color="white", linewidth=1)
+    for column in range(1, matrix.shape[1]):
+        axes.axvline(column - 0.5, color="white", linewidth=1)
     if matrix.size <= 80:
         dark = matrix.min() + 0.45 * float(np.ptp(matrix))
         for (row, column), value in np.ndenumerate(matrix):

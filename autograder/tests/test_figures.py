@@ -14,7 +14,14 @@ DRAWN = {
     ),
     "word_links": lambda: figures.word_links({"tired": (["the", "cat"], 0, [0.25, 0.75])}),
     "curves": lambda: figures.curves(
-        [1, 4], {"measured": [1.0, 2.0]}, "d_k", "spread", "It grows", "xy", {"guess": (4, 1.0)}
+        [1, 4],
+        {"root": [1.0, 2.0]},
+        "d_k",
+        "spread",
+        "It grows",
+        logarithmic="xy",
+        dots={"measured": [1.1, 1.9]},
+        marked={"guess": (4, 1.0)},
     ),
 }
 TOLD = {
@@ -22,7 +29,7 @@ TOLD = {
     "attention_map": "attention weights (query by key): a: [1, 0]; b: [0, 1]",
     "steps": "out (query by feature): a: [1]; b: [2]",
     "word_links": "from “the”, the largest weights go to cat 0.75, the 0.25",
-    "curves": "spread for d_k from 1 to 4: measured from 1 to 2",
+    "curves": "spread for d_k from 1 to 4: root from 1 to 2; measured from 1.1 to 1.9",
 }
 
 

@@ -42,7 +42,7 @@ class Check:
         self.exercise, self.aim, self.hint = exercise, aim, hint
         self._namespace: dict[str, Any] = sys._getframe(1).f_globals
         self._before = dict(self._namespace)
-        self._called = ""
+        self._given = ("you called", "")
         self._returned: list[tuple[str, Tensor]] = []
         self._observed: list[list[Tensor]] = []
 
@@ -72,7 +72,8 @@ class Check:
 
     def build(self, *args: Any, **kwargs: Any) -> Module:
         """Build the exercise's module (an `nn.Module` class) with these arguments."""
-        self._called = f"{self.exercise}({words.listed(words.named(self._work(), args, kwargs))})"
+        arguments = words.listed(words.named(self._work(), args, kwargs))
+        self._given = ("you called", f"{self.exercise}({arguments})")
         module = self._guarded(self._work(), args, kwargs)
         if not isinstance(module, nn.Module):
             self.fail(f"{self.exercise}(…) gives a {words.kind(module)}, not an nn.Module")
@@ -85,6 +86,7 @@ class Check:
             answer = torch.as_tensor(work, dtype=torch.float64).detach()
         except (TypeError, ValueError, RuntimeError):
             self.fail(f"expected {length} numbers, got {words.kind(work)}: {work!r}")
+        self._given = ("your answer", words.brief(answer))
         # rounded: 0.76 and 0.7616 hold the same misconception
         self._observed.append([answer.round(decimals=2)])
         if answer.shape != (length,):
@@ -134,9 +136,7 @@ class Check:
     def seal(self, answer: Tensor, sealed: str, law: str, hint: str = "") -> None:
         """`answer` is the sealed one to two decimals: says whether, never what it should be."""
         if words.seal(answer) != sealed:
-            story = self.story(law)
-            story.tell("got", words.brief(answer))
-            self.stop(story, hint)
+            self.fail(law, hint)
 
     def gradient(self, result: Tensor, source: Tensor) -> Tensor:
         """d(sum of `result`) / d`source`: zeros where nothing depends on it."""
@@ -152,7 +152,7 @@ class Check:
     ) -> Any:
         """Call the student's work, examine what comes back, and return its tensors."""
         inputs = words.named(work, args, kwargs)
-        self._called = f"{name}({words.listed(inputs)})"
+        self._given = ("you called", f"{name}({words.listed(inputs)})")
         tensors = {label: value for label, value in inputs.items() if isinstance(value, Tensor)}
         before = {label: tensor.detach().clone() for label, tensor in tensors.items()}
         parts = self._parts(self._guarded(work, args, kwargs), returns)
@@ -168,7 +168,7 @@ class Check:
     def story(self, law: str) -> Story:
         """The beginning of a failure: the law that does not hold, and the call."""
         story = Story(self.exercise, law)
-        story.tell("you called", self._called)
+        story.tell(*self._given)
         return story
 
     def fail(self, law: str, hint: str = "") -> NoReturn:
