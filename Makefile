@@ -30,7 +30,7 @@ unexport JUPYTER_PATH JUPYTER_CONFIG_PATH PYTHONPATH PYTHONHOME
 # As in an activated environment: nbgrader looks for its helpers on the PATH.
 RUN = PATH="$(HERE)/bin:$$PATH"
 
-.PHONY: help lab test build prove format constraints clean
+.PHONY: help lab tools test build prove format constraints clean
 .NOTPARALLEL:
 
 help:  ## list these targets
@@ -38,6 +38,9 @@ help:  ## list these targets
 
 lab: $(VENV)/.lab  ## open the first lesson in JupyterLab; installs it on the first run
 	$(RUN) python -m jupyterlab $(LAB_OPTIONS) --LabApp.default_url="/lab/tree/$(LESSON)"
+
+tools: $(VENV)/.all  ## install what instructors and authors need: python -m autograder
+	@echo 'Installed. Next: source $(VENV)/bin/activate && python -m autograder --help'
 
 test: $(VENV)/.all $(COLAB)/.all  ## check style and types, and run every test
 	$(RUN) ruff check

@@ -427,8 +427,8 @@ generator = torch.Generator().manual_seed(0)
 widths = [1, 4, 16, 64, 256, 1024]
 measured = []
 for width in widths:
-    queries, keys = torch.randn(2, 4000, width, generator=generator)
-    measured.append((queries * keys).sum(-1).std().item())
+    many_q, many_k = torch.randn(2, 4000, width, generator=generator)
+    measured.append((many_q * many_k).sum(-1).std().item())
 for width, spread in zip(widths, measured, strict=True):
     print(f"d_k = {width:5}   standard deviation of q·k = {spread:6.2f}   √d_k = {width**0.5:6.2f}")
 figures.curves(
@@ -720,14 +720,14 @@ with Check("scaled_dot_product_attention", "views that are not contiguous") as c
 # Now let your function do your handwork. Does the picture on the right agree with your pencil?
 
 # %%
-queries = torch.tensor([[0.0, 1.0], [1.0, 1.0]])
-keys = torch.tensor([[1.0, 1.0], [0.0, -1.0]])
-values = torch.tensor([[1.0, 0.0], [-1.0, 1.0]])
-blends, shares = scaled_dot_product_attention(queries, keys, values)
+two_queries = torch.tensor([[0.0, 1.0], [1.0, 1.0]])
+two_keys = torch.tensor([[1.0, 1.0], [0.0, -1.0]])
+two_values = torch.tensor([[1.0, 0.0], [-1.0, 1.0]])
+blends, shares = scaled_dot_product_attention(two_queries, two_keys, two_values)
 pair, two = ["flying", "arrows"], ["1", "2"]
 figures.steps(
     {
-        "value of each word": (values, "feature", two),
+        "value of each word": (two_values, "feature", two),
         "weights": (shares, "key", pair),
         "output": (blends, "feature", two),
     },

@@ -1,5 +1,7 @@
 """A lesson's text: what its titles mean, what stops the build, and that editors keep its bytes."""
 
+import ast
+
 import jupytext
 import pytest
 from jupytext import TextFileContentsManager
@@ -94,6 +96,33 @@ def test_a_mistake_names_line_and_mend(lesson_of, name):
     message = str(stopped.value)
     assert f"01_small.py:{line}: " in message
     assert mend in message.split("mend:")[1]
+
+
+@pytest.mark.parametrize("path", all_lessons(), ids=lambda path: path.stem)
+def test_no_cell_leaves_behind_a_name_that_a_student_would_use(path):
+    """`d_k` left over from a demonstration would let wrong code run, and give wrong numbers."""
+    lesson = read_lesson(path)
+    used = {"d_k", "d_v", "d_model"}
+    for cell in lesson.of("exercise"):
+        for node in ast.walk(ast.parse(cell.source)):
+            if isinstance(node, ast.arg):
+                used.add(node.arg)
+            # what stands at the top of the cell is the exercise itself
+            elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.col_offset:
+                used.add(node.id)
+    for cell in lesson.cells:
+        if cell.kind == "code" and cell.role in ("", "given"):
+            assert used & _left_behind(ast.parse(cell.source)) == set(), f"line {cell.line}"
+
+
+def _left_behind(tree: ast.AST) -> set[str]:
+    """The names that a cell assigns, but for those inside its functions, classes and generators."""
+    inner = (ast.FunctionDef, ast.ClassDef, ast.Lambda, ast.comprehension, ast.GeneratorExp)
+    names = {n.id for n in [tree] if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
+    for child in ast.iter_child_nodes(tree):
+        if not isinstance(child, inner):
+            names |= _left_behind(child)
+    return names
 
 
 PERCENT_SCRIPTS = sorted([*all_lessons(), *places.ANSWERS.glob("*.py")])
