@@ -231,7 +231,8 @@ def similarity_attention(x: Tensor) -> Tensor:
 
 
 # %% check similarity_attention points=2
-with Check("similarity_attention", "an example you can do by hand") as check:
+hint = "three steps: dot products of all pairs, softmax of each row, weighted sum of words"
+with Check("similarity_attention", "an example you can do by hand", hint) as check:
     # dot products: first word [1, 1], second word [1, 5]
     x = torch.tensor([[1.0, 0.0], [1.0, -2.0]], dtype=torch.float64)
     output = check.call(x)
@@ -240,7 +241,6 @@ with Check("similarity_attention", "an example you can do by hand") as check:
         output,
         torch.tensor([[1.0, -1.0], [1.0, -1.96403]], dtype=torch.float64),
         "[1, 0] weighs both words by 1/2; [1, -2] weighs itself by 0.982",
-        hint="three steps: dot products of all pairs, softmax of each row, weighted sum of words",
         within=1e-4,
     )
 with Check("similarity_attention", "any number of words") as check:
@@ -372,21 +372,21 @@ def project_qkv(
 
 
 # %% check project_qkv points=2
-with Check("project_qkv", "an example you can do by hand") as check:
+hint = "a word is a row of x, so the matrix stands on its right"
+with Check("project_qkv", "an example you can do by hand", hint) as check:
     x = torch.tensor([[1.0, 0.0], [0.0, 1.0], [2.0, 3.0]], dtype=torch.float64)
     w_query = torch.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=torch.float64)
     w_key = torch.tensor([[0.0, 1.0], [1.0, 1.0]], dtype=torch.float64)
     w_value = torch.tensor([[5.0, 0.0], [-6.0, 7.0]], dtype=torch.float64)
     query, key, value = check.call(x, w_query, w_key, w_value, returns=("query", "key", "value"))
-    hint = "a word is a row of x, so the matrix stands on its right"
     for name, role, rows in (
         ("query", query, [[1.0, 2.0], [3.0, 4.0], [11.0, 16.0]]),
         ("key", key, [[0.0, 1.0], [1.0, 1.0], [3.0, 5.0]]),
         ("value", value, [[5.0, 0.0], [-6.0, 7.0], [-8.0, 21.0]]),
     ):
         expected = torch.tensor(rows, dtype=torch.float64)
-        check.equal(role, expected, f"{name}: each row of x times w_{name}", hint)
-with Check("project_qkv", "a batch of sequences, and a width for each role") as check:
+        check.equal(role, expected, f"{name}: each row of x times w_{name}")
+with Check("project_qkv", "a batch of sequences, and a width for each role", hint) as check:
     x, w_query, w_key, w_value = numbers(6, 3, 4), numbers(4, 5), numbers(4, 5), numbers(4, 2)
     query, key, value = check.call(x, w_query, w_key, w_value, returns=("query", "key", "value"))
     check.shape(query, batch=6, length=3, d_k=5)
@@ -592,7 +592,8 @@ def scaled_dot_product_attention(
 
 
 # %% check scaled_dot_product_attention points=2
-with Check("scaled_dot_product_attention", "an example you can do by hand") as check:
+hint = "dot product with every key, divide by √d_k, softmax over the keys, weighted sum of values"
+with Check("scaled_dot_product_attention", "an example you can do by hand", hint) as check:
     query = torch.tensor([[2.0, 0.0, 0.0, 0.0], [0.0, 2.0, 0.0, 0.0]], dtype=torch.float64)
     # d_k = 4, so the scale is 1/2, and exp of the scaled scores is 1, 2, 5 and 3, 1, 1
     powers = [[1.0, 3.0, 1.0, 1.0], [2.0, 1.0, 1.0, 1.0], [5.0, 1.0, 1.0, 1.0]]
@@ -607,7 +608,6 @@ with Check("scaled_dot_product_attention", "an example you can do by hand") as c
         weights,
         torch.tensor([[1 / 8, 2 / 8, 5 / 8], [3 / 5, 1 / 5, 1 / 5]], dtype=torch.float64),
         "each row of weights is the softmax of one query's scaled scores",
-        hint="dot product with every key, divide by √d_k, softmax over the keys",
     )
     check.shape(output, query=2, d_v=5)
     check.equal(
@@ -660,7 +660,8 @@ with Check("scaled_dot_product_attention", "keys and values reordered together")
 # And in batches:
 
 # %% check scaled_dot_product_attention_batches points=2
-with Check("scaled_dot_product_attention", "a batch of sequences") as check:
+hint = "count axes from the end: they mean the same with and without a batch"
+with Check("scaled_dot_product_attention", "a batch of sequences", hint) as check:
     query, key, value = numbers(2, 3, 6), numbers(2, 4, 6, seed=1), numbers(2, 4, 5, seed=2)
     output, weights = check.call(query, key, value, returns=("output", "weights"))
     check.shape(weights, batch=2, query=3, key=4)
@@ -668,7 +669,6 @@ with Check("scaled_dot_product_attention", "a batch of sequences") as check:
         weights.sum(-1),
         torch.ones(2, 3, dtype=torch.float64),
         "the weights of every query sum to 1 over the keys",
-        hint="count axes from the end: they mean the same with and without a batch",
     )
     check.shape(output, batch=2, query=3, d_v=5)
     alone, _ = check.call(query[1], key[1], value[1], returns=("output", "weights"))
@@ -676,7 +676,6 @@ with Check("scaled_dot_product_attention", "a batch of sequences") as check:
         output[1],
         alone,
         "a sequence gives the same output in a batch as it gives alone",
-        hint="swap only the last two axes of the keys: .T and .transpose(0, 1) touch the batch",
     )
 # BEGIN HIDDEN TESTS
 with Check("scaled_dot_product_attention", "several leading dimensions") as check:
@@ -744,9 +743,8 @@ figures.steps(
 # A second slide has queries, keys and values **in a batch**, so its scores $E$ have the shape (batch, query, key), and takes `A = softmax(E, dim=1)`. Run it, and look at the sums.
 
 # %%
-energies = numbers(2, 3, 4, dtype=torch.float32)
-slide = torch.softmax(energies, dim=1)
-print("sums over the keys, one for each query: they should all be 1\n", slide.sum(-1))
+of_the_slide = torch.softmax(numbers(2, 3, 4, dtype=torch.float32), dim=1)
+print("sums over the keys, one for each query: they should all be 1\n", of_the_slide.sum(-1))
 
 # %% [markdown]
 # **Exercise** (2 minutes). Correct it.
@@ -888,7 +886,8 @@ class SelfAttention(nn.Module):
 
 
 # %% check SelfAttention points=3
-with Check("SelfAttention", "an example you can do by hand") as check:
+hint = "call the three layers on x, then your scaled_dot_product_attention on what they give"
+with Check("SelfAttention", "an example you can do by hand", hint) as check:
     query = torch.zeros(3, 4, dtype=torch.float64)
     query[0, 0] = query[1, 1] = 2.0
     powers = [[1.0, 3.0, 1.0, 1.0], [2.0, 1.0, 1.0, 1.0], [5.0, 1.0, 1.0, 1.0]]
@@ -911,7 +910,6 @@ with Check("SelfAttention", "an example you can do by hand") as check:
             dtype=torch.float64,
         ),
         "each row of weights is the softmax of one query's scaled scores",
-        hint="project x three times, then call your scaled_dot_product_attention",
     )
     check.shape(output, length=3, d_head=4)
     check.equal(
