@@ -133,6 +133,8 @@ with Check("softmax", "any dimension") as check:
             f"the weights along dim={dim} sum to 1",
             hint="use the argument `dim` in every sum and maximum",
         )
+        turned = check.call(scores.transpose(dim, -1), dim=-1).transpose(dim, -1)
+        check.equal(weights, turned, f"dim={dim} gives what dim=-1 gives on turned scores")
 with Check("softmax", "a gradient") as check:
     scores = numbers(2, 5).requires_grad_()
     weights = check.call(scores, dim=-1)
@@ -833,11 +835,12 @@ with Check("repaired_lambdas", "an example you can do by hand") as check:
         hint="compare the slide's exponent with the score that your attention uses",
     )
 with Check("repaired_lambdas", "another width") as check:
-    query, keys = torch.tensor([1.0]), torch.tensor([[1.0], [2.0], [5.0]]).log()
+    query = torch.tensor([3**0.5, 0.0, 0.0], dtype=torch.float64)
+    powers = [[1.0, 3.0, 1.0], [2.0, 1.0, 1.0], [5.0, 1.0, 1.0]]
     check.equal(
-        check.call(query, keys),
-        torch.tensor([1 / 8, 2 / 8, 5 / 8]),
-        "for these one-dimensional words λ is 1/8, 2/8, 5/8",
+        check.call(query, torch.tensor(powers, dtype=torch.float64).log()),
+        torch.tensor([1 / 8, 2 / 8, 5 / 8], dtype=torch.float64),
+        "for these three-dimensional words λ is 1/8, 2/8, 5/8",
         hint="read the width from the shape of the query",
     )
 # BEGIN HIDDEN TESTS
@@ -928,6 +931,8 @@ with Check("SelfAttention", "a batch of sequences") as check:
     check.shape(weights, batch=3, query=4, key=4)
     alone, _ = attention.call(x[1], returns=("output", "weights"))
     check.equal(output[1], alone, "a sequence gives the same output in a batch as it gives alone")
+    slopes = attention.gradients(output.square()).values()
+    check.true(all(bool(s.abs().max() > 0) for s in slopes), "a gradient reaches every layer")
 # BEGIN HIDDEN TESTS
 with Check("SelfAttention", "the weights of PyTorch's own block") as check:
     for width, seed in ((6, 26), (3, 27)):

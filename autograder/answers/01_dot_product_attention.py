@@ -8,44 +8,43 @@ from torch import Tensor, nn
 
 
 # %% wrong softmax over_first_dimension
-# Each column sums to 1, and with dim=-1 each row should: sum along the dimension `dim` that
-# you are given.
+# Each column sums to 1, and with dim=-1 each row should: sum along the dimension `dim` that you
+# are given.
 def softmax(scores: Tensor, dim: int) -> Tensor:
     powers = (scores - scores.max()).exp()
     return powers / powers.sum(0)
 
 
 # %% wrong softmax over_the_whole_tensor
-# All your weights together sum to 1, and each row alone should: a sum without a dimension
-# adds up every row.
+# All your weights together sum to 1, and each row alone should: the sum and the maximum belong to
+# one row, not to the whole tensor.
 def softmax(scores: Tensor, dim: int) -> Tensor:
     powers = (scores - scores.max()).exp()
     return powers / powers.sum()
 
 
 # %% wrong softmax no_exponential
-# You divide the scores themselves by their sum, so a negative score gives a negative weight:
-# take exp of the scores first.
+# You divide the scores themselves by their sum: take exp of them first.
 def softmax(scores: Tensor, dim: int) -> Tensor:
     return scores / scores.sum(dim=dim, keepdim=True)
 
 
 # %% wrong softmax not_normalised
-# The largest weight of each row is 1 whatever the other scores are: you take exp of the shifted
-# scores, but do not yet divide by their sum.
+# The largest weight of each row is 1: the exps of a row are not yet divided by their sum.
 def softmax(scores: Tensor, dim: int) -> Tensor:
     return (scores - scores.amax(dim=dim, keepdim=True)).exp()
 
 
 # %% wrong softmax exponential_only
-# These are the exps of the scores, and a row of them sums to more than 1: divide each row by
-# its sum.
+# You take the exps of the scores as they come, and do not divide them by the sum of the same
+# exps: both belong to one row.
 def softmax(scores: Tensor, dim: int) -> Tensor:
     return scores.exp()
 
 
 # %% wrong softmax always_last_dimension
-# Rows are right and columns are not: you always sum along the last dimension, whatever `dim` says.
+# You always sum along the last dimension, whatever `dim` says: hand `dim` itself to the maximum
+# and to the sum.
 def softmax(scores: Tensor, dim: int) -> Tensor:
     powers = (scores - scores.amax(dim=-1, keepdim=True)).exp()
     return powers / powers.sum(dim=-1, keepdim=True)
@@ -60,7 +59,7 @@ def softmax(scores: Tensor, dim: int) -> Tensor:
 
 
 # %% wrong softmax divided_by_mean
-# Your weights sum to the number of scores in place of 1: divide by the sum of the exps, not by
+# A row of your weights sums to the number of its scores: divide by the sum of the exps, not by
 # their mean.
 def softmax(scores: Tensor, dim: int) -> Tensor:
     powers = (scores - scores.amax(dim=dim, keepdim=True)).exp()
@@ -68,30 +67,30 @@ def softmax(scores: Tensor, dim: int) -> Tensor:
 
 
 # %% wrong softmax euclidean_norm
-# The squares of your weights sum to 1, the weights themselves do not: divide by the plain sum,
-# not by the length of the vector.
+# The squares of your weights sum to 1, the weights themselves do not: divide by the plain sum of
+# the exps.
 def softmax(scores: Tensor, dim: int) -> Tensor:
     powers = (scores - scores.amax(dim=dim, keepdim=True)).exp()
     return powers / powers.norm(dim=dim, keepdim=True)
 
 
 # %% wrong softmax hard_maximum
-# The largest score takes all the weight and the others get exactly 0: that is a hard maximum.
-# Softmax leaves something for every score, so use exp and a sum.
+# The largest score takes all the weight and the others get exactly 0: softmax leaves every score
+# a weight above 0, and nothing is rounded.
 def softmax(scores: Tensor, dim: int) -> Tensor:
     return torch.zeros_like(scores).scatter(dim, scores.argmax(dim=dim, keepdim=True), 1.0)
 
 
 # %% wrong softmax logarithm
-# All your numbers are negative: they are the logarithms of the weights. Give the weights
-# themselves.
+# All your numbers are negative: they are the logarithms of the weights, so an exp is still
+# missing.
 def softmax(scores: Tensor, dim: int) -> Tensor:
     return F.log_softmax(scores, dim=dim)
 
 
 # %% wrong softmax negated_scores
-# The smallest score gets the largest weight: a sign is turned round. Subtract the maximum from
-# the scores, not the scores from the maximum.
+# The smallest score gets the largest weight: the scores enter exp with the wrong sign. To shift
+# them, take score minus maximum, not maximum minus score.
 def softmax(scores: Tensor, dim: int) -> Tensor:
     powers = (scores.amax(dim=dim, keepdim=True) - scores).exp()
     return powers / powers.sum(dim=dim, keepdim=True)
@@ -143,16 +142,16 @@ def softmax(scores: Tensor, dim: int) -> Tensor:
 
 
 # %% wrong softmax mean_subtracted
-# You subtract the mean of a row, and its largest score can still lie thousands above that:
-# subtract the maximum, then no exponent is above 0.
+# What you subtract lies far below the largest score of a row, so its exp is still infinite:
+# subtract the row's maximum, then no exponent is above 0.
 def softmax(scores: Tensor, dim: int) -> Tensor:
     powers = (scores - scores.mean(dim=dim, keepdim=True)).exp()
     return powers / powers.sum(dim=dim, keepdim=True)
 
 
 # %% wrong softmax global_maximum
-# You subtract the largest score of the whole tensor, so a row that lies far below it becomes
-# 0 / 0: subtract each row's own maximum.
+# What you subtract lies far above the largest score of the second row, so all its exps are 0, and
+# 0 / 0 is not a number: subtract each row's own maximum.
 def softmax(scores: Tensor, dim: int) -> Tensor:
     powers = (scores - scores.max()).exp()
     return powers / powers.sum(dim=dim, keepdim=True)
@@ -167,8 +166,8 @@ def softmax(scores: Tensor, dim: int) -> Tensor:
 
 
 # %% wrong softmax epsilon_in_denominator
-# Your weights are right to a few digits only: nothing need be added to the denominator, for after
-# the shift the sum is at least 1; and float32 on the way costs digits too.
+# Your weights are right to a few digits only: add nothing to the sum, round nothing, and stay out
+# of float32.
 def softmax(scores: Tensor, dim: int) -> Tensor:
     powers = (scores - scores.amax(dim=dim, keepdim=True)).exp()
     return powers / (powers.sum(dim=dim, keepdim=True) + 1e-6)
@@ -183,16 +182,16 @@ def softmax(scores: Tensor, dim: int) -> Tensor:
 
 
 # %% wrong softmax sum_loses_its_dimension
-# The sum has one dimension fewer than the scores, so it lines up with the wrong axis or with
-# none: keep the summed dimension, with size 1.
+# The sum or the maximum has one dimension fewer than the scores, so it lines up with the wrong
+# axis or with none: keep that dimension, with size 1.
 def softmax(scores: Tensor, dim: int) -> Tensor:
     powers = (scores - scores.amax(dim=dim, keepdim=True)).exp()
     return powers / powers.sum(dim=dim)
 
 
 # %% wrong softmax two_dimensions_only
-# You treat dim=0 and dim=1 as the only cases, so scores with three dimensions go wrong: hand
-# `dim` itself to the maximum and to the sum.
+# With dim=0 and three dimensions you sum along dimension 1: hand `dim` itself to the maximum and
+# to the sum.
 def softmax(scores: Tensor, dim: int) -> Tensor:
     rows = scores.T if dim == 0 else scores
     powers = (rows - rows.amax(dim=1, keepdim=True)).exp()
@@ -201,16 +200,15 @@ def softmax(scores: Tensor, dim: int) -> Tensor:
 
 
 # %% wrong softmax detached
-# Your weights are copied out of the graph, so nothing that uses them can learn: stay with the
-# tensor that came in.
+# Your weights are cut off from the scores, so no gradient can flow back: use torch operations on
+# the scores themselves, no copies.
 def softmax(scores: Tensor, dim: int) -> Tensor:
     powers = (scores.detach() - scores.detach().amax(dim=dim, keepdim=True)).exp()
     return powers / powers.sum(dim=dim, keepdim=True)
 
 
 # %% wrong softmax changes_its_input
-# Your subtraction writes into the caller's scores: make a new tensor in place of changing the
-# old one.
+# Your code writes into the caller's scores: make a new tensor in place of changing the old one.
 def softmax(scores: Tensor, dim: int) -> Tensor:
     scores -= scores.amax(dim=dim, keepdim=True)
     powers = scores.exp()
@@ -218,10 +216,109 @@ def softmax(scores: Tensor, dim: int) -> Tensor:
 
 
 # %% wrong softmax forgotten_return
-# Your function computes the weights and does not hand them back: end it with `return`.
+# does the last line say `return`?
 def softmax(scores: Tensor, dim: int) -> Tensor:
     powers = (scores - scores.amax(dim=dim, keepdim=True)).exp()
     powers / powers.sum(dim=dim, keepdim=True)
+
+
+# %% wrong softmax always_dimension_one
+# With dim=0 and three dimensions you sum along dimension 1: hand `dim` itself to the maximum and
+# to the sum.
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    powers = (scores - scores.amax(dim=1, keepdim=True)).exp()
+    return powers / powers.sum(dim=1, keepdim=True)
+
+
+# %% wrong softmax maximum_loses_its_dimension
+# The sum or the maximum has one dimension fewer than the scores, so it lines up with the wrong
+# axis or with none: keep that dimension, with size 1.
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    powers = torch.exp(scores - torch.max(scores, dim)[0])
+    return powers / powers.sum(dim=dim, keepdim=True)
+
+
+# %% wrong softmax maximum_with_its_places
+# `max` with a dimension gives two things, the values and their places: subtract the values alone.
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    largest = scores.max(dim, keepdim=True)
+    powers = torch.exp(scores - largest)  # pyright: ignore[reportOperatorIssue]
+    return powers / powers.sum(dim=dim, keepdim=True)
+
+
+# %% wrong softmax maximum_along_first_dimension
+# Your maximum runs along the first dimension, whatever `dim` says: the sum and the maximum need
+# the same `dim`.
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    powers = (scores - scores.amax(dim=0, keepdim=True)).exp()
+    return powers / powers.sum(dim=dim, keepdim=True)
+
+
+# %% wrong softmax maximum_along_last_dimension
+# Your maximum always runs along the last dimension: the sum and the maximum need the same `dim`.
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    powers = (scores - scores.amax(dim=-1, keepdim=True)).exp()
+    return powers / powers.sum(dim=dim, keepdim=True)
+
+
+# %% wrong softmax minimum_subtracted
+# What you subtract lies far below the largest score of a row, so its exp is still infinite:
+# subtract the row's maximum, then no exponent is above 0.
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    powers = (scores - scores.amin(dim=dim, keepdim=True)).exp()
+    return powers / powers.sum(dim=dim, keepdim=True)
+
+
+# %% wrong softmax largest_size_subtracted
+# What you subtract lies far above the largest score of the second row, so all its exps are 0, and
+# 0 / 0 is not a number: subtract each row's own maximum.
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    powers = (scores - scores.abs().amax(dim=dim, keepdim=True)).exp()
+    return powers / powers.sum(dim=dim, keepdim=True)
+
+
+# %% wrong softmax shifted_denominator_only
+# You take the exps of the scores as they come, and do not divide them by the sum of the same
+# exps: both belong to one row.
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    shifted = scores - scores.amax(dim=dim, keepdim=True)
+    return scores.exp() / shifted.exp().sum(dim=dim, keepdim=True)
+
+
+# %% wrong softmax maximum_divided
+# You divide the scores by their maximum: subtract it, for only a difference cancels above and
+# below the line.
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    powers = (scores / scores.amax(dim=dim, keepdim=True)).exp()
+    return powers / powers.sum(dim=dim, keepdim=True)
+
+
+# %% wrong softmax exponential_of_math
+# exp from `math` takes one number, and you have a tensor of them: use torch's.
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    powers = math.exp(scores)  # pyright: ignore[reportArgumentType]
+    return powers / powers.sum(dim=dim, keepdim=True)  # pyright: ignore[reportAttributeAccessIssue]
+
+
+# %% wrong softmax numpy_on_the_way
+# You leave torch for NumPy on the way, and no gradient can follow you there: use torch's exp, sum
+# and maximum.
+import numpy as np
+
+
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    powers = np.exp(scores.numpy() - scores.numpy().max(axis=dim, keepdims=True))
+    return torch.from_numpy(powers / powers.sum(axis=dim, keepdims=True))
+
+
+# %% wrong softmax numpy_result
+# You return a NumPy array: stay in torch from the first line to the last.
+import numpy as np
+
+
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    powers = np.exp(scores.numpy() - scores.numpy().max(axis=dim, keepdims=True))
+    return powers / powers.sum(axis=dim, keepdims=True)
 
 
 # %% right softmax of_torch
@@ -277,15 +374,15 @@ def softmax(scores: Tensor, dim: int) -> Tensor:
 
 
 # %% wrong similarity_attention over_queries
-# The weights that go to each word sum to 1, and the weights that each word gives should:
-# softmax runs along a row of the scores, over the words that are looked at.
+# The weights with which a word blends the others do not sum to 1: softmax runs along each row of
+# the scores, and the weights are not transposed after it.
 def similarity_attention(x: Tensor) -> Tensor:
     return softmax(x @ x.T, dim=0) @ x
 
 
 # %% wrong similarity_attention elementwise_product
-# You multiply x by itself number by number: the score of two words is their dot product, so you
-# need a matrix product that gives one score for each pair.
+# You multiply x by itself number by number: the score of two words is their dot product, and a
+# matrix product gives one for each pair.
 def similarity_attention(x: Tensor) -> Tensor:
     return softmax(x * x, dim=-1) @ x
 
@@ -305,14 +402,14 @@ def similarity_attention(x: Tensor) -> Tensor:
 
 
 # %% wrong similarity_attention scaled_by_root_of_width
-# You divide the scores by √dim: that scale comes later in this lesson, this first version has
-# none.
+# Your scores are the dot products divided by √2: this first version has no scale, it comes later
+# in the lesson.
 def similarity_attention(x: Tensor) -> Tensor:
     return softmax(x @ x.T / math.sqrt(x.shape[-1]), dim=-1) @ x
 
 
 # %% wrong similarity_attention scaled_by_width
-# You divide the scores by dim: this version compares words by their plain dot products.
+# Your scores are half as large as the dot products: this first version divides them by nothing.
 def similarity_attention(x: Tensor) -> Tensor:
     return softmax(x @ x.T / x.shape[-1], dim=-1) @ x
 
@@ -337,7 +434,7 @@ def similarity_attention(x: Tensor) -> Tensor:
 
 
 # %% wrong similarity_attention scores_divided_by_their_sum
-# You divide each row of scores by its sum: that gives no softmax, for exp is missing.
+# You divide each row of scores by its sum: softmax takes exp of the scores first.
 def similarity_attention(x: Tensor) -> Tensor:
     scores = x @ x.T
     return scores / scores.sum(-1, keepdim=True) @ x
@@ -352,21 +449,21 @@ def similarity_attention(x: Tensor) -> Tensor:
 
 
 # %% wrong similarity_attention softmax_at_the_end
-# Your outputs are positive and sum to 1 along the features: softmax belongs to the scores, the
-# blend of the words is left as it is.
+# Your outputs are positive and sum to 1 along the features: take softmax of the scores, not of
+# the blend.
 def similarity_attention(x: Tensor) -> Tensor:
     return softmax(x @ x.T @ x, dim=-1)
 
 
 # %% wrong similarity_attention most_similar_word
-# Each word copies the one word with the largest score: softmax blends all of them, each by its
-# weight.
+# Every word of this example comes back as it was: its new vector blends all words, each by its
+# weight, and not the word with the largest score alone.
 def similarity_attention(x: Tensor) -> Tensor:
     return x[(x @ x.T).argmax(dim=-1)]
 
 
 # %% wrong similarity_attention itself_left_out
-# No word attends to itself here: the dot product of a word with itself counts as well.
+# No word attends to itself here: its dot product with itself counts as well.
 def similarity_attention(x: Tensor) -> Tensor:
     itself = torch.eye(len(x), dtype=torch.bool)
     return softmax((x @ x.T).masked_fill(itself, -torch.inf), dim=-1) @ x
@@ -381,20 +478,20 @@ def similarity_attention(x: Tensor) -> Tensor:
 
 
 # %% wrong similarity_attention word_added
-# You add the word itself to its blend: that residual comes in a later lesson, here the output is
-# the blend alone.
+# You add the word itself to its blend: here the output is the blend alone.
 def similarity_attention(x: Tensor) -> Tensor:
     return x + softmax(x @ x.T, dim=-1) @ x
 
 
 # %% wrong similarity_attention blend_divided_by_length
-# You divide the blend by the number of words: the weights sum to 1 already, so it is an average.
+# Your outputs are half as large as they should be: the weights sum to 1 already, so the weighted
+# sum is not divided any more.
 def similarity_attention(x: Tensor) -> Tensor:
     return softmax(x @ x.T, dim=-1) @ x / len(x)
 
 
 # %% wrong similarity_attention all_words_alike
-# Every word gets the same output, the plain mean: the weights of a word depend on its own dot
+# Every word gets the same output, the plain mean: the weights of a word come from its own dot
 # products.
 def similarity_attention(x: Tensor) -> Tensor:
     return x.mean(0).expand_as(x)
@@ -409,7 +506,7 @@ def similarity_attention(x: Tensor) -> Tensor:
 
 
 # %% wrong similarity_attention negative_distance
-# You score two words by how near they lie to each other: use their dot product.
+# You score two words by how far they lie apart: use their dot product.
 def similarity_attention(x: Tensor) -> Tensor:
     return softmax(-(x[:, None] - x[None]).norm(dim=-1), dim=-1) @ x
 
@@ -435,7 +532,7 @@ def similarity_attention(x: Tensor) -> Tensor:
 
 
 # %% wrong similarity_attention single_precision
-# You turn the words into float32: leave their dtype as it is.
+# On the way the words become float32: keep the dtype that came in.
 def similarity_attention(x: Tensor) -> Tensor:
     x = x.float()
     return softmax(x @ x.T, dim=-1) @ x
@@ -453,6 +550,33 @@ def similarity_attention(x: Tensor) -> Tensor:
 def similarity_attention(x: Tensor) -> Tensor:
     powers = (x @ x.T).exp()
     return powers / powers.sum(-1, keepdim=True) @ x
+
+
+# %% wrong similarity_attention weights_transposed
+# The weights with which a word blends the others do not sum to 1: softmax runs along each row of
+# the scores, and the weights are not transposed after it.
+def similarity_attention(x: Tensor) -> Tensor:
+    return softmax(x @ x.T, dim=-1).T @ x
+
+
+# %% wrong similarity_attention slide_product
+# You multiply x and its transpose number by number: a score is a dot product, so the two meet in
+# a matrix product.
+def similarity_attention(x: Tensor) -> Tensor:
+    return softmax(x * x.T, dim=-1) @ x
+
+
+# %% wrong similarity_attention blend_elementwise
+# You multiply weights and words number by number: a weighted sum of words is a matrix product
+# too.
+def similarity_attention(x: Tensor) -> Tensor:
+    return softmax(x @ x.T, dim=-1) * x
+
+
+# %% wrong similarity_attention softmax_without_dim
+# Your softmax is told no dimension: say along which one the weights of a word sum to 1.
+def similarity_attention(x: Tensor) -> Tensor:
+    return softmax(x @ x.T) @ x  # pyright: ignore[reportCallIssue]
 
 
 # %% right similarity_attention of_torch
@@ -500,7 +624,8 @@ def similarity_attention(x: Tensor) -> Tensor:
 
 
 # %% wrong repaired_scores as_on_the_slide
-# This is still the product of the slide, which multiplies number by number: use the matrix product.
+# This is still the product of the slide, which multiplies number by number: take the matrix
+# product.
 def repaired_scores(x: Tensor) -> Tensor:
     return x * x.T
 
@@ -536,13 +661,15 @@ def repaired_scores(x: Tensor) -> Tensor:
 
 
 # %% wrong repaired_scores scaled
-# You divide by √dim as well: the slide's formula has no scale, only its product is to be mended.
+# Your scores are divided by √2: the slide's formula has no scale, only its product is to be
+# mended.
 def repaired_scores(x: Tensor) -> Tensor:
     return x @ x.T / math.sqrt(x.shape[-1])
 
 
 # %% wrong repaired_scores softmaxed
-# These are weights already: return the scores, before the softmax.
+# These are weights already: the product is mended, and only the scores are asked, without
+# softmax.
 def repaired_scores(x: Tensor) -> Tensor:
     return softmax(x @ x.T, dim=-1)
 
@@ -558,6 +685,20 @@ def repaired_scores(x: Tensor) -> Tensor:
 def repaired_scores(x: Tensor) -> Tensor:
     directions = F.normalize(x, dim=-1)
     return directions @ directions.T
+
+
+# %% wrong repaired_scores slide_whole
+# You still multiply number by number, and a softmax follows: take the matrix product, and return
+# the scores alone.
+def repaired_scores(x: Tensor) -> Tensor:
+    return softmax(x * x.T, dim=1)
+
+
+# %% wrong repaired_scores softmaxed_in_columns
+# These are weights already: the product is mended, and only the scores are asked, without
+# softmax.
+def repaired_scores(x: Tensor) -> Tensor:
+    return softmax(x @ x.T, dim=0)
 
 
 # %% right repaired_scores matmul
@@ -587,8 +728,7 @@ def repaired_scores(x: Tensor) -> Tensor:
 
 
 # %% wrong project_qkv transposed_matrices
-# You multiply by the transposed matrices, as `nn.Linear` stores them: these here are
-# (d_model, d_out), so they go in as they are.
+# You multiply by the transposed matrices: they are (d_model, d_out), so they go in as they are.
 def project_qkv(
     x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -687,8 +827,8 @@ def project_qkv(
 
 
 # %% wrong project_qkv already_scaled
-# Your results are too small by one factor: the scale belongs to the attention, a projection is a
-# plain matrix product.
+# Your results are too small by one factor: a projection is a plain matrix product, and no scale
+# belongs to it.
 def project_qkv(
     x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
@@ -748,7 +888,7 @@ def project_qkv(
 
 
 # %% wrong project_qkv one_sequence_only
-# You take x for one (length, d_model) matrix, and it may be a batch: use a product that leaves
+# Your product takes one (length, d_model) matrix, and x may be a batch: use a product that leaves
 # the leading dimensions alone.
 def project_qkv(
     x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
@@ -772,6 +912,39 @@ def project_qkv(
     x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
     return x @ w_query.detach(), x @ w_key.detach(), x @ w_value.detach()
+
+
+# %% wrong project_qkv matrix_before_x
+# The matrix stands on the left of x, and their sizes do not meet: a word is a row of x, so the
+# matrix stands on its right.
+def project_qkv(
+    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    return w_query @ x, w_key @ x, w_value @ x
+
+
+# %% wrong project_qkv words_transposed
+# You transpose x, so its words become columns: a word is a row of x, leave it so.
+def project_qkv(
+    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    return x.T @ w_query, x.T @ w_key, x.T @ w_value
+
+
+# %% wrong project_qkv matrix_called
+# You call a matrix as if it were a function: it is a tensor, multiply x by it.
+def project_qkv(
+    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    return w_query(x), w_key(x), w_value(x)  # pyright: ignore[reportCallIssue]
+
+
+# %% wrong project_qkv elementwise_from_the_left
+# You multiply number by number, and that needs equal shapes: a projection is a matrix product.
+def project_qkv(
+    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
+) -> tuple[Tensor, Tensor, Tensor]:
+    return w_query * x, w_key * x, w_value * x
 
 
 # %% right project_qkv matmul_into_a_list
@@ -845,12 +1018,11 @@ flying_output = [0.762, 0.119]
 flying_output = [0.462, 0.269]
 
 # %% wrong flying_output multiplied_by_root
-# You multiply the dot products by √d_k: divide by it.
+# You multiply the dot products by √2: divide them by it.
 flying_output = [0.888, 0.056]
 
 # %% wrong flying_output scale_after_softmax
-# Your two weights do not sum to 1, for you divide after the softmax: scale the dot products,
-# before it.
+# You divide by √2 after the softmax: divide the dot products, before it.
 flying_output = [0.539, 0.084]
 
 # %% wrong flying_output query_and_key_swapped
@@ -862,11 +1034,13 @@ flying_output = [-0.340, 0.670]
 flying_output = [0.330, -0.340]
 
 # %% wrong flying_output rounded_to_one_decimal
-# You round the weights to 0.8 and 0.2 before you blend: keep more digits until the end.
+# close: the last digits are off. Keep four digits on the way, round only the result, to three
+# decimals, and do not cut.
 flying_output = [0.6, 0.2]
 
 # %% wrong flying_output root_rounded
-# You compute with √2 ≈ 1.4, and that costs the third decimal: keep more digits until the end.
+# close: the last digits are off. Keep four digits on the way, round only the result, to three
+# decimals, and do not cut.
 flying_output = [0.613, 0.193]
 
 # %% wrong flying_output weights
@@ -882,7 +1056,7 @@ flying_output = [-0.609, 0.804]
 flying_output = [0.786, 0.107]
 
 # %% wrong flying_output largest_score_only
-# You take the value with the largest score alone: the other one has a weight as well.
+# This is the value of flying alone: the value of arrows has a weight as well.
 flying_output = [1.0, 0.0]
 
 # %% wrong flying_output equal_weights
@@ -890,8 +1064,8 @@ flying_output = [1.0, 0.0]
 flying_output = [0.0, 0.5]
 
 # %% wrong flying_output no_softmax
-# You use the scaled dot products as weights, one of them negative: softmax turns them into
-# weights.
+# You blend the values with the scaled dot products, one of them negative: softmax turns them into
+# weights first.
 flying_output = [1.414, -0.707]
 
 # %% wrong flying_output not_normalised
@@ -901,6 +1075,29 @@ flying_output = [1.535, 0.493]
 # %% wrong flying_output softmax_over_queries
 # You take each softmax over the two queries: flying's two weights sum to 1 over the keys.
 flying_output = [-0.170, 0.500]
+
+# %% wrong flying_output cut_to_two_decimals
+# close: the last digits are off. Keep four digits on the way, round only the result, to three
+# decimals, and do not cut.
+flying_output = [0.61, 0.19]
+
+# %% wrong flying_output cut_after_the_first
+# close: the last digits are off. Keep four digits on the way, round only the result, to three
+# decimals, and do not cut.
+flying_output = [0.60, 0.19]
+
+# %% wrong flying_output order_swapped
+# Your two numbers are right and stand in the wrong order: first the first feature, then the
+# second.
+flying_output = [0.196, 0.609]
+
+# %% wrong flying_output keys_blended
+# Your weights are right, and you blend the keys with them: blend the values.
+flying_output = [0.804, 0.609]
+
+# %% wrong flying_output dot_products_as_weights
+# You use the dot products 1 and -1 as weights: divide them by √2 and take their softmax first.
+flying_output = [2.0, -1.0]
 
 # %% right flying_output more_digits
 flying_output = [0.6088594, 0.1955703]
@@ -931,17 +1128,16 @@ arrows_output = [0.905, 0.047]
 arrows_output = [0.635, 0.182]
 
 # %% wrong arrows_output multiplied_by_root
-# You multiply the dot products by √d_k: divide by it.
+# You multiply the dot products by √2: divide them by it.
 arrows_output = [0.972, 0.014]
 
 # %% wrong arrows_output scale_after_softmax
-# Your two weights do not sum to 1, for you divide after the softmax: scale the dot products,
-# before it.
+# You divide by √2 after the softmax: divide the dot products, before it.
 arrows_output = [0.640, 0.034]
 
 # %% wrong arrows_output query_and_key_swapped
-# You give both values the same weight, as the key of arrows does with the two queries: take the
-# query of arrows and both keys.
+# You give both values the same weight: take the query of arrows, which fits the two keys
+# differently.
 arrows_output = [0.0, 0.5]
 
 # %% wrong arrows_output key_and_value_swapped
@@ -949,7 +1145,8 @@ arrows_output = [0.0, 0.5]
 arrows_output = [0.670, 0.340]
 
 # %% wrong arrows_output rounded_to_one_decimal
-# You round the weights to 0.9 and 0.1 before you blend: keep more digits until the end.
+# close: the last digits are off. Keep four digits on the way, round only the result, to three
+# decimals, and do not cut.
 arrows_output = [0.8, 0.1]
 
 # %% wrong arrows_output weights
@@ -965,17 +1162,17 @@ arrows_output = [-0.786, 0.893]
 arrows_output = [0.609, 0.196]
 
 # %% wrong arrows_output own_value
-# This is the value of arrows itself: attention blends both values, and its query fits the key of
+# This is the value of arrows alone: attention blends both values, and its query fits the key of
 # flying better than its own.
 arrows_output = [-1.0, 1.0]
 
 # %% wrong arrows_output largest_score_only
-# You take the value with the largest score alone: the other one has a weight as well.
+# This is the value of flying alone: the value of arrows has a weight as well.
 arrows_output = [1.0, 0.0]
 
 # %% wrong arrows_output no_softmax
-# You use the scaled dot products as weights, one of them negative: softmax turns them into
-# weights.
+# You blend the values with the scaled dot products, one of them negative: softmax turns them into
+# weights first.
 arrows_output = [2.121, -0.707]
 
 # %% wrong arrows_output not_normalised
@@ -985,6 +1182,44 @@ arrows_output = [3.620, 0.493]
 # %% wrong arrows_output softmax_over_queries
 # You take each softmax over the two queries: the two weights of arrows sum to 1 over the keys.
 arrows_output = [0.170, 0.500]
+
+# %% wrong arrows_output cut_to_two_decimals
+# close: the last digits are off. Keep four digits on the way, round only the result, to three
+# decimals, and do not cut.
+arrows_output = [0.78, 0.10]
+
+# %% wrong arrows_output one_of_them_cut
+# close: the last digits are off. Keep four digits on the way, round only the result, to three
+# decimals, and do not cut.
+arrows_output = [0.78, 0.11]
+
+# %% wrong arrows_output the_other_cut
+# close: the last digits are off. Keep four digits on the way, round only the result, to three
+# decimals, and do not cut.
+arrows_output = [0.79, 0.10]
+
+# %% wrong arrows_output root_rounded
+# close: the last digits are off. Keep four digits on the way, round only the result, to three
+# decimals, and do not cut.
+arrows_output = [0.790, 0.105]
+
+# %% wrong arrows_output one_over_root_rounded
+# close: the last digits are off. Keep four digits on the way, round only the result, to three
+# decimals, and do not cut.
+arrows_output = [0.782, 0.109]
+
+# %% wrong arrows_output order_swapped
+# Your two numbers are right and stand in the wrong order: first the first feature, then the
+# second.
+arrows_output = [0.107, 0.786]
+
+# %% wrong arrows_output keys_blended
+# Your weights are right, and you blend the keys with them: blend the values.
+arrows_output = [0.893, 0.786]
+
+# %% wrong arrows_output dot_products_as_weights
+# You use the dot products 2 and -1 as weights: divide them by √2 and take their softmax first.
+arrows_output = [3.0, -1.0]
 
 # %% right arrows_output more_digits
 arrows_output = [0.7859164, 0.1070418]
@@ -1025,7 +1260,7 @@ def scaled_dot_product_attention(
 
 
 # %% wrong scaled_dot_product_attention root_of_d_v
-# You scale by the width of the values: what counts is d_k, the number of products in one score.
+# You divide by √5, and 5 is the width of the values: d_k is the width of queries and keys.
 def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor
 ) -> tuple[Tensor, Tensor]:
@@ -1034,7 +1269,7 @@ def scaled_dot_product_attention(
 
 
 # %% wrong scaled_dot_product_attention root_of_key_length
-# You scale by the number of keys: what counts is d_k, the last axis of the keys.
+# You divide by √3, and 3 is the number of keys: d_k is their width, the last axis.
 def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor
 ) -> tuple[Tensor, Tensor]:
@@ -1043,7 +1278,8 @@ def scaled_dot_product_attention(
 
 
 # %% wrong scaled_dot_product_attention root_of_query_length
-# You scale by the number of queries: what counts is d_k, the last axis of the queries.
+# You divide the scores by √2, be it from the number of queries, the number of dimensions or the
+# exercise by hand: d_k is the size of the last axis of the query.
 def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor
 ) -> tuple[Tensor, Tensor]:
@@ -1071,7 +1307,8 @@ def scaled_dot_product_attention(
 
 
 # %% wrong scaled_dot_product_attention weights_scaled
-# Your weights do not sum to 1, because you scale after the softmax: scale the scores, before it.
+# Your weights do not sum to 1, because you divide them by √d_k: divide the scores, before the
+# softmax.
 def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor
 ) -> tuple[Tensor, Tensor]:
@@ -1089,8 +1326,7 @@ def scaled_dot_product_attention(
 
 
 # %% wrong scaled_dot_product_attention scale_known_by_heart
-# Your scale is right for d_k = 64 alone, the width in the paper: read d_k from the shape of the
-# query.
+# You divide by 8, which is right for d_k = 64 alone: read d_k from the shape of the query.
 def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor
 ) -> tuple[Tensor, Tensor]:
@@ -1099,8 +1335,8 @@ def scaled_dot_product_attention(
 
 
 # %% wrong scaled_dot_product_attention scale_in_single_precision
-# Your scale has seven digits, because the root is that of a float32 tensor: take the root of a
-# plain Python number.
+# Your numbers are right to a few digits only: take the root of a plain Python number, for the
+# root of a float32 tensor has seven digits, and do not round it.
 def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor
 ) -> tuple[Tensor, Tensor]:
@@ -1110,8 +1346,8 @@ def scaled_dot_product_attention(
 
 
 # %% wrong scaled_dot_product_attention scale_of_the_example
-# Your scale is right for d_k = 4 alone, the width of the example: read d_k from the shape of the
-# query.
+# You divide by 2, which is right for d_k = 4 alone: read d_k from the last axis of the query, and
+# take its root.
 def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor
 ) -> tuple[Tensor, Tensor]:
@@ -1189,8 +1425,8 @@ def scaled_dot_product_attention(
 
 
 # %% wrong scaled_dot_product_attention best_key_only
-# Each query takes the value of its best key alone: softmax gives every key a weight, and argmax
-# lets nothing learn.
+# Each query takes the value of its best key alone: softmax gives every key a weight above 0, and
+# nothing is rounded.
 def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor
 ) -> tuple[Tensor, Tensor]:
@@ -1200,8 +1436,7 @@ def scaled_dot_product_attention(
 
 
 # %% wrong scaled_dot_product_attention later_keys_hidden
-# No query sees a key that comes after it: that causal mask is the next lesson, here every query
-# sees all keys.
+# No query sees a key that comes after it: here every query sees all keys.
 def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor
 ) -> tuple[Tensor, Tensor]:
@@ -1239,8 +1474,7 @@ def scaled_dot_product_attention(
 
 
 # %% wrong scaled_dot_product_attention blends_queries
-# You weigh the queries, and there need not be as many of them as there are weights: what a query
-# takes from the keys are their values.
+# You weigh the queries: what is blended are the values, one for each key.
 def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor
 ) -> tuple[Tensor, Tensor]:
@@ -1258,8 +1492,8 @@ def scaled_dot_product_attention(
 
 
 # %% wrong scaled_dot_product_attention blend_divided_by_length
-# Your outputs are too small by the number of keys: the weights sum to 1 already, so the weighted
-# sum is an average.
+# Your outputs are three times too small: the weights sum to 1 already, so the weighted sum is not
+# divided any more.
 def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor
 ) -> tuple[Tensor, Tensor]:
@@ -1268,8 +1502,8 @@ def scaled_dot_product_attention(
 
 
 # %% wrong scaled_dot_product_attention values_not_summed
-# Your output still has an axis of keys: after each value is multiplied by its weight, they are
-# added up, as a matrix product does.
+# Your output still has an axis of keys: the values, each times its weight, are added up, as a
+# matrix product does.
 def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor
 ) -> tuple[Tensor, Tensor]:
@@ -1288,7 +1522,7 @@ def scaled_dot_product_attention(
 
 
 # %% wrong scaled_dot_product_attention batch_transposed
-# Your transpose turns over all axes of the keys, the batch as well: exchange the last two alone.
+# Your transpose moves the batch axis: exchange the last two axes of the keys alone.
 def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor
 ) -> tuple[Tensor, Tensor]:
@@ -1354,7 +1588,7 @@ def scaled_dot_product_attention(
 
 
 # %% wrong scaled_dot_product_attention changes_its_input
-# You divide the caller's query in place: make a new tensor.
+# You write into the caller's tensor: make a new one.
 def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor
 ) -> tuple[Tensor, Tensor]:
@@ -1392,6 +1626,227 @@ def scaled_dot_product_attention(
 ) -> tuple[Tensor, Tensor]:
     weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
     return weights @ value.detach(), weights
+
+
+# %% wrong scaled_dot_product_attention root_of_number_of_dimensions
+# You divide the scores by √2, be it from the number of queries, the number of dimensions or the
+# exercise by hand: d_k is the size of the last axis of the query.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    weights = softmax(query @ key.transpose(-2, -1) / query.dim() ** 0.5, dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention root_of_two
+# You divide the scores by √2, be it from the number of queries, the number of dimensions or the
+# exercise by hand: d_k is the size of the last axis of the query.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(2), dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention divided_by_number_of_dimensions
+# You divide by 2, which is right for d_k = 4 alone: read d_k from the last axis of the query, and
+# take its root.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    weights = softmax(query @ key.transpose(-2, -1) / query.dim(), dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention whole_root
+# Your scale was right for d_k = 4, and here, for d_k = 3, it is 1: take the root of d_k in full,
+# not rounded down, and d_k from the last axis.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    weights = softmax(query @ key.transpose(-2, -1) / math.isqrt(query.shape[-1]), dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention divided_by_number_of_queries
+# Your scale was right for d_k = 4, and here, for d_k = 3, it is 1: take the root of d_k in full,
+# not rounded down, and d_k from the last axis.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    weights = softmax(query @ key.transpose(-2, -1) / len(query), dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention half_of_d_k
+# You divide by half of d_k, which is its root for d_k = 4 alone: divide by the square root.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    weights = softmax(query @ key.transpose(-2, -1) / (query.shape[-1] / 2), dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention root_of_a_name_left_over
+# You divide by 32, the root of 1024, which is a width of part 6: read d_k from the shape of the
+# query.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    weights = softmax(query @ key.transpose(-2, -1) / 1024**0.5, dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention d_k_never_set
+# Nothing is called d_k in your function yet: read it from the shape of the query.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    root = math.sqrt(d_k)  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
+    weights = softmax(query @ key.transpose(-2, -1) / root, dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention root_of_torch
+# d_k is a plain number, and torch's root takes tensors alone: take the root with `math`.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    root = torch.sqrt(query.shape[-1])  # pyright: ignore[reportArgumentType]
+    weights = softmax(query @ key.transpose(-2, -1) / root, dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention root_of_the_whole_shape
+# You take the root of the whole shape, which is several numbers: d_k is the last of them.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    root = math.sqrt(query.shape)  # pyright: ignore[reportArgumentType]
+    weights = softmax(query @ key.transpose(-2, -1) / root, dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention epsilon_beside_the_root
+# Your numbers are right to a few digits only: add nothing small to the scale or the sum, round
+# nothing, and stay out of float32.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    weights = softmax(query @ key.transpose(-2, -1) / (math.sqrt(query.shape[-1]) + 1e-6), dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention single_precision_on_the_way
+# Your numbers are right to a few digits only: add nothing small to the scale or the sum, round
+# nothing, and stay out of float32.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    scores = query.float() @ key.float().transpose(-2, -1) / math.sqrt(query.shape[-1])
+    weights = softmax(scores, dim=-1).to(value.dtype)
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention not_transposed
+# You multiply queries by keys without a transpose: a score pairs a row with a row, so the keys
+# are turned on their side.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    weights = softmax(query @ key / math.sqrt(query.shape[-1]), dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention query_transposed
+# Two shapes do not meet as they should: the query stands on the left, only the keys are
+# transposed, and the weights meet the values as they are.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    weights = softmax(query.transpose(-2, -1) @ key / math.sqrt(query.shape[-1]), dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention first_two_axes_exchanged
+# You exchange axes 0 and 1, and in a batch axis 0 counts the sequences: exchange the last two
+# axes of the keys.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    weights = softmax(query @ key.transpose(0, 1) / math.sqrt(query.shape[-1]), dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention two_axes_unpacked
+# You take the shape apart into two numbers, and a batch has more axes: ask for the last axis
+# alone.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    length, d_k = query.shape
+    scores = query @ key.transpose(-2, -1) / math.sqrt(d_k)
+    weights = softmax(scores.reshape(length, -1), dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention blend_elementwise
+# You multiply weights and values number by number: the weighted sum is a matrix product.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
+    return weights * value, weights
+
+
+# %% wrong scaled_dot_product_attention values_first
+# You put the values on the left of the weights: (query, key) meets (key, d_v), so the weights
+# come first.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
+    return value @ weights, weights
+
+
+# %% wrong scaled_dot_product_attention weights_transposed
+# Two shapes do not meet as they should: the query stands on the left, only the keys are
+# transposed, and the weights meet the values as they are.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
+    return weights.transpose(-2, -1) @ value, weights
+
+
+# %% wrong scaled_dot_product_attention keys_ask
+# Your keys ask and your queries answer: the query stands on the left of the product.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    weights = softmax(key @ query.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
+    return weights.transpose(-2, -1) @ value, weights
+
+
+# %% wrong scaled_dot_product_attention keys_ask_and_stop
+# Two shapes do not meet as they should: the query stands on the left, only the keys are
+# transposed, and the weights meet the values as they are.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    weights = softmax(key @ query.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong scaled_dot_product_attention keys_reshaped
+# You pour the keys into another shape, which mixes the numbers of different keys: exchange their
+# last two axes.
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor
+) -> tuple[Tensor, Tensor]:
+    turned = key.reshape(*key.shape[:-2], key.shape[-1], key.shape[-2])
+    weights = softmax(query @ turned / math.sqrt(query.shape[-1]), dim=-1)
+    return weights @ value, weights
 
 
 # %% right scaled_dot_product_attention query_scaled_first
@@ -1503,7 +1958,8 @@ def scaled_dot_product_attention(
 
 
 # %% wrong repaired_weights as_on_the_slide
-# With a batch dim=1 is the axis of the queries: the keys are one further.
+# Your softmax runs over the queries: with a batch dim=1 is their axis, and the keys are one
+# further.
 def repaired_weights(energies: Tensor) -> Tensor:
     return softmax(energies, dim=1)
 
@@ -1546,13 +2002,13 @@ def repaired_weights(energies: Tensor) -> Tensor:
 
 
 # %% wrong repaired_weights no_exponential
-# You divide the scores by their sum, so some weights are negative: take their softmax.
+# You divide the scores by their sum: softmax takes exp of them first.
 def repaired_weights(energies: Tensor) -> Tensor:
     return energies / energies.sum(dim=-1, keepdim=True)
 
 
 # %% wrong repaired_weights scaled
-# You scale the scores as well: here they come ready, only the axis is to be mended.
+# You divide the scores as well: here they come ready, only the axis is to be mended.
 def repaired_weights(energies: Tensor) -> Tensor:
     return softmax(energies / math.sqrt(energies.shape[-1]), dim=-1)
 
@@ -1564,11 +2020,23 @@ def repaired_weights(energies: Tensor) -> Tensor:
 
 
 # %% wrong repaired_weights changes_its_input
-# You write the weights over the caller's scores: make a new tensor.
+# You write into the caller's scores: make a new tensor.
 def repaired_weights(energies: Tensor) -> Tensor:
     for sequence in energies:
         sequence.copy_(softmax(sequence, dim=1))
     return energies
+
+
+# %% wrong repaired_weights twice_over_keys
+# You take softmax twice, so your weights are too even: once is enough.
+def repaired_weights(energies: Tensor) -> Tensor:
+    return softmax(softmax(energies, dim=-1), dim=-1)
+
+
+# %% wrong repaired_weights transposed_and_over_keys
+# You exchange queries and keys and leave them so: return (batch, query, key), as it came in.
+def repaired_weights(energies: Tensor) -> Tensor:
+    return softmax(energies.transpose(1, 2), dim=2)
 
 
 # %% right repaired_weights of_torch
@@ -1605,7 +2073,7 @@ def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
 
 
 # %% wrong repaired_lambdas root_of_length
-# You divide by the root of the number of keys: what counts is d_k, the width of a key.
+# You divide by √3, and 3 is the number of keys: d_k is the width of a key.
 def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
     return softmax(keys @ query / math.sqrt(len(keys)), dim=0)
 
@@ -1617,8 +2085,8 @@ def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
 
 
 # %% wrong repaired_lambdas weights_scaled
-# Your weights do not sum to 1, because you divide them by √d_k: divide the dot products, before
-# the softmax.
+# Your weights do not sum to 1, because you divide after the softmax: divide the dot products,
+# before it.
 def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
     return softmax(keys @ query, dim=0) / math.sqrt(len(query))
 
@@ -1650,7 +2118,7 @@ def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
 
 
 # %% wrong repaired_lambdas divided_by_length_of_query
-# You divide by the Euclidean length of the query: what counts is how many features it has.
+# You divide by the length of the query as an arrow: what counts is how many features it has.
 def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
     return softmax(keys @ query / query.norm(), dim=0)
 
@@ -1659,6 +2127,51 @@ def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
 # Your weights are a matrix of one row: one query has a plain list of weights, (length,).
 def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
     return softmax(query[None] @ keys.T / math.sqrt(len(query)), dim=-1)
+
+
+# %% wrong repaired_lambdas divided_by_eight
+# You divide by 8, which is right for d_k = 64 alone: read d_k from the shape of the query.
+def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
+    return softmax(keys @ query / 8, dim=0)
+
+
+# %% wrong repaired_lambdas divided_by_two
+# You divide by 2, which is right for d_k = 4 alone: read d_k from the shape of the query.
+def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
+    return softmax(keys @ query / 2, dim=0)
+
+
+# %% wrong repaired_lambdas root_of_two
+# You divide by √2, the scale of the exercise by hand: read d_k from the shape of this query.
+def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
+    return softmax(keys @ query / math.sqrt(2), dim=0)
+
+
+# %% wrong repaired_lambdas whole_root
+# Your root of d_k is rounded down to a whole number: take it in full.
+def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
+    return softmax(keys @ query / math.isqrt(len(query)), dim=0)
+
+
+# %% wrong repaired_lambdas scaled_above_the_line_only
+# Only the exponent above the fraction line is scaled: the same one stands above and below it.
+def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
+    scores = keys @ query
+    return (scores / math.sqrt(len(query))).exp() / scores.exp().sum()
+
+
+# %% wrong repaired_lambdas not_transposed
+# The query stands on the left of the keys, and their sizes do not meet: each key is a row, and
+# every row meets the query.
+def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
+    return softmax(query @ keys / math.sqrt(len(query)), dim=0)
+
+
+# %% wrong repaired_lambdas d_k_never_set
+# Nothing is called d_k in your function yet: read it from the shape of the query.
+def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
+    root = math.sqrt(d_k)  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
+    return softmax(keys @ query / root, dim=0)
 
 
 # %% right repaired_lambdas attention_of_one_query
@@ -1715,7 +2228,8 @@ class SelfAttention(nn.Module):
 
 
 # %% wrong SelfAttention scaled_twice
-# Your weights are too even: you scale the query, and the attention that you call scales again.
+# Your weights are too even: the scores are divided by d_head, or by √d_head twice. Your attention
+# divides already, and once is enough.
 class SelfAttention(nn.Module):
     def __init__(self, d_model: int, d_head: int) -> None:
         super().__init__()
@@ -1747,7 +2261,7 @@ class SelfAttention(nn.Module):
 
 
 # %% wrong SelfAttention values_not_projected
-# You blend the words themselves: the values are projected too, by `w_value`.
+# You blend the words themselves: project them too, by `w_value`.
 class SelfAttention(nn.Module):
     def __init__(self, d_model: int, d_head: int) -> None:
         super().__init__()
@@ -1760,7 +2274,7 @@ class SelfAttention(nn.Module):
 
 
 # %% wrong SelfAttention nothing_projected
-# Your layers are there and unused: queries, keys and values are projections of x, not x itself.
+# Your layers are unused: queries, keys and values are projections of x, not x itself.
 class SelfAttention(nn.Module):
     def __init__(self, d_model: int, d_head: int) -> None:
         super().__init__()
@@ -1773,8 +2287,7 @@ class SelfAttention(nn.Module):
 
 
 # %% wrong SelfAttention query_and_key_swapped
-# Your weights are those of the keys over the queries: hand the query to your attention first,
-# then the key.
+# Your keys ask and your queries answer: the query comes first, then the key.
 class SelfAttention(nn.Module):
     def __init__(self, d_model: int, d_head: int) -> None:
         super().__init__()
@@ -1828,8 +2341,8 @@ class SelfAttention(nn.Module):
 
 
 # %% wrong SelfAttention one_layer_for_all
-# Your three names stand for one and the same layer, so query, key and value are equal: make three
-# layers.
+# Query, key and value all come from one and the same layer: make three layers, and use each of
+# them once.
 class SelfAttention(nn.Module):
     def __init__(self, d_model: int, d_head: int) -> None:
         super().__init__()
@@ -1840,7 +2353,8 @@ class SelfAttention(nn.Module):
 
 
 # %% wrong SelfAttention one_layer_for_query_and_key
-# Query and key share one layer, so two words look at each other alike: make a layer for each.
+# Query and key come from one and the same layer, so two words look at each other alike: each role
+# has its own.
 class SelfAttention(nn.Module):
     def __init__(self, d_model: int, d_head: int) -> None:
         super().__init__()
@@ -1898,7 +2412,8 @@ class SelfAttention(nn.Module):
 
 
 # %% wrong SelfAttention activated
-# You send the projections through a ReLU, so nothing in them is negative: a projection is linear.
+# Nothing in your projections is negative, as after a ReLU: a projection is the matrix product
+# alone.
 class SelfAttention(nn.Module):
     def __init__(self, d_model: int, d_head: int) -> None:
         super().__init__()
@@ -1912,7 +2427,7 @@ class SelfAttention(nn.Module):
 
 
 # %% wrong SelfAttention with_bias
-# Your layers have a bias: the three projections of this lesson are matrices alone.
+# pass bias=False to each layer
 class SelfAttention(nn.Module):
     def __init__(self, d_model: int, d_head: int) -> None:
         super().__init__()
@@ -1925,8 +2440,7 @@ class SelfAttention(nn.Module):
 
 
 # %% wrong SelfAttention parts_renamed
-# The three layers are there under other names: the check loads them by the names that the
-# docstring gives.
+# `key.weight` should be called `w_key.weight`
 class SelfAttention(nn.Module):
     def __init__(self, d_model: int, d_head: int) -> None:
         super().__init__()
@@ -1939,7 +2453,7 @@ class SelfAttention(nn.Module):
 
 
 # %% wrong SelfAttention head_to_model
-# Your layers lead from d_head to d_model: they take a word of width d_model, and that comes first.
+# the two sizes of nn.Linear(size in, size out) are swapped; it stores (out, in)
 class SelfAttention(nn.Module):
     def __init__(self, d_model: int, d_head: int) -> None:
         super().__init__()
@@ -1952,8 +2466,7 @@ class SelfAttention(nn.Module):
 
 
 # %% wrong SelfAttention layers_made_in_forward
-# Every call makes new layers with new random weights, so nothing is ever learned: make them once,
-# in `__init__`.
+# make the layers in __init__, and keep each on self: self.NAME = nn.Linear(…)
 class SelfAttention(nn.Module):
     def __init__(self, d_model: int, d_head: int) -> None:
         super().__init__()
@@ -1984,7 +2497,7 @@ class SelfAttention(nn.Module):
 
 
 # %% wrong SelfAttention one_sequence_only
-# Your transpose turns over all axes, the batch as well: exchange the last two alone.
+# Your transpose moves the batch axis: exchange the last two axes of the keys alone.
 class SelfAttention(nn.Module):
     def __init__(self, d_model: int, d_head: int) -> None:
         super().__init__()
@@ -2031,6 +2544,213 @@ class SelfAttention(nn.Module):
 
     def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
         return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
+
+
+# %% wrong SelfAttention layers_not_kept
+# make the layers in __init__, and keep each on self: self.NAME = nn.Linear(…)
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        layers = [nn.Linear(d_model, d_head, bias=False) for _ in range(3)]
+        self.layers = layers
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        query, key, value = (layer(x) for layer in self.layers)
+        return scaled_dot_product_attention(query, key, value)
+
+
+# %% wrong SelfAttention no_call_of_super
+# Your `__init__` makes layers before the module is ready for them: its first line calls the
+# `__init__` of nn.Module.
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        self.w_query = nn.Linear(d_model, d_head, bias=False)
+        self.w_key = nn.Linear(d_model, d_head, bias=False)
+        self.w_value = nn.Linear(d_model, d_head, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
+
+
+# %% wrong SelfAttention init_misspelt
+# Your class has no `__init__` that takes d_model and d_head: look at its name, with two
+# underscores on each side, and at its parameters.
+class SelfAttention(nn.Module):
+    def _init_(self, d_model: int, d_head: int) -> None:
+        self.w_query = nn.Linear(d_model, d_head, bias=False)
+        self.w_key = nn.Linear(d_model, d_head, bias=False)
+        self.w_value = nn.Linear(d_model, d_head, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
+
+
+# %% wrong SelfAttention forward_misspelt
+# SelfAttention has no method `forward`; it has `foward`
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.w_query = nn.Linear(d_model, d_head, bias=False)
+        self.w_key = nn.Linear(d_model, d_head, bias=False)
+        self.w_value = nn.Linear(d_model, d_head, bias=False)
+
+    def foward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
+
+
+# %% wrong SelfAttention layers_handed_to_project_qkv
+# You multiply x by a layer, or hand the layers to a function that does, and a layer is no matrix:
+# call each layer on x.
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.w_query = nn.Linear(d_model, d_head, bias=False)
+        self.w_key = nn.Linear(d_model, d_head, bias=False)
+        self.w_value = nn.Linear(d_model, d_head, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        layers = (self.w_query, self.w_key, self.w_value)
+        return scaled_dot_product_attention(*project_qkv(x, *layers))  # pyright: ignore
+
+
+# %% wrong SelfAttention weights_handed_to_project_qkv
+# A layer keeps its matrix as (d_head, d_model), and your product needs it the other way round:
+# call each layer on x.
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.w_query = nn.Linear(d_model, d_head, bias=False)
+        self.w_key = nn.Linear(d_model, d_head, bias=False)
+        self.w_value = nn.Linear(d_model, d_head, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        parts = (self.w_query.weight, self.w_key.weight, self.w_value.weight)
+        return scaled_dot_product_attention(*project_qkv(x, *parts))
+
+
+# %% wrong SelfAttention key_asks
+# Your keys ask and your queries answer: the query comes first, then the key.
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.w_query = nn.Linear(d_model, d_head, bias=False)
+        self.w_key = nn.Linear(d_model, d_head, bias=False)
+        self.w_value = nn.Linear(d_model, d_head, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        query, key = self.w_query(x), self.w_key(x)
+        weights = softmax(key @ query.transpose(-2, -1) / math.sqrt(key.shape[-1]), dim=-1)
+        return weights @ self.w_value(x), weights
+
+
+# %% wrong SelfAttention value_layer_for_all
+# Query, key and value all come from one and the same layer: make three layers, and use each of
+# them once.
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.w_query = nn.Linear(d_model, d_head, bias=False)
+        self.w_key = nn.Linear(d_model, d_head, bias=False)
+        self.w_value = nn.Linear(d_model, d_head, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        value = self.w_value(x)
+        return scaled_dot_product_attention(value, value, value)
+
+
+# %% wrong SelfAttention query_layer_for_all
+# Query, key and value all come from one and the same layer: make three layers, and use each of
+# them once.
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.w_query = nn.Linear(d_model, d_head, bias=False)
+        self.w_key = nn.Linear(d_model, d_head, bias=False)
+        self.w_value = nn.Linear(d_model, d_head, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        query = self.w_query(x)
+        return scaled_dot_product_attention(query, query, query)
+
+
+# %% wrong SelfAttention divided_by_d_head
+# Your weights are too even: the scores are divided by d_head, or by √d_head twice. Your attention
+# divides already, and once is enough.
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.w_query = nn.Linear(d_model, d_head, bias=False)
+        self.w_key = nn.Linear(d_model, d_head, bias=False)
+        self.w_value = nn.Linear(d_model, d_head, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        query, key = self.w_query(x), self.w_key(x)
+        weights = softmax(query @ key.transpose(-2, -1) / query.shape[-1], dim=-1)
+        return weights @ self.w_value(x), weights
+
+
+# %% wrong SelfAttention not_transposed
+# You multiply queries by keys without a transpose: hand both to your attention, which does this
+# step.
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.w_query = nn.Linear(d_model, d_head, bias=False)
+        self.w_key = nn.Linear(d_model, d_head, bias=False)
+        self.w_value = nn.Linear(d_model, d_head, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        query, key = self.w_query(x), self.w_key(x)
+        weights = softmax(query @ key / math.sqrt(query.shape[-1]), dim=-1)
+        return weights @ self.w_value(x), weights
+
+
+# %% wrong SelfAttention first_two_axes_exchanged
+# You exchange axes 0 and 1, and in a batch axis 0 counts the sequences: hand query and key to
+# your attention, which exchanges the last two.
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.w_query = nn.Linear(d_model, d_head, bias=False)
+        self.w_key = nn.Linear(d_model, d_head, bias=False)
+        self.w_value = nn.Linear(d_model, d_head, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        query, key = self.w_query(x), self.w_key(x)
+        weights = softmax(query @ key.transpose(0, 1) / math.sqrt(query.shape[-1]), dim=-1)
+        return weights @ self.w_value(x), weights
+
+
+# %% wrong SelfAttention d_head_in_forward
+# `forward` does not see the arguments of `__init__`: keep d_head on self there, or hand
+# everything to your attention, which reads it from the shape.
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.w_query = nn.Linear(d_model, d_head, bias=False)
+        self.w_key = nn.Linear(d_model, d_head, bias=False)
+        self.w_value = nn.Linear(d_model, d_head, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        query, key = self.w_query(x), self.w_key(x)
+        root = math.sqrt(d_head)  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
+        weights = softmax(query @ key.transpose(-2, -1) / root, dim=-1)
+        return weights @ self.w_value(x), weights
+
+
+# %% wrong SelfAttention self_forgotten
+# `forward` does not see w_query by its bare name: the layers are kept on self, and are reached
+# through it.
+class SelfAttention(nn.Module):
+    def __init__(self, d_model: int, d_head: int) -> None:
+        super().__init__()
+        self.w_query = nn.Linear(d_model, d_head, bias=False)
+        self.w_key = nn.Linear(d_model, d_head, bias=False)
+        self.w_value = nn.Linear(d_model, d_head, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        query = w_query(x)  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
+        return scaled_dot_product_attention(query, self.w_key(x), self.w_value(x))
 
 
 # %% right SelfAttention attention_of_torch

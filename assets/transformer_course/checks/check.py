@@ -155,9 +155,10 @@ class Check:
         self._given = ("you called", f"{name}({words.listed(inputs)})")
         tensors = {label: value for label, value in inputs.items() if isinstance(value, Tensor)}
         before = {label: tensor.detach().clone() for label, tensor in tensors.items()}
-        parts = self._parts(self._guarded(work, args, kwargs), returns)
+        result = self._guarded(work, args, kwargs)
+        self._observed.append([])  # a call that gives no tensor leaves a clue too
+        parts = self._observed[-1] = self._parts(result, returns)
         self._returned = list(zip(returns or ["the result"], parts, strict=True))
-        self._observed.append(parts)
         for label, part in self._returned:
             self._examine(label, part, list(tensors.values()))
         for label, tensor in tensors.items():

@@ -66,6 +66,8 @@ def _mend(mine: Shapes, wanted: Shapes) -> str:
         return "make the layers in __init__, and keep each on self: self.NAME = nn.Linear(…)"
     if extra and not missing and all(name.endswith(".bias") for name in extra):
         return "pass bias=False to each layer"
+    if extra and not missing:
+        return f"leave out {', '.join(extra)}: the docstring names every part"
     if missing and (near := difflib.get_close_matches(missing[0], extra, n=1)):
         return f"`{near[0]}` should be called `{missing[0]}`"
     if not missing and not extra and all(mine[n] == wanted[n][::-1] for n in wanted):
