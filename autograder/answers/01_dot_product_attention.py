@@ -2586,7 +2586,7 @@ class SelfAttention(nn.Module):
 
 
 # %% wrong SelfAttention forward_misspelt
-# SelfAttention has no method `forward`; it has `foward`
+# a module is called through its method `forward`
 class SelfAttention(nn.Module):
     def __init__(self, d_model: int, d_head: int) -> None:
         super().__init__()

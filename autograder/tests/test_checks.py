@@ -140,7 +140,7 @@ FAILURES = {
         MODULE,
         "class Mix(nn.Module):\n    def __init__(self, d):\n        super().__init__()\n"
         "        self.w = nn.Linear(d, d, bias=False)\n    def foward(self, x):\n        return x",
-        ["has no method `forward`; it has `foward`"],
+        ["raised NotImplementedError", "its method `forward`: is yours spelt so"],
     ),
     "no super().__init__()": (
         MODULE,

@@ -191,18 +191,16 @@ class Check:
             with self._check_variables_hidden():
                 return work(*args, **kwargs)
         except Exception as error:
-            frames = failure.student_frames(error, self._namespace)
-            frame, line = frames[-1] if frames else (None, 0)
-            if frame is not None and isinstance(error, NotImplementedError):
+            lines = failure.student_lines(error, self._namespace)
+            if lines and isinstance(error, NotImplementedError):
                 raise failure.still_a_stub(
-                    f"`{frame.f_code.co_qualname}` is still a stub: replace its `raise "
+                    f"`{lines[-1].within}` is still a stub: replace its `raise "
                     "NotImplementedError`, run that cell, then run this check again."
                 ) from error
             story = self.story(f"your code raised {type(error).__name__}")
             story.tell("message", str(error))
-            if frame is not None:
-                where = f"{frame.f_code.co_qualname}, line {line}"
-                story.tell("in", f"{where}: {failure.source_line(frame, line)}")
+            if lines:
+                story.tell("in", f"{lines[-1].within}, line {lines[-1].number}: {lines[-1].text}")
             found = clue(self.aim, f"{story.law}: {error}", self._observed)
             story.tell("looks like", recognise(self.exercise, found))
             story.tell("hint", failure.explained(error) or self.hint)

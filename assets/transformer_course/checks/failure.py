@@ -4,7 +4,6 @@ import linecache
 import textwrap
 from dataclasses import dataclass, field
 from itertools import zip_longest
-from types import FrameType
 from typing import Any
 
 from transformer_course.checks.misconceptions import Clue
@@ -22,6 +21,8 @@ KEEP_THE_DTYPE = "a NumPy array or a constant tensor on the way brings its own d
 # a piece of an error's message -> what it means to who does not know torch well
 EXPLAINED = {
     "before Module.__init__() call": "the first line of `__init__` is `super().__init__()`",
+    'required "forward"': "a module is called through its method `forward`: is yours spelt so, and "
+    "indented inside the class?",
     "return_types": "max and min with a `dim` return values and places: take .values, or use amax",
     "must be real number, not Tensor": "`math` takes single numbers: torch.exp takes tensors",
     "only one element tensors can be converted": "`math` takes single numbers: torch.exp takes "
@@ -88,20 +89,31 @@ def explained(error: BaseException) -> str:
     return next((text for piece, text in EXPLAINED.items() if piece in str(error)), "")
 
 
-def student_frames(error: BaseException, namespace: dict[str, Any]) -> list[tuple[FrameType, int]]:
-    """The frames of `error`'s traceback, with their lines, that run the student's own cells."""
-    frames = []
+@dataclass(frozen=True)
+class StudentLine:
+    """A line of the student's code that an error passed through."""
+
+    number: int
+    text: str
+    within: str
+
+
+def student_lines(error: BaseException, namespace: dict[str, Any]) -> list[StudentLine]:
+    """The lines of the student's own cells in `error`'s traceback, the innermost last.
+
+    An error that comes from the student's work in another process brings them along.
+    """
+    if hasattr(error, "student_lines"):
+        return error.student_lines  # type: ignore[attr-defined]
+    lines = []
     traceback = error.__traceback__
     while traceback is not None:
-        if traceback.tb_frame.f_globals is namespace:
-            frames.append((traceback.tb_frame, traceback.tb_lineno))
+        frame, number = traceback.tb_frame, traceback.tb_lineno
+        if frame.f_globals is namespace:
+            text = linecache.getline(frame.f_code.co_filename, number, frame.f_globals).strip()
+            lines.append(StudentLine(number, text, frame.f_code.co_qualname))
         traceback = traceback.tb_next
-    return frames
-
-
-def source_line(frame: FrameType, line: int) -> str:
-    """The text of a line of the student's, without its indentation."""
-    return linecache.getline(frame.f_code.co_filename, line, frame.f_globals).strip()
+    return lines
 
 
 def _coloured(text: str) -> list[str]:
