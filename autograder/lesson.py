@@ -84,6 +84,11 @@ class Lesson:
         names = [c.name for c in self.of("exercise") if f"{check.name}_".startswith(f"{c.name}_")]
         return max(names, key=len, default="")
 
+    def built_on(self, exercise: str) -> list[str]:
+        """The other exercises whose solutions use this one."""
+        others = [cell for cell in self.of("exercise") if cell.name != exercise]
+        return [cell.name for cell in others if re.search(rf"\b{exercise}\(", cell.source)]
+
     def checks_of(self, exercise: str) -> list[Cell]:
         """The checks of one exercise."""
         return [check for check in self.of("check") if self.exercise_of(check) == exercise]

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from transformer_course.checks.misconceptions import Misconception
 
 from autograder.answers import Answer
-from autograder.isolation import Outcome, outcomes, warm_up
+from autograder.isolation import Outcome, Trial, outcomes, warm_up
 from autograder.lesson import Cell, Lesson
 from autograder.notebook import graded_cells, source_notebook, student_version
 
@@ -53,7 +53,8 @@ class Bench:
         self._whole = {name: cell.source for name, cell in graded_cells(source).items()}
         student = graded_cells(student_version(source))
         self._student = {name: cell.source for name, cell in student.items()}
-        warm_up([cell.source for cell in lesson.of("given")])
+        self._given = [cell.source for cell in lesson.of("given")]
+        warm_up(self._given)
 
     def stub(self, exercise: str) -> Answer:
         """The exercise as the student finds it."""
@@ -65,12 +66,13 @@ class Bench:
         return Answer(exercise, "solution", True, self._whole[f"exercise_{exercise}"], "")
 
     def judge(self, answer: Answer) -> Verdict:
-        """Run the answer's own checks, as the student sees them and whole, and all others."""
+        """Run its own checks, as the student sees them and whole, and those that build on it."""
         own = self.lesson.checks_of(answer.exercise)
-        others = [check for check in self.lesson.of("check") if check not in own]
+        later = self.lesson.built_on(answer.exercise)
+        others = [check for name in later for check in self.lesson.checks_of(name)]
         judged = [self._student[check.grade_id] for check in own]
         judged += [self._whole[check.grade_id] for check in own + others]
-        results = outcomes(self._setup(answer), judged)
+        results = outcomes(self._trial(answer, judged))
         visible, whole = results[: len(own)], results[len(own) : 2 * len(own)]
         spilled = self._points(others, results[2 * len(own) :], passed=False)
         return Verdict(
@@ -86,18 +88,20 @@ class Bench:
         """What a wrong answer returns to each visible check that it fails."""
         own = self.lesson.checks_of(answer.exercise)
         blocks = [self._student[check.grade_id] for check in own]
-        for outcome in outcomes(self._setup(answer), blocks):
+        for outcome in outcomes(self._trial(answer, blocks)):
             if outcome.clue:
                 yield {**outcome.clue, "says": answer.says}
 
-    def _setup(self, answer: Answer) -> list[str]:
-        """What runs before the checks: given cells and exercises, this answer in its place."""
+    def _trial(self, answer: Answer, checks: list[str]) -> Trial:
+        """The lesson's given cells and exercises, this answer in its place, and these checks."""
         place = f"exercise_{answer.exercise}"
-        cells = [cell for cell in self.lesson.cells if cell.role in ("given", "exercise")]
-        return [
+        work = [
             answer.source if cell.grade_id == place else self._whole[cell.grade_id]
-            for cell in cells
+            for cell in self.lesson.cells
+            if cell.role in ("given", "exercise")
         ]
+        exercises = [cell.name for cell in self.lesson.of("exercise")]
+        return Trial(work, exercises, self._given, checks)
 
     @staticmethod
     def _points(checks: list[Cell], results: list[Outcome], passed: bool) -> float:

@@ -69,7 +69,7 @@ def _untouched(lesson: Lesson, _: list[Answer]) -> NotebookNode:
 def _broken_syntax(lesson: Lesson, _: list[Answer]) -> NotebookNode:
     """In the exercise that most others build on."""
     names = [cell.name for cell in lesson.of("exercise")]
-    return _spoiled(lesson, max(names, key=lambda name: len(_built_on(lesson, name))), UNCLOSED)
+    return _spoiled(lesson, max(names, key=lambda name: len(lesson.built_on(name))), UNCLOSED)
 
 
 def _infinite_loop(lesson: Lesson, _: list[Answer]) -> NotebookNode:
@@ -117,13 +117,7 @@ def _spoiled(lesson: Lesson, name: str, by: str) -> NotebookNode:
 
 def _ends(lesson: Lesson) -> list[str]:
     """The exercises that no other one builds on."""
-    return [cell.name for cell in lesson.of("exercise") if not _built_on(lesson, cell.name)]
-
-
-def _built_on(lesson: Lesson, name: str) -> list[str]:
-    """The exercises whose solutions use this one."""
-    others = [cell for cell in lesson.of("exercise") if cell.name != name]
-    return [cell.name for cell in others if re.search(rf"\b{name}\(", cell.source)]
+    return [cell.name for cell in lesson.of("exercise") if not lesson.built_on(cell.name)]
 
 
 def _without_markers(source: str) -> str:

@@ -64,7 +64,10 @@ def test_a_misconception_is_named_by_the_visible_check(bench):
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ("def softmax(scores, dim):\n    import os\n    os._exit(0)", "process ended"),
+        (
+            "def softmax(scores, dim):\n    import os\n    os._exit(0)",
+            "the student's process ended",
+        ),
         ("def softmax(scores, dim)\n    return scores", "does not exist yet"),
         ("def softmax(scores, dim):\n    return softmax(scores, dim)", "RecursionError"),
     ],
