@@ -6,7 +6,7 @@ from pathlib import Path
 from autograder import places
 from autograder.answers import read_answers
 from autograder.lesson import find_lessons, read_lesson
-from autograder.terminal import Commands, as_table, command, console, progress
+from autograder.terminal import Commands, as_table, command, console, progress, say
 
 
 def add_commands(commands: Commands) -> None:
@@ -40,12 +40,12 @@ def _build(options: argparse.Namespace) -> int:
                     told=lambda step, name=path.stem: status.update(f"{name}: {step}"),
                 )
             except BuildFailed as failure:
-                console.print(f"{path.stem}: the solution does not run\n{failure}", markup=False)
+                say(f"{path.stem}: the solution does not run\n{failure}")
                 return 1
         for file in changed:
-            console.print(f"wrote {places.shown(file)}")
+            say(f"wrote {places.shown(file)}")
         if not changed:
-            console.print(f"{path.stem} is up to date")
+            say(f"{path.stem} is up to date")
     return 0
 
 
@@ -79,7 +79,7 @@ def _prove_lesson(path: Path, banks: Path, options: argparse.Namespace) -> int:
 
     lesson = read_lesson(path)
     if not (banks / path.name).exists():
-        console.print(f"{path.stem}: no answers at {places.shown(banks / path.name)}")
+        say(f"{path.stem}: no answers at {places.shown(banks / path.name)}")
         return 1
     bank = read_answers(banks / path.name, lesson)
     bench = Bench(lesson)
@@ -94,10 +94,10 @@ def _prove_lesson(path: Path, banks: Path, options: argparse.Namespace) -> int:
         console.print(as_table("wrong answers", *report.details(from_bank)))
     misses = report.misses(verdicts)
     for miss in misses:
-        console.print(miss, style="red", markup=False)
+        say(miss, style="red")
     if not options.answers:
         kept = places.REPORTS / f"{path.stem}.md"
         places.write(kept, report.page(path.stem, from_bank))
-        console.print(f"the whole report: {places.shown(kept)}")
-    console.print(f"{path.stem}: {len(verdicts)} answers, {len(misses)} judged unjustly")
+        say(f"the whole report: {places.shown(kept)}")
+    say(f"{path.stem}: {len(verdicts)} answers, {len(misses)} judged unjustly")
     return len(misses)

@@ -21,7 +21,7 @@ from nbformat import NotebookNode
 
 from autograder import places
 from autograder.answers import read_answers
-from autograder.lesson import Lesson, read_lesson
+from autograder.lesson import Lesson, Mistake, read_lesson
 from autograder.notebook import as_text, source_notebook, student_version
 
 STAMP = "built_from"
@@ -47,6 +47,9 @@ def build(path: Path, execute: bool, told: Step) -> list[Path]:
 def build_misconceptions(lesson: Lesson, told: Step) -> list[Path]:
     """Run the wrong answers through the visible checks, and store what they return."""
     bank = places.ANSWERS / f"{lesson.name}.py"
+    if not bank.exists():
+        mend = f"write {places.shown(bank)}, with wrong and right answers to its exercises"
+        raise Mistake(lesson.path, 1, "this lesson has no answers bank", mend)
     target = places.MISCONCEPTIONS / f"{lesson.name}.jsonl"
     built_from = _digest([lesson.path, bank, *_kit_files("checks")])
     if target.exists() and built_from in target.read_text(encoding="utf-8").split("\n")[0]:

@@ -9,14 +9,23 @@ from autograder.lesson import Mistake
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run one command; a mistake ends in one clear line and exit code 1."""
+    """Run one command; what a person can mend ends in a clear line or two and exit code 1."""
     options = parser().parse_args(arguments)
     try:
         sys.exit(options.run(options))
     except Mistake as mistake:
         sys.exit(str(mistake))
+    except OSError as error:
+        # a full disk, a folder that may not be written, a file in a folder's place
+        sys.exit(
+            f"{error.strerror or error}: {error.filename2 or error.filename or ''}".rstrip(": ")
+        )
     except KeyboardInterrupt:
-        sys.exit("interrupted: what was finished is kept, and the same command goes on from there")
+        sys.exit("interrupted")
+    except Exception as error:
+        if "database is locked" in str(error):
+            sys.exit("another program holds the gradebook: close the formgrader, then run it again")
+        raise
 
 
 def parser() -> argparse.ArgumentParser:

@@ -4,6 +4,7 @@
 Nothing else is needed to build, prove and grade a lesson.
 """
 
+import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -96,7 +97,11 @@ class Lesson:
 
 def percent_cells(path: Path) -> Iterator[tuple[int, str, str, dict]]:
     """Each cell of a percent script: its line, its kind, its source, its metadata."""
-    text = path.read_text(encoding="utf-8")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        line = path.read_bytes()[: error.start].count(b"\n") + 1
+        raise Mistake(path, line, "this is not UTF-8", "save the file as UTF-8") from None
     config = load_jupytext_configuration_file(str(places.ROOT / "pyproject.toml"))
     notebook = jupytext.reads(text, fmt="py:percent", config=config)
     marks = [n for n, line in enumerate(text.split("\n"), 1) if re.match(r"# ?%%", line)]
@@ -139,9 +144,9 @@ def find_lessons(numbers: list[str]) -> list[Path]:
     lessons = all_lessons()
     found = []
     for number in numbers:
-        match = [p for p in lessons if number in (p.stem, p.stem[:2]) or number == f"{p}"]
+        match = [p for p in lessons if number in (p.stem, p.stem[:2])]
         if not match:
-            known = ", ".join(path.stem for path in lessons)
+            known = ", ".join(path.stem for path in lessons) or f"none in {places.SOLUTIONS}"
             raise SystemExit(f"no lesson {number!r}; there is {known}")
         found += match
     return found or lessons
@@ -174,7 +179,7 @@ def _points(path: Path, line: int, title: str, role: str, metadata: dict) -> flo
             mend = "give the points to the check of this exercise"
             raise Mistake(path, line, f"`{title}` cannot have points", mend)
         return None
-    if isinstance(points, bool) or not isinstance(points, int | float) or points <= 0:
+    if isinstance(points, bool) or not isinstance(points, int | float) or not 0 < points < math.inf:
         mend = f"write `# %% {title} points=1`, with a number above zero"
         raise Mistake(path, line, f"`{title}` has no points", mend)
     return points

@@ -1,6 +1,6 @@
 """Turn a lesson into notebooks: the source that nbgrader knows, and the student's version.
 
-Data in, data out: only `autograder.build` writes files.
+Data in, data out: others write the files.
 """
 
 import copy

@@ -84,4 +84,7 @@ def _failure(verdict: Verdict) -> str:
 
 def _first_line(verdict: Verdict) -> str:
     failed = verdict.visible
-    return failed.message.split("\n")[0].partition(": ✗ ")[2] if failed else "(nothing)"
+    if failed is None:
+        return "(nothing)"
+    line = failed.message.split("\n")[0]
+    return line.partition(": ✗ ")[2] or line

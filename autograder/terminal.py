@@ -3,6 +3,7 @@
 import argparse
 import textwrap
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -10,6 +11,8 @@ from rich.table import Table
 
 Commands = argparse._SubParsersAction
 console = Console(highlight=False)
+# plain words: a path stays one line, which can be copied, and [brackets] are brackets
+say = partial(console.print, soft_wrap=True, markup=False)
 
 
 def command(

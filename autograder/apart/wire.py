@@ -134,7 +134,7 @@ def _unpacked(packed: Any, blob: memoryview, depth: int) -> Any:
 def _tensor(packed: Any, blob: memoryview) -> Tensor:
     dtype, shape = DTYPES[packed["dtype"]], [int(size) for size in packed["shape"]]
     count, start = math.prod(shape) * dtype.itemsize, int(packed["at"])
-    if min(shape, default=0) < 0 or start < 0 or len(blob) < start + count:
+    if min(shape, default=0) < 0 or len(blob) < start + count:
         raise ValueError("a tensor without its bytes")
     if not count:
         return torch.empty(shape, dtype=dtype)

@@ -14,7 +14,8 @@ from transformer_course.checks import Check, CheckFailed, numbers
 from autograder.apart.student_side import StudentSide
 from autograder.apart.test_side import TestSide
 from autograder.apart.wire import LENGTHS, ChannelError, Foreign, receive, send
-from autograder.tests.test_checks import FAILURES
+from autograder.isolation import Trial, outcomes
+from autograder.tests.test_checks import FAILURES, run
 
 LIMIT = 1 << 20
 
@@ -116,6 +117,29 @@ def test_a_check_says_the_same_as_beside_the_work(side, name):
         assert fragment in message
 
 
+SHARED = """
+class Mix(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.a = self.b = nn.Linear(d, d, bias=False)
+    def forward(self, x):
+        return self.b(self.a(x))
+"""
+TWICE = """
+with Check("Mix", "two names") as check:
+    mix = check.build(3).double()
+    eye = torch.eye(3, dtype=torch.float64)
+    mix.load({"a.weight": eye, "b.weight": eye})
+    check.equal(mix.call(numbers(2, 3)), numbers(2, 3), "the input, unchanged")
+    check.true(len(mix.gradients(mix.call(numbers(2, 3)))) == 1, "one layer")
+"""
+
+
+def test_a_layer_under_two_names_is_two_parts_and_one_parameter(side):
+    assert judged(side, SHARED, TWICE) == ""
+    run(SHARED, TWICE)
+
+
 def test_gradients_of_inputs_and_parameters_cross(side):
     side.run(
         "import torch\nclass Mix(torch.nn.Module):\n"
@@ -138,13 +162,26 @@ def test_gradients_of_inputs_and_parameters_cross(side):
         assert torch.allclose(one, other)
 
 
-def test_switches_and_the_random_state_cross(side):
+def test_the_random_state_goes_there_and_comes_back():
+    work = "import torch\ndef mix(x):\n    return x + torch.rand(2, dtype=x.dtype)"
+    check = """
+import torch
+from transformer_course.checks import Check, numbers
+with Check("mix", "random") as check:
+    torch.manual_seed(3)
+    drawn = torch.cat([check.call(numbers(2)) - numbers(2) for _ in range(2)])
+    torch.manual_seed(3)
+    expected = torch.cat([torch.rand(2, dtype=torch.float64) for _ in range(2)])
+    check.equal(drawn, expected, "the numbers that the tests would have drawn")
+"""
+    (outcome,) = outcomes(Trial(work=[work], exercises=["mix"], given=[], checks=[check]))
+    assert outcome.passed, outcome.message
+
+
+def test_switches_cross(side):
     side.run("import torch\ndef Mix(p):\n    return torch.nn.Dropout(p)", "<student>")
     dropout = side.stand_ins(["Mix"])["Mix"](0.5)
-    torch.manual_seed(0)
     first, second = dropout(torch.ones(100)), dropout(torch.ones(100))
     assert not torch.equal(first, second)
-    torch.manual_seed(0)
-    assert torch.equal(nn.functional.dropout(torch.ones(100), 0.5), first)
     dropout.eval()
     assert torch.equal(dropout(torch.ones(100)), torch.ones(100))

@@ -62,6 +62,7 @@ MISTAKES = {
     "no name": ("# %% exercise double", "# %% exercise", 4, "NAME"),
     "missing points": ("check double points=2", "check double", 11, "points=1"),
     "zero points": ("points=2", "points=0", 11, "above zero"),
+    "endless points": ("points=2", "points=1e999", 11, "above zero"),
     "points in words": ("points=2", 'points="two"', 11, "above zero"),
     "points on an exercise": ("exercise double", "exercise double points=1", 4, "check"),
     "points without a title": ("# %% check double points=2", "# %% points=2", 11, "title"),

@@ -1,5 +1,6 @@
 """The answers banks: large enough, judged justly, and a prover that sees when they are not."""
 
+import dataclasses
 from collections import Counter
 
 import pytest
@@ -19,12 +20,17 @@ def bench():
 
 
 @each_lesson
-def test_the_bank_proves_the_lesson(path, capsys):
+def test_the_bank_proves_the_lesson_and_the_kept_report_is_true(
+    path, capsys, monkeypatch, tmp_path
+):
+    kept = places.REPORTS / f"{path.stem}.md"
+    monkeypatch.setattr(places, "REPORTS", tmp_path)
     with pytest.raises(SystemExit) as ended:
         cli.main(["prove", path.stem])
     report = capsys.readouterr().out
     assert ended.value.code == 0, report
     assert "0 judged unjustly" in report
+    assert (tmp_path / kept.name).read_text() == kept.read_text()
 
 
 @each_lesson
@@ -49,6 +55,16 @@ def test_unjust_verdicts_are_seen(bench, right, dim, just):
     assert verdict.just is just
 
 
+def test_a_stub_must_earn_nothing_and_what_it_costs_others_is_counted(bench):
+    first = bench.judge(bench.stub("softmax"))
+    assert (first.just, first.kept) == (True, 0)
+    # similarity_attention, both parts of attention, and two repairs are built on it
+    assert first.spilled == 2 + 4 + 1 + 1
+    solved = dataclasses.replace(bench.solution("softmax"), right=False, untouched=True)
+    assert not bench.judge(solved).just
+    assert bench.judge(bench.solution("flying_output")).spilled == 0
+
+
 def test_a_misconception_is_named_by_the_visible_check(bench):
     source = (
         "def scaled_dot_product_attention(query, key, value):\n"
@@ -59,6 +75,8 @@ def test_a_misconception_is_named_by_the_visible_check(bench):
     assert verdict.visible
     assert "looks like" in verdict.visible.message
     assert "√d_k" in verdict.visible.message
+    assert verdict.named
+    assert not bench.judge(dataclasses.replace(verdict.answer, says="Something else.")).named
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,71 @@
+"""The command line: help that teaches, and one clear line in place of a traceback."""
+
+import pytest
+
+from autograder import cli, places
+
+COMMANDS = ["build", "prove", "release", "grade", "feedback", "export", "sample"]
+
+
+def ends(*words: str) -> str:
+    """What `python -m autograder` says as it ends, with an exit code that tells of trouble."""
+    with pytest.raises(SystemExit) as ended:
+        cli.main(list(words))
+    assert ended.value.code not in (0, None)
+    return str(ended.value.code)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_says_what_a_command_does(command, capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main([command, "--help"])
+    assert ended.value.code == 0
+    said = capsys.readouterr().out
+    assert "LESSON" in said
+    assert len(said.splitlines()) > 8
+
+
+def test_the_first_help_names_every_command(capsys):
+    with pytest.raises(SystemExit):
+        cli.main(["--help"])
+    said = capsys.readouterr().out
+    assert [command for command in COMMANDS if f"    {command} " not in said] == []
+
+
+def test_an_unknown_lesson_is_told_which_there_are():
+    assert ends("build", "99") == "no lesson '99'; there is 01_dot_product_attention"
+
+
+@pytest.fixture
+def lesson(tmp_path, monkeypatch):
+    """A checkout with one lesson, whose text a test can spoil."""
+    for place in ("SOLUTIONS", "NOTEBOOKS", "ANSWERS", "MISCONCEPTIONS"):
+        monkeypatch.setattr(places, place, tmp_path / place)
+    (tmp_path / "SOLUTIONS").mkdir()
+    path = tmp_path / "SOLUTIONS" / "01_small.py"
+    path.write_text("# %% [markdown]\n# # A lesson\n", encoding="utf-8")
+    return path
+
+
+def test_a_lesson_that_is_not_utf8_names_the_line(lesson):
+    lesson.write_bytes("# %% [markdown]\n# # Café\n".encode("latin-1"))
+    assert ends("build", "01") == f"{lesson}:2: this is not UTF-8\n  mend: save the file as UTF-8"
+
+
+def test_a_lesson_without_a_bank_says_so(lesson):
+    said = ends("build", "01")
+    assert "this lesson has no answers bank" in said
+    assert str(places.ANSWERS / lesson.name) in said
+
+
+def test_a_full_disk_is_one_line(lesson, monkeypatch):
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device", str(lesson))
+
+    monkeypatch.setattr("os.replace", full)
+    assert ends("build", "01", "--no-execute") == f"No space left on device: {lesson}"
+
+
+def test_a_file_in_a_folders_place_is_one_line(lesson):
+    places.NOTEBOOKS.write_text("not a folder")
+    assert ends("build", "01", "--no-execute") == f"File exists: {places.NOTEBOOKS}"
