@@ -92,6 +92,7 @@ def execute(notebook: NotebookNode, allow_errors: bool = False) -> NotebookNode:
         coalesce_streams=True,  # how often a kernel flushes is chance
         record_timing=False,
         kernel_name="python3",
+        extra_arguments=["--IPKernelApp.log_level=CRITICAL"],  # it logs about itself
     )
     try:
         client.execute(env=environment)

@@ -67,7 +67,7 @@ class StudentSide:
             tensor.requires_grad_(wants)
         before = [tensor.detach().clone() for tensor in inputs]
         torch.set_rng_state(random)
-        with contextlib.redirect_stdout(io.StringIO()):
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
             result = work(*args, **kwargs)
         changed = {
             str(i): tensor
