@@ -10,15 +10,8 @@ import re
 import shutil
 import sysconfig
 import warnings
-from collections import Counter
-from collections.abc import Mapping
-from dataclasses import dataclass
-from enum import StrEnum
 from pathlib import Path
-from typing import Any
 
-import nbformat
-from nbformat.reader import NotJSONError
 from nbgrader.apps.api import NbGraderAPI
 from nbgrader.converters import Autograde
 from nbgrader.coursedir import CourseDirectory
@@ -32,36 +25,15 @@ from traitlets.config.loader import PyFileConfigLoader
 from autograder import places
 from autograder.lesson import Lesson
 from autograder.notebook import as_text, source_notebook
+from autograder.standing import CRASH, MARK, Result, fingerprint, mark, obstacle, place, results
 
 SETTINGS = "nbgrader_config.py"
 LOG = "grade.log"
+LOCKED = "another program holds the gradebook: close the formgrader, then run it again"
 
 
 class Refused(SystemExit):
     """Why nothing was done, and the mend, in one line."""
-
-
-class State(StrEnum):
-    """What became of a submission."""
-
-    GRADED = "graded"
-    NEEDS_MARKING = "needs marking"  # graded, but for what a person must mark
-    TIMED_OUT = "timed-out"  # graded, but a cell was stopped
-    UNREADABLE = "unreadable"
-    MISSING = "missing"
-    UNGRADED = "not graded yet"
-    FAILED = "failed"  # the grader's fault, not the student's
-
-
-@dataclass(frozen=True)
-class Result:
-    """What became of one student's submission; no points means that none are recorded."""
-
-    student: str
-    state: State
-    note: str = ""
-    points: float | None = None
-    max_points: float | None = None
 
 
 # what runs a submission's cells: a preprocessor that leaves their outputs in the notebook
@@ -87,21 +59,32 @@ def open_classroom(folder: Path, timeout: int | None = None) -> NbGraderAPI:
     # nbgrader's own queries cause it; it means nothing to who grades
     warnings.filterwarnings("ignore", category=SAWarning, module="nbgrader")
     log = _log(folder / LOG)
-    return NbGraderAPI(CourseDirectory(config=config, log=log), config=config, log=log)
+    course = CourseDirectory(config=config, log=log)
+    # nbgrader copies what else lies in a folder to the next step's
+    course.ignore = [*course.ignore, MARK]
+    return NbGraderAPI(course, config=config, log=log)
 
 
 def release(api: NbGraderAPI, lesson: Lesson) -> bool:
-    """Make the student's notebook and the gradebook's entries; say whether the lesson changed."""
-    source = place(api, "source", lesson.name)
-    before = source.read_text(encoding="utf-8") if source.exists() else None
-    changed = places.write(source, as_text(source_notebook(lesson)))
-    outcome = api.generate_assignment(lesson.name)
-    if not outcome["success"]:
-        if before is not None:
-            # nbgrader has removed the earlier release, with which the class still works
-            places.write(source, before)
-            api.generate_assignment(lesson.name)
-        raise Refused(_why_not_released(lesson.name, outcome))
+    """Make the student's notebook and the gradebook's entries; say whether the lesson changed.
+
+    When nbgrader fails, both notebooks are what they were: the class still works with them.
+    """
+    source, released = (place(api, step, lesson.name) for step in ("source", "release"))
+    before = {p: p.read_text(encoding="utf-8") if p.exists() else None for p in (source, released)}
+    try:
+        changed = places.write(source, as_text(source_notebook(lesson)))
+        outcome = api.generate_assignment(lesson.name)
+        _pass_on_interruption(outcome)
+        if not outcome["success"]:
+            raise Refused(_why_not_released(lesson.name, outcome))
+    except BaseException:
+        for path, text in before.items():
+            if text is None:
+                path.unlink(missing_ok=True)
+            else:
+                places.write(path, text)
+        raise
     return changed
 
 
@@ -113,55 +96,29 @@ def is_released(api: NbGraderAPI, lesson: str) -> bool:
         return any(assignment.name == lesson for assignment in gradebook.assignments)
 
 
-def students(api: NbGraderAPI, lesson: str) -> list[str]:
-    """Everyone in the gradebook, and everyone who handed this lesson in."""
-    with api.gradebook as gradebook:
-        known = {str(student.id) for student in gradebook.students}
-    return sorted(known | api.get_submitted_students(lesson))
-
-
-def ungraded(api: NbGraderAPI, lesson: str) -> set[str]:
-    """Who handed in this lesson, or a newer version of it, and is not graded yet."""
-    graded = api.get_autograded_students(lesson)
-    # a grader that was killed leaves what looks like a graded submission, without any score
-    return api.get_submitted_students(lesson) - (graded & set(_scored(api, lesson)))
-
-
 def forget(api: NbGraderAPI, lesson: str, student: str) -> None:
     """Make a graded submission an ungraded one; marks and comments given by hand stay."""
-    graded = place(api, "autograded", lesson, student)
+    graded = place(api, "autograded", lesson, student).parent
     if graded.exists() and place(api, "submitted", lesson, student).exists():
-        rmtree(str(graded.parent))
+        rmtree(str(graded))
 
 
 def grade(api: NbGraderAPI, lesson: str, student: str) -> str:
-    """Grade one submission and record it; return why the grader failed, empty if it did not.
+    """Grade one submission and record it; return why that failed, empty if it did not.
 
     What is wrong with the submission is no failure: `results` tells it.
     """
-    if _obstacle(api, lesson, student):
+    if obstacle(api, lesson, student):
         return ""
+    submitted = fingerprint(api, lesson, student)
+    forget(api, lesson, student)
     outcome = api.autograde(lesson, student)
     _pass_on_interruption(outcome)
-    return "" if outcome["success"] else _reason(outcome)
-
-
-def results(api: NbGraderAPI, lesson: str, failures: Mapping[str, str]) -> list[Result]:
-    """What became of each student's submission, and what the gradebook has of it."""
-    waiting, scored = ungraded(api, lesson), _scored(api, lesson)
-    found = []
-    for student in students(api, lesson):
-        obstacle = _obstacle(api, lesson, student)
-        if obstacle:
-            found.append(Result(student, *obstacle))
-        elif student in failures:
-            found.append(Result(student, State.FAILED, failures[student]))
-        elif student in waiting:
-            found.append(Result(student, State.UNGRADED))
-        else:
-            points = scored[student]["score"], scored[student]["max_score"]
-            found.append(Result(student, *_standing(api, lesson, scored[student]), *points))
-    return found
+    # nbgrader may succeed at doing nothing
+    if not outcome["success"] or not place(api, "autograded", lesson, student).exists():
+        return _reason(outcome)
+    mark(api, lesson, student, submitted)
+    return ""
 
 
 def feedback(api: NbGraderAPI, lesson: str, student: str) -> Path:
@@ -173,74 +130,39 @@ def feedback(api: NbGraderAPI, lesson: str, student: str) -> Path:
     return place(api, "feedback", lesson, student).with_suffix(".html")
 
 
-def export(api: NbGraderAPI, lessons: list[str], to: Path) -> None:
-    """Write the grades of these lessons as CSV, whole or not at all."""
+def export(api: NbGraderAPI, lessons: list[str], to: Path) -> dict[str, list[Result]]:
+    """Write the grades of these lessons as CSV, whole or not at all; return all results.
+
+    nbgrader's 0 for who could not be graded is left out.
+    """
+    if to.is_dir():
+        raise Refused(f"{to} is a folder: name a file")
     to.parent.mkdir(parents=True, exist_ok=True)
     part = to.with_name(f".{to.name}.part")
+    everyone = {lesson: results(api, lesson, {}) for lesson in lessons}
+    try:
+        rows = ""
+        for lesson, found in everyone.items():
+            heading, of_lesson = _exported(api, lesson, found, part)
+            rows = (rows or heading) + of_lesson
+        part.write_text(rows, encoding="utf-8")
+        os.replace(part, to)
+    finally:
+        part.unlink(missing_ok=True)
+    return everyone
+
+
+def _exported(api: NbGraderAPI, lesson: str, found: list[Result], part: Path) -> tuple[str, str]:
+    """nbgrader's CSV of who has points: the heading, and the rows."""
     plugin = CsvExportPlugin(parent=api)
-    plugin.to, plugin.assignment = str(part), lessons
+    plugin.to, plugin.assignment = str(part), [lesson]
+    # to nbgrader, an empty list means everyone
+    plugin.student = [result.student for result in found if result.points is not None] or [""]
     with api.gradebook as gradebook:
         plugin.export(gradebook)
-    os.replace(part, to)
-
-
-def place(api: NbGraderAPI, step: str, lesson: str, student: str = ".") -> Path:
-    """Where a lesson's notebook lies after a step of nbgrader's: source, release, submitted, …"""
-    course: Any = api.coursedir
-    directory = getattr(course, f"{step}_directory")
-    return Path(course.format_path(directory, student, lesson), f"{lesson}.ipynb")
-
-
-def _scored(api: NbGraderAPI, lesson: str) -> dict[str, dict]:
-    """The submissions that have a score in the gradebook, by student."""
-    with api.gradebook as gradebook:
-        return {
-            str(submission.student.id): submission.to_dict()
-            for submission in gradebook.assignment_submissions(lesson)
-            for notebook in submission.notebooks
-            if any(g.auto_score is not None or g.manual_score is not None for g in notebook.grades)
-        }
-
-
-def _obstacle(api: NbGraderAPI, lesson: str, student: str) -> tuple[State, str] | None:
-    """Why nbgrader can make nothing of what was handed in, and the mend."""
-    path = place(api, "submitted", lesson, student)
-    if not path.exists():
-        others = ", ".join(f"`{other.name}`" for other in sorted(path.parent.glob("*.ipynb")))
-        note = f"rename {others} to `{path.name}`" if others else "nothing was handed in"
-        return State.MISSING, note
-    try:
-        cells = nbformat.read(path, as_version=4).cells
-        ids = Counter(cell.metadata.get("nbgrader", {}).get("grade_id") for cell in cells)
-    except (NotJSONError, UnicodeDecodeError):
-        return State.UNREADABLE, "no JSON, or cut short: ask for the file again, as .ipynb"
-    except Exception:  # JSON can hold anything, and nbformat raises anything
-        return State.UNREADABLE, "JSON, but no sound notebook: ask for the file again, as .ipynb"
-    del ids[None]
-    twice = ", ".join(f"`{name}`" for name, count in ids.items() if count > 1)
-    if twice:
-        return (
-            State.UNREADABLE,
-            f"{twice} stands more than once: delete the copies in {places.shown(path)}",
-        )
-    if not ids:
-        return State.UNREADABLE, "none of the lesson's cells: ask for the lesson's own notebook"
-    return None
-
-
-def _standing(api: NbGraderAPI, lesson: str, submission: dict) -> tuple[State, str]:
-    """The state of a graded submission."""
-    path = place(api, "autograded", lesson, submission["student"])
-    stopped = [
-        cell.metadata.get("nbgrader", {}).get("grade_id", "a cell that is no exercise")
-        for cell in nbformat.read(path, as_version=4).cells
-        if any(output.get("ename") == "CellTimeoutError" for output in cell.get("outputs", []))
-    ]
-    to_mark = submission["needs_manual_grade"]
-    if stopped:
-        also = f"; {State.NEEDS_MARKING}" if to_mark else ""
-        return State.TIMED_OUT, f"stopped by the time limit: {', '.join(stopped)}{also}"
-    return (State.NEEDS_MARKING if to_mark else State.GRADED), ""
+    # nbgrader writes in the system's encoding
+    heading, *rows = part.read_text().splitlines(keepends=True)
+    return heading, "".join(rows)
 
 
 def _pass_on_interruption(outcome: dict) -> None:
@@ -250,10 +172,15 @@ def _pass_on_interruption(outcome: dict) -> None:
 
 
 def _reason(outcome: dict) -> str:
-    """The error that nbgrader's log ends with, in one line."""
-    lines = [line.strip() for line in outcome.get("log", outcome["error"]).split("\n")]
+    """The error that nbgrader ends with, in one line: of its traceback, or else of its log."""
+    text = outcome.get("log") or outcome.get("error", "")
+    lines = [line.strip() for line in text.split("\n")]
     errors = [line for line in lines if re.match(r"[\w.]+(Error|Exception|Interrupt)\b", line)]
-    return (errors or lines)[-1]
+    logged = re.findall(r"(?ms)^\[(?:ERROR|CRITICAL)\] (.*?)(?=^\[[A-Z]+\] |\Z)", text)
+    last = (errors or logged or ["nbgrader graded nothing, and does not say why"])[-1]
+    if "database is locked" in text + outcome.get("error", ""):
+        return LOCKED
+    return CRASH if "DeadKernelError" in last else " ".join(last.split())
 
 
 def _why_not_released(lesson: str, outcome: dict) -> str:
@@ -275,8 +202,10 @@ def _choose_executor(config: Config) -> None:
 
 
 def _log(path: Path) -> logging.Logger:
-    """What nbgrader has to say goes into a file."""
-    handler = logging.FileHandler(path, encoding="utf-8", delay=True)
+    """What nbgrader has to say goes into a file; `OSError` if that cannot be opened."""
+    # a disk that is full later shows in what is graded: no pages about the log itself
+    logging.raiseExceptions = False
+    handler = logging.FileHandler(path, encoding="utf-8")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     log = logging.Logger(f"class in {path.parent}", logging.INFO)
     log.addHandler(handler)

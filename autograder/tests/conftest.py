@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder import cli, grading, places
+from autograder import cli, grading, places, standing
 from autograder.lesson import Lesson, read_lesson
 from autograder.notebook import as_text
 from autograder.samples import filled, solved
@@ -78,10 +78,10 @@ class Instructor:
         """Where the lesson's notebook lies after a step of nbgrader's."""
         return self.folder / step / student / self.lesson.name / f"{self.lesson.name}.ipynb"
 
-    def results(self) -> dict[str, grading.Result]:
+    def results(self) -> dict[str, standing.Result]:
         """What became of each student's submission."""
         api = grading.open_classroom(self.folder)
-        return {result.student: result for result in grading.results(api, self.lesson.name, {})}
+        return {result.student: result for result in standing.results(api, self.lesson.name, {})}
 
     def receives(self, student: str, text: str = "") -> None:
         """A student hands in a file; without a text, the solved lesson."""

@@ -1,5 +1,6 @@
 """A class over time: grading again, going on after an interruption, releasing again, mistakes."""
 
+import contextlib
 import os
 import sqlite3
 import subprocess
@@ -11,9 +12,9 @@ from nbformat.v4 import new_code_cell
 from nbgrader.preprocessors import Execute, NbGraderPreprocessor
 
 from autograder import grading, places
-from autograder.grading import State
 from autograder.notebook import as_text, graded_cells
 from autograder.samples import filled, solved
+from autograder.standing import State
 
 
 class Recorder(NbGraderPreprocessor):
@@ -69,15 +70,31 @@ def test_a_failure_of_the_grader_is_told_and_stops_nobody(small, recorder, monke
     assert small.results()["bo"].state == State.GRADED
 
 
-def test_a_grader_that_was_killed_leaves_no_zero(small, recorder, monkeypatch):
-    with monkeypatch.context() as patch:
-        # dies before a score is recorded, and has no time to clean up
-        patch.setattr("nbgrader.preprocessors.SaveAutoGrades._add_score", lambda *_: None)
-        small.types("grade")
-    assert small.file("autograded", "ada").exists()
+def test_what_is_handed_in_again_is_graded_again_and_keeps_its_marks(small, recorder):
     small.types("grade")
-    assert recorder == ["ada", "bo", "ada", "bo"]
-    assert small.results()["ada"].points == 3
+    api = grading.open_classroom(small.folder)
+    with api.gradebook as gradebook:
+        grade = gradebook.find_grade("check_double", small.lesson.name, small.lesson.name, "ada")
+        grade.manual_score = 0.5
+        gradebook.db.commit()
+    small.receives("ada", small.file("submitted", "ada").read_text(encoding="utf-8") + "\n")
+    assert small.results()["ada"].state == State.UNGRADED
+    assert "1 graded now" in small.types("grade")[1]
+    assert recorder == ["ada", "bo", "ada"]
+    assert small.results()["ada"].points == 1.5
+
+
+def test_a_grader_that_was_killed_leaves_no_score(small, recorder, tmp_path):
+    small.types("grade")
+    notebook = filled(small.lesson, solved(small.lesson))
+    notebook.cells.insert(0, new_code_cell("import os\nos.kill(os.getppid(), 9)"))
+    small.receives("bo", as_text(notebook))
+    assert subprocess.run(typed(small, "grade", "--student", "bo")).returncode == -9
+    assert small.file("autograded", "bo").exists()
+    assert small.results()["bo"].state == State.UNGRADED
+    assert small.types("grade")[0] == 0
+    assert recorder == ["ada", "bo", "bo"]
+    assert small.results()["bo"].points == 3
 
 
 def test_feedback_that_cannot_be_written_stops_nobody(small, recorder):
@@ -111,14 +128,19 @@ os.kill(os.getppid(), signal.SIGINT)
 """
 
 
+def typed(instructor, *words: str) -> list[str]:
+    """The same command, in a process of its own."""
+    classroom = ["--classroom", str(instructor.folder)]
+    return [sys.executable, "-c", TYPED, str(instructor.solutions), *words, *classroom]
+
+
 def test_interrupted_grading_keeps_what_is_finished_and_goes_on(small, recorder, tmp_path):
     notebook = filled(small.lesson, solved(small.lesson))
     kernel = tmp_path / "kernel"
     notebook.cells.insert(0, new_code_cell(INTERRUPT.format(kernel=str(kernel))))
     small.receives("bo", as_text(notebook))
     small.receives("cleo")
-    command = [sys.executable, "-c", TYPED, str(small.solutions), "grade", "--again"]
-    command += ["--classroom", str(small.folder)]
+    command = typed(small, "grade", "--again")
     environment = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"}
     ended = subprocess.run(
         command, cwd=places.ROOT, env=environment, capture_output=True, text=True
@@ -163,6 +185,22 @@ def test_a_lesson_may_change_until_it_is_graded(small, recorder):
     assert "half(4) == 2" in small.file("release").read_text(encoding="utf-8")
 
 
+def test_a_release_that_fails_keeps_the_earlier_one(small):
+    kept = {step: small.file(step).read_bytes() for step in ("source", "release")}
+    change(small, "half(2) == 1", "half(4) == 2")
+    address = f"sqlite:///{small.folder}/gradebook.db"
+    with (small.folder / grading.SETTINGS).open("a", encoding="utf-8") as settings:
+        settings.write(f"\nc.CourseDirectory.db_url = '{address}?timeout=0.1'\n")
+    formgrader = sqlite3.connect(small.folder / "gradebook.db", isolation_level=None)
+    with contextlib.closing(formgrader):
+        formgrader.execute("BEGIN EXCLUSIVE")
+        code, said = small.types("release")
+    assert (code, grading.LOCKED in said) == (1, True)
+    assert {step: small.file(step).read_bytes() for step in kept} == kept
+    assert small.types("release")[0] == 0
+    assert "half(4) == 2" in small.file("release").read_text(encoding="utf-8")
+
+
 # --- the command line --------------------------------------------------------------------
 
 
@@ -184,6 +222,8 @@ def test_an_unknown_student_is_named(small):
     [
         ("double", State.UNREADABLE, "`check_double` stands more than once"),
         ("foreign", State.UNREADABLE, "none of the lesson's cells"),
+        ("other lesson", State.UNREADABLE, "none of the lesson's cells"),
+        ("folder", State.UNREADABLE, "Is a directory"),
         ("garbled", State.UNREADABLE, "JSON, but no sound notebook"),
         ("renamed", State.MISSING, "rename `Copy.ipynb` to `01_small.ipynb`"),
     ],
@@ -198,7 +238,13 @@ def test_what_cannot_be_graded_says_why(small, recorder, cells, state, note):
     if cells == "foreign":
         for cell in notebook.cells:
             cell.metadata.pop("nbgrader", None)
+    if cells == "other lesson":
+        for cell in graded_cells(notebook).values():
+            cell.metadata["nbgrader"]["grade_id"] += "_of_another"
     small.receives("ada", as_text(notebook))
+    if cells == "folder":
+        small.file("submitted", "ada").unlink()
+        small.file("submitted", "ada").mkdir()
     if cells == "renamed":
         small.file("submitted", "ada").rename(
             small.file("submitted", "ada").with_name("Copy.ipynb")

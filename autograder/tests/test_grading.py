@@ -7,13 +7,13 @@ import re
 import nbformat
 import pytest
 
-from autograder import grading
+from autograder import grading, standing
 from autograder.answers import Answer
-from autograder.grading import State
 from autograder.lesson import all_lessons, read_lesson
 from autograder.notebook import as_text, graded_cells, source_notebook, student_version
 from autograder.prove import Bench
 from autograder.samples import SAMPLES, filled, solved
+from autograder.standing import State
 
 NEED_SOFTMAX = {
     "softmax",
@@ -45,7 +45,7 @@ def test_nbgrader_releases_what_the_build_writes(path, tmp_path):
     api = grading.open_classroom(tmp_path)
     grading.release(api, lesson)
     built = as_text(student_version(source_notebook(lesson)))
-    assert grading.place(api, "release", lesson.name).read_bytes() == built.encode()
+    assert standing.place(api, "release", lesson.name).read_bytes() == built.encode()
 
 
 @pytest.mark.parametrize("student", EXPECTED)
@@ -131,3 +131,76 @@ def test_colab_saves_no_cell_ids_and_keeps_what_nbgrader_needs(small_class):
     assert not any("id" in cell for cell in notebook.cells)
     names = graded_cells(student_version(source_notebook(small_class.lesson))).keys()
     assert graded_cells(notebook).keys() == names
+
+
+# --- what nobody can use -----------------------------------------------------------------
+
+
+def test_who_has_no_points_has_no_row(small):
+    small.types("grade", "--student", "ada")
+    small.receives("cleo", "no notebook")
+    code, said = small.types("export")
+    with (small.folder / "grades.csv").open(newline="", encoding="utf-8") as file:
+        assert [(row["student_id"], row["score"]) for row in csv.DictReader(file)] == [
+            ("ada", "3.0")
+        ]
+    assert code == 0
+    assert "bo has no row for 01_small: not graded yet" in said
+    assert "cleo has no row for 01_small: unreadable: no JSON" in said
+    folder = str(small.folder / "submitted")
+    assert small.types("export", "--to", folder) == (1, f"{folder} is a folder: name a file")
+    assert list(small.folder.rglob("*.part")) == []
+
+
+def test_feedback_needs_something_graded(small):
+    code, said = small.types("feedback")
+    mend = f"`python -m autograder grade 01 --classroom {small.folder}`"
+    assert (code, said) == (1, f"nothing of 01_small is graded: run {mend}\n")
+
+
+def test_feedback_tells_what_is_not_marked_yet(graded):
+    unmarked = sum(result.to_mark for result in graded.results().values())
+    assert unmarked > 1
+    told = f"{unmarked} pages show 0 for answers that are not marked yet"
+    assert told in graded.said["feedback"]
+
+
+def test_code_that_ends_python_is_no_failure_of_the_grader(small):
+    sources = solved(small.lesson) | {"double": "import os\nos._exit(1)"}
+    small.receives("ada", as_text(filled(small.lesson, sources)))
+    code, said = small.types("grade")
+    assert (code, f"ada: crashed: {standing.CRASH}" in said) == (0, True)
+    assert small.results()["bo"].points == 3
+
+
+@pytest.mark.parametrize("student", ["b*", "[bold]", "bo "])
+def test_an_odd_folder_name_is_told_and_graded_as_nobody_else(small, student):
+    small.receives(student)
+    code, said = small.types("grade", "--student", student)
+    assert (code, f"rename the folder `{student}`" in said) == (0, True)
+    assert student in said.split("state")[1].split("rename")[0]
+    assert small.results()["bo"].state == State.UNGRADED
+
+
+def test_a_log_that_cannot_be_written_fills_no_pages(small):
+    log = small.folder / grading.LOG
+    log.unlink()
+    log.symlink_to("/dev/full")
+    code, said = small.types("grade")
+    assert (code, "rror" in said) == (0, False)
+    log.unlink()
+    log.mkdir()
+    assert small.types("grade") == (1, f"Is a directory: {log}")
+
+
+@pytest.mark.parametrize("typed", ["x", "0", "-1", "1.5"])
+def test_a_time_limit_is_seconds(small, typed):
+    code, said = small.types("grade", f"--timeout={typed}")
+    assert (code, f"`{typed}` is not a number of seconds above 0" in said) == (2, True)
+
+
+def test_nothing_graded_has_a_reason(small, monkeypatch):
+    outcome = {"success": True, "log": "[ERROR] an old\n version\n[INFO] Done"}
+    monkeypatch.setattr(grading.NbGraderAPI, "autograde", lambda *_: outcome)
+    code, said = small.types("grade")
+    assert (code, "ada: failed: an old version" in said) == (1, True)

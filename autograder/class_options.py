@@ -1,0 +1,78 @@
+"""What the instructor's commands take: a class's folder, students, a time limit."""
+
+import argparse
+import shlex
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from autograder import places
+from autograder.lesson import find_lessons
+
+if TYPE_CHECKING:
+    from nbgrader.apps.api import NbGraderAPI
+
+
+def add_classroom(added: argparse.ArgumentParser) -> None:
+    """Take `--classroom DIR`."""
+    added.add_argument(
+        "--classroom",
+        type=Path,
+        default=places.CLASSROOM,
+        metavar="DIR",
+        help=f"the class's folder (default {places.shown(places.CLASSROOM)})",
+    )
+
+
+def add_students(added: argparse.ArgumentParser) -> None:
+    """Take `--student ID`."""
+    added.add_argument(
+        "--student",
+        action="append",
+        default=[],
+        metavar="ID",
+        help="only this one; may be repeated",
+    )
+
+
+def open_class(options: argparse.Namespace) -> "tuple[NbGraderAPI, list[str]]":
+    """The classroom, and which of its released lessons are meant."""
+    from autograder import grading
+
+    names = [path.stem for path in find_lessons(options.lessons)]
+    if not options.classroom.is_dir():
+        raise grading.Refused(_not_released(names[0], options))
+    api = grading.open_classroom(options.classroom, getattr(options, "timeout", None))
+    released = [name for name in names if grading.is_released(api, name)]
+    for name in names:
+        if name not in released and (options.lessons or not released):
+            raise grading.Refused(_not_released(name, options))
+    return api, released
+
+
+def _not_released(lesson: str, options: argparse.Namespace) -> str:
+    return f"no lesson {lesson[:2]} is released: run `{typed('release', lesson, options)}`"
+
+
+def chosen_students(students: list[str], options: argparse.Namespace) -> list[str]:
+    """Those of these students who are meant."""
+    unknown = [student for student in options.student if student not in students]
+    if unknown:
+        from autograder.grading import Refused
+
+        raise Refused(f"no student `{unknown[0]}`; there are {', '.join(students) or 'none'}")
+    return [s for s in students if s in options.student] if options.student else students
+
+
+def typed(command: str, lesson: str, options: argparse.Namespace, *more: str) -> str:
+    """The command line that does this in the same classroom."""
+    here = options.classroom == places.CLASSROOM
+    folder = [] if here else ["--classroom", str(options.classroom)]
+    return shlex.join(["python", "-m", "autograder", command, lesson[:2], *folder, *more])
+
+
+def seconds(text: str) -> int:
+    """A time limit that was typed."""
+    # to nbgrader, 0 means no limit
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"`{text}` is not a number of seconds above 0")
+    return int(text)
