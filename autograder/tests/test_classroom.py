@@ -5,6 +5,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+from typing import Any
 
 import nbformat
 import pytest
@@ -74,7 +75,9 @@ def test_what_is_handed_in_again_is_graded_again_and_keeps_its_marks(small, reco
     small.types("grade")
     api = grading.open_classroom(small.folder)
     with api.gradebook as gradebook:
-        grade = gradebook.find_grade("check_double", small.lesson.name, small.lesson.name, "ada")
+        grade: Any = gradebook.find_grade(
+            "check_double", small.lesson.name, small.lesson.name, "ada"
+        )
         grade.manual_score = 0.5
         gradebook.db.commit()
     small.receives("ada", small.file("submitted", "ada").read_text(encoding="utf-8") + "\n")
