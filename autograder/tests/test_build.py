@@ -19,20 +19,26 @@ each_lesson = pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.ste
 PLAIN = {"super().__init__()"}
 
 
-def region_lines(lesson: Lesson, region: str) -> set[str]:
-    """The lines between BEGIN and END, without comments and what is too short to mean anything."""
-    pattern = re.compile(rf"BEGIN {region}[^\n]*\n(.*?)\n[^\n]*END {region}", re.DOTALL)
-    found = [text for cell in lesson.cells for text in pattern.findall(cell.source)]
-    lines = {line.strip() for text in found for line in text.split("\n")}
-    return {line for line in lines if len(line) > 7 and not line.startswith("#")}
+def region(name: str) -> re.Pattern[str]:
+    """What stands between BEGIN and END."""
+    return re.compile(rf"[^\n]*BEGIN {name}[^\n]*\n(.*?)\n[^\n]*END {name}[^\n]*", re.DOTALL)
 
 
 def secrets(lesson: Lesson) -> set[str]:
     """Every line of a solution, and every line that only hidden tests hold."""
-    hidden = region_lines(lesson, "HIDDEN TESTS")
-    student = notebook.student_version(notebook.source_notebook(lesson))
-    shown = {line.strip() for cell in student.cells for line in cell.source.split("\n")}
-    return region_lines(lesson, "SOLUTION") - PLAIN | hidden - shown
+    text = "\n".join(cell.source for cell in lesson.cells)
+    shown = region("SOLUTION").sub("", region("HIDDEN TESTS").sub("", text))
+    found = {
+        name: {line.strip() for part in region(name).findall(text) for line in part.split("\n")}
+        for name in ("SOLUTION", "HIDDEN TESTS")
+    }
+    hidden = {line for line in found["HIDDEN TESTS"] if line not in shown}
+    # comments, and what is too short to give anything away, are no secrets
+    return {
+        line
+        for line in found["SOLUTION"] - PLAIN | hidden
+        if len(line) > 7 and not line.startswith("#")
+    }
 
 
 @each_lesson
