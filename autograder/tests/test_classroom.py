@@ -150,7 +150,10 @@ def test_interrupted_grading_keeps_what_is_finished_and_goes_on(small, recorder,
     )
     rest = f"`python -m autograder grade 01 --classroom {small.folder}` goes on with the others"
     told = f"interrupted: 1 of 3 are graded and recorded; {rest}\n"
-    assert (ended.returncode, ended.stderr) == (1, told)
+    # libzmq may print a line of its own when the kernel is killed in the middle of a poll
+    assert ended.returncode == 1
+    assert ended.stderr.endswith(told)
+    assert "Traceback" not in ended.stderr
     process, threads = kernel.read_text().split()
     assert threads == "1"
     with pytest.raises(ProcessLookupError):
