@@ -85,6 +85,9 @@ def test_what_is_handed_in_again_is_graded_again_and_keeps_its_marks(small, reco
     assert "1 graded now" in small.types("grade")[1]
     assert recorder == ["ada", "bo", "ada"]
     assert small.results()["ada"].points == 1.5
+    with api.gradebook as gradebook:
+        comment = gradebook.find_comment("exercise_double", name, name, "ada")
+        assert comment.comment == "see me"
 
 
 def test_a_grader_that_was_killed_leaves_no_score(small, recorder, tmp_path):
