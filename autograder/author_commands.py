@@ -82,12 +82,11 @@ def _prove_lesson(path: Path, banks: Path, options: argparse.Namespace) -> int:
         say(f"{path.stem}: no answers at {places.shown(banks / path.name)}")
         return 1
     bank = read_answers(banks / path.name, lesson)
-    bench = Bench(lesson)
     names = [cell.name for cell in lesson.of("exercise")]
-    ends = [*map(bench.stub, names), *map(bench.solution, names)]
-    with progress() as bar:
-        answers = bar.track([*ends, *bank], description=path.stem)
-        verdicts = [bench.judge(answer) for answer in answers]
+    with Bench(lesson) as bench, progress() as bar:
+        ends = [*map(bench.stub, names), *map(bench.solution, names)]
+        judged = bench.each(bench.judge, [*ends, *bank])
+        verdicts = list(bar.track(judged, total=len(ends) + len(bank), description=path.stem))
     from_bank = verdicts[len(ends) :]
     console.print(as_table(path.stem, *report.summary(from_bank)))
     if options.verbose:
@@ -100,4 +99,8 @@ def _prove_lesson(path: Path, banks: Path, options: argparse.Namespace) -> int:
         places.write(kept, report.page(path.stem, from_bank))
         say(f"the whole report: {places.shown(kept)}")
     say(f"{path.stem}: {len(verdicts)} answers, {len(misses)} judged unjustly")
+    solutions = verdicts[len(names) : len(ends)]
+    apart = sum(len(lesson.checks_of(v.answer.exercise)) for v in solutions if v.just)
+    needy = len(lesson.of("check")) - apart
+    say(f"{path.stem}: {apart} checks work apart from the student's process, {needy} do not")
     return len(misses)

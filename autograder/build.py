@@ -57,11 +57,11 @@ def build_misconceptions(lesson: Lesson, told: Step) -> list[Path]:
     from autograder.prove import Bench  # imports torch, which a build without news does not need
 
     told("running the wrong answers")
-    bench = Bench(lesson)
     rows: list = [{"generated": f"from {places.shown(bank)}: never edit", STAMP: built_from}]
-    for answer in read_answers(bank, lesson):
-        if not answer.right:
-            rows += [{"exercise": answer.exercise} | m for m in bench.misconceptions(answer)]
+    wrong = [answer for answer in read_answers(bank, lesson) if not answer.right]
+    with Bench(lesson) as bench:
+        for answer, found in zip(wrong, bench.each(bench.misconceptions, wrong), strict=True):
+            rows += [{"exercise": answer.exercise} | misconception for misconception in found]
     text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
     return [target] if places.write(target, text) else []
 

@@ -5,17 +5,30 @@ the solution everything.
 """
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from typing import Self, TypeVar
 
-from transformer_course.checks.misconceptions import Misconception
+from transformer_course.checks.misconceptions import Clue, Misconception
 
+from autograder import sandbox
 from autograder.answers import Answer
-from autograder.isolation import Outcome, Trial, outcomes, warm_up
+from autograder.executor import CodeCell, Executor, Job, Ran, modules_of
 from autograder.lesson import Cell, Lesson
 from autograder.notebook import graded_cells, source_notebook, student_version
 
 LOOKS_LIKE = "looks like"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of one check; one that failed on the answer's results leaves a clue."""
+
+    passed: bool
+    message: str = ""
+    clue: Clue | None = None
 
 
 @dataclass(frozen=True)
@@ -44,17 +57,27 @@ class Verdict:
 
 
 class Bench:
-    """A lesson, ready to judge answers: its cells as the grader and as the student has them."""
+    """A lesson, ready to judge answers: its cells as the grader and as the student has them.
+
+    Answers are judged as submissions are graded, by the same executor.
+    """
 
     def __init__(self, lesson: Lesson) -> None:
-        os.environ.setdefault("MPLBACKEND", "Agg")
         self.lesson = lesson
         source = source_notebook(lesson)
         self._whole = {name: cell.source for name, cell in graded_cells(source).items()}
         student = graded_cells(student_version(source))
         self._student = {name: cell.source for name, cell in student.items()}
-        self._given = [cell.source for cell in lesson.of("given")]
-        warm_up(self._given)
+        # where there is no sandbox, the authors' own answers run without
+        modules = modules_of(self._whole.values())
+        self._executor = Executor(modules, sandboxed=not sandbox.refusal())
+
+    def __enter__(self) -> Self:
+        self._executor.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._executor.__exit__(*error)
 
     def stub(self, exercise: str) -> Answer:
         """The exercise as the student finds it."""
@@ -65,6 +88,12 @@ class Bench:
         """The exercise as the lesson solves it."""
         return Answer(exercise, "solution", True, self._whole[f"exercise_{exercise}"], "")
 
+    @staticmethod
+    def each(work: Callable[[Answer], T], answers: Iterable[Answer]) -> Iterator[T]:
+        """What `judge` or `misconceptions` make of each answer, in order, on all cores."""
+        with ThreadPoolExecutor(os.cpu_count()) as threads:
+            yield from threads.map(work, answers)
+
     def judge(self, answer: Answer) -> Verdict:
         """Run its own checks, as the student sees them and whole, and those that build on it."""
         own = self.lesson.checks_of(answer.exercise)
@@ -72,7 +101,7 @@ class Bench:
         others = [check for name in later for check in self.lesson.checks_of(name)]
         judged = [self._student[check.grade_id] for check in own]
         judged += [self._whole[check.grade_id] for check in own + others]
-        results = outcomes(self._trial(answer, judged))
+        results = self._outcomes(answer, judged)
         visible, whole = results[: len(own)], results[len(own) : 2 * len(own)]
         spilled = self._points(others, results[2 * len(own) :], passed=False)
         return Verdict(
@@ -84,26 +113,38 @@ class Bench:
             spilled=spilled,
         )
 
-    def misconceptions(self, answer: Answer) -> Iterator[Misconception]:
+    def misconceptions(self, answer: Answer) -> list[Misconception]:
         """What a wrong answer returns to each visible check that it fails."""
         own = self.lesson.checks_of(answer.exercise)
         blocks = [self._student[check.grade_id] for check in own]
-        for outcome in outcomes(self._trial(answer, blocks)):
-            if outcome.clue:
-                yield {**outcome.clue, "says": answer.says}
+        outcomes = self._outcomes(answer, blocks)
+        return [{**o.clue, "says": answer.says} for o in outcomes if o.clue]
 
-    def _trial(self, answer: Answer, checks: list[str]) -> Trial:
-        """The lesson's given cells and exercises, this answer in its place, and these checks."""
+    def _outcomes(self, answer: Answer, checks: list[str]) -> list[Outcome]:
+        """What these checks make of the lesson's cells with this answer in its place."""
         place = f"exercise_{answer.exercise}"
         work = [
-            answer.source if cell.grade_id == place else self._whole[cell.grade_id]
+            CodeCell(
+                "given" if cell.role == "given" else "student",
+                answer.source if cell.grade_id == place else self._whole[cell.grade_id],
+            )
             for cell in self.lesson.cells
             if cell.role in ("given", "exercise")
         ]
         exercises = [cell.name for cell in self.lesson.of("exercise")]
-        return Trial(work, exercises, self._given, checks)
+        job = Job([*work, *(CodeCell("check", source) for source in checks)], exercises)
+        execution = self._executor.execute(job)
+        return [_outcome(ran, execution.ended) for ran in execution.cells[len(work) :]]
 
     @staticmethod
     def _points(checks: list[Cell], results: list[Outcome], passed: bool) -> float:
         pairs = zip(checks, results, strict=True)
         return sum(check.points or 0 for check, outcome in pairs if outcome.passed == passed)
+
+
+def _outcome(ran: Ran, ended: str) -> Outcome:
+    if not ran.complete:
+        return Outcome(False, f"the answer's process ended: {ended}")
+    if ran.failure is None:
+        return Outcome(True)
+    return Outcome(False, ran.failure["message"], ran.failure["clue"])

@@ -5,141 +5,156 @@ It is never sent a test, and sends nothing but data.
 
 import contextlib
 import dataclasses
-import inspect
-import io
-import linecache
+import importlib
+import pickle
+import signal
+from collections.abc import Iterator
 from io import BufferedRWPair
+from pathlib import Path
+from types import FrameType
 from typing import Any
 
-import torch
-from torch import Tensor, nn
+from torch import nn
 from transformer_course.checks.failure import student_lines
 
-from autograder.apart.wire import ChannelError, receive, send
+from autograder.apart.peer import SAID, Peer, signature
+from autograder.apart.shell import Shell
+from autograder.apart.wire import ChannelError
 
 
-class StudentSide:
+class StudentSide(Peer):
     """Serves one submission's work over a stream, until the stream ends."""
 
-    def __init__(self, stream: BufferedRWPair, limit: int) -> None:
-        self._stream, self._limit = stream, limit
-        self._namespace: dict[str, Any] = {"__name__": "__main__"}
-        self._modules: list[nn.Module] = []
-        self._calls: list[tuple[list[Tensor], list[Tensor]]] = []  # outputs, sources
+    def __init__(self, stream: BufferedRWPair, limit: int, shell: Shell) -> None:
+        super().__init__(stream, limit)
+        self._shell = shell
+        self._busy = False  # the student's code runs
+        self._stopped = False  # it was to be stopped while it waited for the tests
+        self._modules: dict[int, int] = {}  # what is offered, by its identity
 
     def serve(self) -> None:
         """Answer requests: each names one of the methods below and its arguments."""
+        signal.signal(signal.SIGINT, self._interrupt)
         while True:
             try:
-                request = receive(self._stream, self._limit)
+                request = self._receive()
+                self._stopped = False
+                self._reply(request)
             except ChannelError:
                 return
+
+    def answer(self, request: dict) -> dict:
+        """As any request, but Ctrl-C reaches what the student's code does, and nothing else."""
+        with self._shell.overheard() as said:
+            outer = self._busy
             try:
-                answer = getattr(self, f"do_{request['do']}")(**request["with"])
-            except Exception as error:
-                answer = {"error": self._told(error)}
-            send(self._stream, answer, self._limit)
+                self._busy = True
+                answer = super().answer(request)
+            except KeyboardInterrupt as error:  # in the moment between the work and its answer
+                answer = {"error": self.tell_error(error)}
+            finally:
+                self._busy = outer
+        return answer | {"said": said.text()[:SAID]}
 
-    def do_run(self, source: str, name: str) -> dict:
-        """Run a cell of the student's."""
-        linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
-        said = io.StringIO()
-        with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-            exec(compile(source, name, "exec"), self._namespace)
-        return {"said": said.getvalue()}
+    def _interrupt(self, number: int, frame: FrameType | None) -> None:
+        # in `answer` itself there is nothing to stop, and half a message would be none
+        if self._busy and frame and frame.f_code is not StudentSide.answer.__code__:
+            raise KeyboardInterrupt
+        self._stopped = True
 
-    def do_find(self, name: str) -> dict:
-        """What kind of thing an exercise's name is."""
-        if name not in self._namespace:
-            return {"kind": "missing"}
-        work = self._namespace[name]
-        if not callable(work):
-            return {"kind": "value", "value": work}
-        return {"kind": "callable", "signature": _signature(work)}
+    @contextlib.contextmanager
+    def _undisturbed(self) -> Iterator[None]:
+        outer, self._busy = self._busy, False
+        try:
+            yield
+        finally:
+            self._busy = outer
+            if self._stopped and outer:
+                self._stopped = False
+                raise KeyboardInterrupt
 
-    def do_call(
-        self, name: str, module: int, args: tuple, kwargs: dict, needs: list, random: Tensor
-    ) -> dict:
-        """Call a function, a class or a module; `needs` says which inputs want gradients."""
-        work = self._modules[module] if module >= 0 else self._namespace[name]
-        inputs = [a for a in (*args, *kwargs.values()) if isinstance(a, Tensor)]
-        for tensor, wants in zip(inputs, needs, strict=True):
-            tensor.requires_grad_(wants)
-        before = [tensor.detach().clone() for tensor in inputs]
-        torch.set_rng_state(random)
-        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-            result = work(*args, **kwargs)
-        changed = {
-            str(i): tensor
-            for i, (tensor, copy) in enumerate(zip(inputs, before, strict=True))
-            if not torch.equal(tensor.detach().nan_to_num(), copy.nan_to_num())
-        }
-        answer = {"changed": changed, "random": torch.get_rng_state()}
-        if isinstance(result, nn.Module):
-            self._modules.append(result)
-            return answer | {"module": len(self._modules) - 1, **self._described(result)}
-        outputs = [p for p in _items(result) if isinstance(p, Tensor)]
-        parameters = list(work.parameters()) if isinstance(work, nn.Module) else []
-        self._calls.append((outputs, inputs + parameters))
-        requires = [part.requires_grad for part in outputs]
-        return answer | {"result": result, "requires": requires, "call": len(self._calls) - 1}
+    def begin(self) -> None:
+        super().begin()
+        self._modules.clear()
 
-    def do_backward(self, call: int, slopes: list) -> dict:
-        """The gradients of a call's inputs and parameters, given those of its outputs."""
-        outputs, sources = self._calls[call]
-        pairs = [(o, s) for o, s in zip(outputs, slopes, strict=True) if o.requires_grad]
-        wanted = [source for source in sources if source.requires_grad]
-        found = iter(
-            torch.autograd.grad(
-                [o for o, _ in pairs],
-                wanted,
-                [s for _, s in pairs],
-                retain_graph=True,
-                allow_unused=True,
-            )
-        )
-        return {"slopes": [next(found) if s.requires_grad else None for s in sources]}
+    def do_place(self, files: dict[str, bytes]) -> None:
+        """Put what was handed in beside the notebook into the working folder."""
+        for name, data in files.items():
+            path = Path(name)
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        importlib.invalidate_caches()
 
-    def do_state(self, module: int) -> dict:
-        """The parameters and buffers of a module."""
-        return {"state": dict(self._modules[module].state_dict())}
+    def do_run(self, source: str) -> list[dict]:
+        """Run a cell of the student's; return its outputs as a notebook has them."""
+        return self._shell.run(source)[0]
 
-    def do_load(self, module: int, state: dict) -> dict:
+    def do_begin(self) -> None:
+        """Another check begins."""
+        self.begin()
+
+    def do_find(self, names: list[str]) -> dict[str, Any]:
+        """The exercises that exist."""
+        namespace = self._shell.user_ns
+        return {name: namespace[name] for name in names if name in namespace}
+
+    def do_describe(self, number: int) -> dict:
+        """What there is to know of a module of the student's."""
+        return self._described(self._offered[number])
+
+    def do_load(self, number: int, state: dict) -> dict:
         """Load some of a module's parameters."""
-        self._modules[module].load_state_dict(state, strict=False)
-        return self._described(self._modules[module])
+        self._offered[number].load_state_dict(state, strict=False)
+        return self._described(self._offered[number])
 
-    def do_switch(self, module: int, to: str) -> dict:
+    def do_state(self, number: int) -> dict:
+        """The parameters and buffers of a module."""
+        return dict(self._offered[number].state_dict())
+
+    def do_switch(self, number: int, to: str) -> dict:
         """Switch a module: `train`, `eval`, `double`, `float`."""
         if to not in ("train", "eval", "double", "float"):
             raise ValueError(to)
-        getattr(self._modules[module], to)()
-        return self._described(self._modules[module])
+        getattr(self._offered[number], to)()
+        return self._described(self._offered[number])
+
+    def refer(self, value: Any) -> dict | None:
+        """Modules cross with what they hold; the tests' own go home."""
+        if not isinstance(value, nn.Module):
+            return super().refer(value)
+        number = self.lent.number_of(value)
+        if number is not None:
+            return {"kind": "yours", "number": number}
+        if id(value) not in self._modules:
+            self._modules[id(value)] = self.offer(value)
+        return {"kind": "module", "number": self._modules[id(value)]} | self._described(value)
+
+    def resolve(self, reference: dict) -> Any:
+        """The tests may lend a module of torch's, as a pickle: they are not the ones to fear."""
+        if reference["kind"] != "lent":
+            return super().resolve(reference)
+        number = reference["number"]
+        if number not in self.lent.modules:
+            self.lent.add(number, pickle.loads(reference["pickle"]))
+        return self.lent.modules[number]
+
+    def tell_error(self, error: BaseException) -> dict:
+        """With the student's lines that it passed through."""
+        lines = [dataclasses.asdict(line) for line in student_lines(error, self._shell.user_ns)]
+        return super().tell_error(error) | {"lines": lines[-9:]}
 
     def _described(self, module: nn.Module) -> dict:
+        """What the tests' stand-in for a module mirrors; `borrowed`: the tests' own parameters."""
         parameters = dict(module.named_parameters(remove_duplicate=False))
-        unique = [name for name, _ in module.named_parameters()]
-        methods = [name for name in vars(type(module)) if not name.startswith("_")]
+        found = {name: self.lent.parameter(weight) for name, weight in parameters.items()}
+        borrowed = {name: place for name, place in found.items() if place}
         has_forward = type(module).forward is not nn.Module.forward
         return {
-            "parameters": parameters,
-            "unique": unique,
-            "methods": methods,
-            "signature": _signature(module.forward) if has_forward else None,
+            "name": type(module).__name__,
+            "parameters": {n: weight for n, weight in parameters.items() if n not in borrowed},
+            "borrowed": borrowed,
+            "frozen": [name for name, weight in parameters.items() if not weight.requires_grad],
+            "unique": [name for name, _ in module.named_parameters()],
+            "signature": signature(module.forward) if has_forward else None,
+            "training": module.training,
         }
-
-    def _told(self, error: Exception) -> dict:
-        lines = [dataclasses.asdict(line) for line in student_lines(error, self._namespace)]
-        return {"type": type(error).__name__, "message": str(error), "lines": lines}
-
-
-def _items(result: Any) -> list:
-    return list(result) if isinstance(result, (tuple, list)) else [result]
-
-
-def _signature(work: Any) -> list[list] | None:
-    try:
-        parameters = inspect.signature(work).parameters.values()
-    except (TypeError, ValueError):
-        return None
-    return [[p.name, p.kind.value, p.default is not p.empty] for p in parameters]

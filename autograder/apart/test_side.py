@@ -1,148 +1,113 @@
 """The tests' side: stand-ins for the student's work, used by check cells like the real thing."""
 
-import builtins
-import inspect
-from collections.abc import Sequence
-from io import BufferedRWPair
+import pickle
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 from transformer_course.checks.failure import StudentLine
 
-from autograder.apart.wire import receive, send
+from autograder.apart.peer import SAID, Peer, RemoteFunction
+from autograder.apart.wire import foreign
 
 
-class StudentError(Exception):
-    """An exception in the student's code, of a type that is none of Python's own."""
-
-
-class TestSide:
+class TestSide(Peer):
     """Asks the student's side; gives check cells their stand-ins."""
 
     __test__ = False  # for pytest: the name begins like a test's
 
-    def __init__(self, stream: BufferedRWPair, limit: int) -> None:
-        self._stream, self._limit = stream, limit
+    def run(self, source: str) -> Any:
+        """Run a cell of the student's; return its outputs, or what is said to be them."""
+        return self.ask("run", source=source)
 
-    def ask(self, do: str, **arguments: Any) -> dict:
-        """One request and its answer; an exception there is one here."""
-        send(self._stream, {"do": do, "with": arguments}, self._limit)
-        answer = receive(self._stream, self._limit)
-        if "error" in answer:
-            raise _exception(answer["error"])
-        return answer
+    def stand_ins(self, names: Iterable[str]) -> dict[str, Any]:
+        """For a check that begins: what stands in here for each exercise that exists there."""
+        self.begin()
+        self.ask("begin")
+        names = list(names)
+        try:
+            found = self.ask("find", names=names)
+        except Exception:  # one of them cannot cross: the others should
+            found = {}
+            for name in names:
+                found |= self._found_alone(name)
+        if type(found) is not dict:
+            raise TypeError("no exercises")
+        return {name: found[name] for name in names if name in found}
 
-    def run(self, source: str, name: str) -> str:
-        """Run a cell of the student's; return what it printed."""
-        return self.ask("run", source=source, name=name)["said"]
+    def _found_alone(self, name: str) -> dict[str, Any]:
+        try:
+            return dict(self.ask("find", names=[name]))
+        except Exception:
+            return {name: foreign("builtins", "value too large to be an answer")}
 
-    def stand_ins(self, names: Sequence[str]) -> dict[str, Any]:
-        """For each exercise that exists over there, what stands in for it here."""
-        found = {}
-        for name in names:
-            answer = self.ask("find", name=name)
-            if answer["kind"] == "value":
-                found[name] = answer["value"]
-            elif answer["kind"] == "callable":
-                found[name] = RemoteFunction(self, name, -1, answer["signature"])
-        return found
+    def refer(self, value: Any) -> dict | None:
+        """Modules of torch's are lent; the student's own go home."""
+        if isinstance(value, RemoteModule):
+            return {"kind": "yours", "number": value.number}
+        if not isinstance(value, nn.Module):
+            return super().refer(value)
+        number = self.lent.number_of(value)
+        if number is not None:
+            return {"kind": "lent", "number": number, "pickle": b""}
+        pickled = _pickled(value)
+        number = self.offer(value)
+        self.lent.add(number, value)
+        return {"kind": "lent", "number": number, "pickle": pickled}
 
-    def call(self, name: str, module: int, args: tuple, kwargs: dict, weights: list) -> Any:
-        """Call the student's work, so that gradients flow through the call."""
-        tensors = [a for a in (*args, *kwargs.values()) if isinstance(a, Tensor)]
-        request = {
-            "name": name,
-            "module": module,
-            "args": args,
-            "kwargs": kwargs,
-            "needs": [tensor.requires_grad for tensor in tensors],
-            "random": torch.get_rng_state(),
-        }
-        answer = self.ask("call", **request)
-        torch.set_rng_state(answer["random"])
-        for i, value in answer["changed"].items():
-            tensors[int(i)].data.copy_(value)
-        if "module" in answer:
-            return RemoteModule(self, name, answer)
-        outputs = [p for p in _items(answer["result"]) if isinstance(p, Tensor)]
-        if any(answer["requires"]):
-            outputs = _Call.apply(
-                self, answer["call"], answer["requires"], len(outputs), *outputs, *tensors, *weights
-            )
-        return _with(answer["result"], iter(outputs))
+    def resolve(self, reference: dict) -> Any:
+        """A module of the student's is mirrored."""
+        if reference["kind"] == "module":
+            return RemoteModule(self, reference)
+        return super().resolve(reference)
 
+    def error_of(self, told: dict) -> BaseException:
+        """An exception of the same name, with the student's lines."""
+        if told["type"] == "KeyboardInterrupt":
+            return KeyboardInterrupt("the student's code took too long")
+        error = super().error_of(told)
+        lines = [(int(at["number"]), str(at["text"]), str(at["within"])) for at in told["lines"]]
+        error.student_lines = [StudentLine(n, t[:99], w[:99]) for n, t, w in lines]  # type: ignore[attr-defined]
+        return error
 
-class _Call(torch.autograd.Function):
-    """A call whose backward pass the student's side does."""
-
-    @staticmethod
-    def forward(
-        ctx: Any, side: TestSide, call: int, requires: list, count: int, *rest: Tensor
-    ) -> Any:
-        ctx.side, ctx.call = side, call
-        outputs = tuple(part.clone() for part in rest[:count])
-        ctx.mark_non_differentiable(*[o for o, r in zip(outputs, requires, strict=True) if not r])
-        return outputs
-
-    @staticmethod
-    def backward(ctx: Any, *slopes: Tensor) -> Any:
-        found = ctx.side.ask("backward", call=ctx.call, slopes=list(slopes))["slopes"]
-        return (None, None, None, None, *[None] * len(slopes), *found)
-
-
-class RemoteFunction:
-    """Stands in for a function or a class of the student's."""
-
-    def __init__(
-        self, side: TestSide, name: str, module: int, signature: list | None, weights: Any = None
-    ) -> None:
-        self._side, self._name, self._module = side, name, module
-        self._weights = weights or (lambda: [])
-        if signature is not None:
-            self.__signature__ = inspect.Signature(
-                [
-                    inspect.Parameter(
-                        name,
-                        inspect._ParameterKind(kind),
-                        default=None if has else inspect.Parameter.empty,
-                    )
-                    for name, kind, has in signature
-                ]
-            )
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return self._side.call(self._name, self._module, args, kwargs, self._weights())
+    def _receive(self) -> dict:
+        """What the student's code printed is shown where it was called."""
+        message = super()._receive()
+        said = message.get("said")
+        if type(said) is str:
+            sys.stdout.write(said[:SAID])
+        return message
 
 
 class RemoteModule(nn.Module):
-    """Stands in for a module that the student's class built; mirrors its parameters."""
+    """Stands in for a module of the student's; mirrors its parameters."""
 
     _weights: dict[str, Tensor]
     _unique: list[str]
 
-    def __init__(self, side: TestSide, name: str, answer: dict) -> None:
+    def __init__(self, side: TestSide, told: dict) -> None:
         super().__init__()
-        self._side, self._number = side, answer["module"]
-        self._mirror(answer)
-        if answer["signature"] is not None:
-            self.forward = RemoteFunction(
-                side,
-                name,
-                self._number,
-                answer["signature"],
-                lambda: list(dict(self.named_parameters()).values()),
-            )
+        self._side, self.number, self._name = side, told["number"], str(told["name"])[:99]
+        self._weights = {}
+        self._mirror(told)
+        if told["signature"] is not None:
+            self.forward = RemoteMethod(side, self.number, told["signature"], self._handles)
 
     def named_parameters(self, *args: Any, remove_duplicate: bool = True, **kwargs: Any) -> Any:
+        self._mirror(self._side.ask("describe", number=self.number))
         names = self._unique if remove_duplicate else list(self._weights)
         return iter([(name, self._weights[name]) for name in names])
 
+    def parameters(self, recurse: bool = True) -> Iterator[Any]:
+        return iter(self._handles())
+
     def state_dict(self, *args: Any, **kwargs: Any) -> Any:
-        return self._side.ask("state", module=self._number)["state"]
+        return self._side.ask("state", number=self.number)
 
     def load_state_dict(self, state_dict: Any, strict: bool = True, assign: bool = False) -> Any:
-        self._mirror(self._side.ask("load", module=self._number, state=dict(state_dict)))
+        self._mirror(self._side.ask("load", number=self.number, state=dict(state_dict)))
 
     def train(self, mode: bool = True) -> Any:
         return self._switched("train" if mode else "eval")
@@ -153,32 +118,52 @@ class RemoteModule(nn.Module):
     def float(self) -> Any:
         return self._switched("float")
 
+    def _get_name(self) -> str:
+        return self._name
+
+    def _handles(self) -> list[Tensor]:
+        return [self._weights[name] for name in self._unique]
+
     def _switched(self, to: str) -> "RemoteModule":
-        self._mirror(self._side.ask("switch", module=self._number, to=to))
+        self._mirror(self._side.ask("switch", number=self.number, to=to))
         return self
 
-    def _mirror(self, answer: dict) -> None:
-        self._weights = {n: w.requires_grad_() for n, w in answer["parameters"].items()}
-        self._unique = answer["unique"]
+    def _mirror(self, told: dict) -> None:
+        """Hold what it holds, in the same tensors, so that gradients asked for find them."""
+        weights: dict[str, Tensor] = {}
+        for name, (number, own) in told["borrowed"].items():
+            weights[name] = self._side.lent.modules[number].get_parameter(own)
+        for name, value in told["parameters"].items():
+            mine: Tensor = self._weights[name] if name in self._weights else value
+            weights[name] = mine
+            if mine.shape == value.shape and mine.dtype == value.dtype:
+                with torch.no_grad():
+                    mine.copy_(value)
+            else:
+                mine.data = value
+            mine.requires_grad_(name not in told["frozen"])
+        self._weights = weights
+        self._unique = [name for name in told["unique"] if name in weights]
+        self.training = bool(told["training"])
 
 
-def _exception(told: dict) -> Exception:
-    kind = getattr(builtins, told["type"], None)
-    if not (isinstance(kind, type) and issubclass(kind, Exception)):
-        kind = type(told["type"], (StudentError,), {})
-    try:
-        error = kind(told["message"])
-    except TypeError:  # some of Python's own want more than a message
-        error = type(told["type"], (StudentError,), {})(told["message"])
-    error.student_lines = [StudentLine(**line) for line in told["lines"]]  # type: ignore[attr-defined]
-    return error
+class RemoteMethod(RemoteFunction):
+    """A module's forward: gradients of its parameters flow through it too."""
+
+    def __init__(
+        self, side: TestSide, number: int, told: list, handles: Callable[[], list[Tensor]]
+    ) -> None:
+        super().__init__(side, number, told)
+        self._handles = handles
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._peer.call(self.number, args, kwargs, self._handles())
 
 
-def _items(result: Any) -> list:
-    return list(result) if isinstance(result, (tuple, list)) else [result]
-
-
-def _with(result: Any, tensors: Any) -> Any:
-    if isinstance(result, (tuple, list)):
-        return type(result)(next(tensors) if isinstance(p, Tensor) else p for p in result)
-    return next(tensors) if isinstance(result, Tensor) else result
+def _pickled(module: nn.Module) -> bytes:
+    """A module for the student's side, which knows torch's classes and the kit's, no test's."""
+    for part in module.modules():
+        home = type(part).__module__
+        if home.split(".")[0] not in ("torch", "transformer_course"):
+            raise TypeError(f"a check can hand over modules of torch and the kit, not {home}'s")
+    return pickle.dumps(module)

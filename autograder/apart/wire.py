@@ -1,12 +1,14 @@
 """What crosses between the tests and the student's work: JSON and raw tensor bytes, never pickle.
 
 A message is a frame: its length, the length of its head, the head (JSON), the tensors' bytes.
-What is no plain value and no tensor crosses by the name of its type alone.
+What is neither a plain value nor a tensor crosses as a reference, if a peer knows how to make
+one, or else by the name of its type alone.
 """
 
 import json
 import math
 import struct
+from collections.abc import Callable
 from io import BufferedRWPair
 from typing import Any
 
@@ -33,7 +35,11 @@ DTYPES = {
     )
 }
 PLAIN = (type(None), bool, int, float, str)
+CONTAINERS = {kind.__name__: kind for kind in (list, tuple, set, frozenset, torch.Size)}
 DEEP = 20  # nested further than that is no result of an exercise
+
+Refer = Callable[[Any], dict | None]
+Resolve = Callable[[dict], Any]
 
 
 class ChannelError(BaseException):
@@ -52,91 +58,158 @@ def foreign(module: str, name: str) -> Foreign:
     return type(name, (Foreign,), {"__module__": module})()
 
 
-def send(stream: BufferedRWPair, message: Any, limit: int) -> None:
-    """Write one message."""
+def send(stream: BufferedRWPair, message: Any, limit: int, refer: Refer = lambda _: None) -> None:
+    """Write one message; `refer` makes references of what cannot cross itself.
+
+    `ValueError`, and nothing is written, if it is longer than the limit.
+    """
     blobs: list[bytes] = []
-    head = json.dumps(_packed(message, blobs, 0)).encode()
+    head = json.dumps(_Packing(blobs, refer).packed(message, 0)).encode()
     length = len(head) + sum(map(len, blobs))
     if length > limit:
-        raise ChannelError(f"a message of {length} bytes; the limit is {limit}")
+        raise ValueError(f"a result of {length} bytes; the limit is {limit}")
     stream.write(LENGTHS.pack(length, len(head)) + head)
     for blob in blobs:
         stream.write(blob)
     stream.flush()
 
 
-def receive(stream: BufferedRWPair, limit: int) -> Any:
-    """Read one message; `ChannelError` for anything else."""
+def no_references(packed: dict) -> Any:
+    """Where no reference can be meant, one is no message."""
+    raise ValueError(f"an unknown kind {str(packed['kind'])[:20]!r}")
+
+
+def receive(stream: BufferedRWPair, limit: int, resolve: Resolve = no_references) -> Any:
+    """Read one message; `resolve` finds what references mean. `ChannelError` for anything else."""
     length, head_length = LENGTHS.unpack(_exactly(stream, LENGTHS.size))
     if length > limit or head_length > length:
         raise ChannelError(f"a message of {length} bytes; the limit is {limit}")
     body = _exactly(stream, length)
     try:
-        return _unpacked(json.loads(body[:head_length]), memoryview(body)[head_length:], 0)
-    except (ValueError, KeyError, TypeError, RecursionError, AttributeError) as error:
+        blob = memoryview(body)[head_length:]
+        return _unpacked(json.loads(body[:head_length]), blob, resolve, 0)
+    except Exception as error:  # whatever a forged message makes of this code, it is no message
         raise ChannelError(f"no message: {error}") from None
 
 
 def _exactly(stream: BufferedRWPair, count: int) -> bytearray:
     body = bytearray()
     while len(body) < count:
-        part = stream.read(min(count - len(body), 1 << 20))
+        try:
+            part = stream.read(min(count - len(body), 1 << 20))
+        except OSError as error:  # reset by a peer that was killed
+            raise ChannelError(f"the channel broke: {error}") from None
         if not part:
             raise ChannelError("the other side closed the channel")
         body += part
     return body
 
 
-def _packed(value: Any, blobs: list[bytes], depth: int) -> Any:
-    if depth > DEEP:
-        return {"kind": "foreign", "module": "builtins", "name": "deeply nested value"}
-    if type(value) in PLAIN:
-        # digits without end would only fill the channel
-        huge = isinstance(value, int) and value.bit_length() > 4096
-        return {"kind": "foreign", "module": "builtins", "name": "huge int"} if huge else value
-    if type(value) is np.ndarray and value.dtype.kind in "biufc":
-        return {"kind": "array", "of": _packed(torch.from_numpy(value.copy()), blobs, depth)}
-    if isinstance(value, Tensor) and value.layout == torch.strided:
-        data = value.detach().cpu().contiguous()
-        start = sum(map(len, blobs))
-        blobs.append(data.flatten().view(torch.uint8).numpy().tobytes())
+class _Packing:
+    """Packs one message: what is JSON into its head, the bytes of tensors into `blobs`."""
+
+    def __init__(self, blobs: list[bytes], refer: Refer) -> None:
+        self._blobs, self._refer, self._length = blobs, refer, 0
+
+    def packed(self, value: Any, depth: int) -> Any:
+        kind = type(value)
+        if depth > DEEP:
+            return {"kind": "foreign", "module": "builtins", "name": "deeply nested value"}
+        if kind in PLAIN:
+            # digits without end would only fill the channel
+            huge = isinstance(value, int) and value.bit_length() > 4096
+            return {"kind": "foreign", "module": "builtins", "name": "huge int"} if huge else value
+        if isinstance(value, tuple(CONTAINERS.values())):
+            # the narrowest: a torch.Size is a tuple too
+            name = next(n for n, c in reversed(CONTAINERS.items()) if isinstance(value, c))
+            items = [self.packed(item, depth + 1) for item in list(value)]
+            return {"kind": name, "items": items}
+        if isinstance(value, dict):
+            items = [
+                [self.packed(part, depth + 1) for part in pair] for pair in list(value.items())
+            ]
+            return {"kind": "dict", "items": items}
+        if isinstance(value, (np.ndarray, np.generic)) and value.dtype.name in DTYPES:
+            one = self._tensor(torch.from_numpy(np.array(value, value.dtype.newbyteorder("="))))
+            return {"kind": "scalar" if isinstance(value, np.generic) else "array", "of": one}
+        if kind is torch.dtype:
+            return {"kind": "dtype", "name": str(value).removeprefix("torch.")}
+        if isinstance(value, bytes):
+            return {"kind": "bytes", "at": self._blob(value), "count": len(value)}
+        if isinstance(value, Tensor) and _can_cross(value):
+            return self._tensor(value)
+        name = {"kind": "foreign", "module": kind.__module__, "name": kind.__qualname__}
+        return self._referred(value, depth) or name
+
+    def _referred(self, value: Any, depth: int) -> dict | None:
+        reference = self._refer(value)
+        if reference is None:
+            return None
+        about = {k: self.packed(v, depth + 1) for k, v in reference.items() if k != "kind"}
+        return {"kind": reference["kind"], "about": about}
+
+    def _tensor(self, value: Tensor) -> dict:
+        data = value.detach().resolve_conj().resolve_neg().cpu().contiguous()
         dtype = str(data.dtype).removeprefix("torch.")
+        start = self._blob(data.flatten().view(torch.uint8).numpy().tobytes())
         return {"kind": "tensor", "dtype": dtype, "shape": list(data.shape), "at": start}
-    if type(value) in (list, tuple):
-        kind = type(value).__name__
-        return {"kind": kind, "items": [_packed(item, blobs, depth + 1) for item in value]}
-    if type(value) is dict and all(type(key) is str for key in value):
-        items = {key: _packed(item, blobs, depth + 1) for key, item in value.items()}
-        return {"kind": "dict", "items": items}
-    return {"kind": "foreign", "module": type(value).__module__, "name": type(value).__qualname__}
+
+    def _blob(self, data: bytes) -> int:
+        start = self._length
+        self._blobs.append(data)
+        self._length += len(data)
+        return start
 
 
-def _unpacked(packed: Any, blob: memoryview, depth: int) -> Any:
+def _can_cross(value: Tensor) -> bool:
+    dense = value.layout == torch.strided and value.device.type != "meta"
+    return dense and value.dtype in DTYPES.values()
+
+
+def _unpacked(packed: Any, blob: memoryview, resolve: Resolve, depth: int) -> Any:
+    if type(packed) is str:  # half a character can be written nowhere
+        return packed.encode(errors="replace").decode()
     if type(packed) in PLAIN:
         return packed
-    if depth > DEEP:
+    if depth > DEEP + 2:
         raise ValueError("nested too deeply")
     kind = packed["kind"]
     if kind == "tensor":
         return _tensor(packed, blob)
     if kind == "array":
-        return _unpacked(packed["of"], blob, depth + 1).numpy()
-    if kind in ("list", "tuple"):
-        items = [_unpacked(item, blob, depth + 1) for item in packed["items"]]
-        return items if kind == "list" else tuple(items)
+        return _tensor(packed["of"], blob).numpy()
+    if kind == "scalar":
+        return _tensor(packed["of"], blob).numpy()[()]
+    if kind in CONTAINERS:
+        return CONTAINERS[kind](_unpacked(p, blob, resolve, depth + 1) for p in packed["items"])
     if kind == "dict":
-        return {str(k): _unpacked(item, blob, depth + 1) for k, item in packed["items"].items()}
+        return {
+            _unpacked(key, blob, resolve, depth + 1): _unpacked(item, blob, resolve, depth + 1)
+            for key, item in packed["items"]
+        }
+    if kind == "dtype":
+        return DTYPES[packed["name"]]
+    if kind == "bytes":
+        return bytes(_part(blob, packed["at"], packed["count"]))
     if kind == "foreign":
         return foreign(str(packed["module"])[:99], str(packed["name"])[:99])
-    raise ValueError(f"an unknown kind {str(kind)[:20]!r}")
+    about = {k: _unpacked(v, blob, resolve, depth + 1) for k, v in packed["about"].items()}
+    return resolve({"kind": kind} | about)
 
 
 def _tensor(packed: Any, blob: memoryview) -> Tensor:
     dtype, shape = DTYPES[packed["dtype"]], [int(size) for size in packed["shape"]]
-    count, start = math.prod(shape) * dtype.itemsize, int(packed["at"])
-    if min(shape, default=0) < 0 or len(blob) < start + count:
-        raise ValueError("a tensor without its bytes")
-    if not count:
+    if min(shape, default=0) < 0:
+        raise ValueError("a tensor of negative size")
+    part = _part(blob, packed["at"], math.prod(shape) * dtype.itemsize)
+    if not part:
         return torch.empty(shape, dtype=dtype)
-    # a copy, which torch may write into
-    return torch.frombuffer(bytearray(blob[start : start + count]), dtype=dtype).reshape(shape)
+    # a copy, which torch may write into; a truth value is 0 or 1
+    data = torch.frombuffer(bytearray(part), dtype=torch.uint8)
+    return (data != 0 if dtype == torch.bool else data.view(dtype)).reshape(shape)
+
+
+def _part(blob: memoryview, start: int, count: int) -> memoryview:
+    if not 0 <= start <= start + count <= len(blob):
+        raise ValueError("data without its bytes")
+    return blob[start : start + count]

@@ -1,18 +1,17 @@
 """`Check`: one thing that is asked of one exercise, and what it says when the answer is no."""
 
+import copy
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from types import TracebackType
-from typing import Any, NoReturn, Self
+from typing import Any, Self
 
 import torch
 from torch import Tensor, nn
 
 from transformer_course.checks import failure, words
-from transformer_course.checks.failure import CheckFailed, Story
-from transformer_course.checks.misconceptions import clue, recognise
 from transformer_course.checks.module import Module
+from transformer_course.checks.running import Returns, Running
 
 # Relative and absolute tolerance: a result kept in its dtype passes, one that went through a
 # narrower dtype on the way does not.
@@ -24,7 +23,7 @@ TOLERANCE = {
 }
 
 
-class Check:
+class Check(Running):
     """Ask one thing of one exercise.
 
         with Check("softmax", "each row becomes weights") as check:
@@ -34,17 +33,13 @@ class Check:
 
     The exercise is looked up by its name among the caller's variables. What it returns is
     examined at once: type, NaN, dtype, and whether it changed its inputs. The variables of the
-    check itself are hidden from the student's work, and gone when the check ends. `hint` stands
+    check itself are hidden from the student's work, and gone when the check ends; so a function
+    that is handed over brings what it needs along, as defaults or in a closure. `hint` stands
     under every failure that has no hint of its own, an exception in the student's code included.
     """
 
     def __init__(self, exercise: str, aim: str, hint: str = "") -> None:
-        self.exercise, self.aim, self.hint = exercise, aim, hint
-        self._namespace: dict[str, Any] = sys._getframe(1).f_globals
-        self._before = dict(self._namespace)
-        self._given = ("you called", "")
-        self._returned: list[tuple[str, Tensor]] = []
-        self._observed: list[list[Tensor]] = []
+        super().__init__(exercise, aim, hint, sys._getframe(1).f_globals)
 
     def __enter__(self) -> Self:
         if self.exercise not in self._namespace:
@@ -66,9 +61,17 @@ class Check:
 
     # --- reaching the student's work -----------------------------------------------------
 
-    def call(self, *args: Any, returns: Sequence[str] = (), **kwargs: Any) -> Any:
-        """Call the exercise's function; return its tensor, or one tensor per name in `returns`."""
+    def call(self, *args: Any, returns: Returns = (), **kwargs: Any) -> Any:
+        """Call the exercise's function; return its tensor, or one tensor per name in `returns`.
+
+        `returns=int` (float, bool, str, list, dict) asks for a plain value; `returns=None`
+        ignores what comes back.
+        """
         return self.run(self._work(), self.exercise, args, kwargs, returns)
+
+    def raises(self, *args: Any, naming: Sequence[float] = (), **kwargs: Any) -> None:
+        """The exercise's function or class stops with a `ValueError` that names these numbers."""
+        self.stops(self._work(), self.exercise, args, kwargs, naming)
 
     def build(self, *args: Any, **kwargs: Any) -> Module:
         """Build the exercise's module (an `nn.Module` class) with these arguments."""
@@ -79,18 +82,37 @@ class Check:
             self.fail(f"{self.exercise}(…) gives a {words.kind(module)}, not an nn.Module")
         return Module(self, module)
 
-    def value(self, length: int) -> Tensor:
-        """The exercise's answer as `length` float64 numbers, be it a list, an array or a tensor."""
+    def module(self) -> Module:
+        """The exercise's own module, where the exercise is one: a trained model, say."""
+        if not isinstance(self._work(), nn.Module):
+            self.fail(f"expected an nn.Module, got {words.kind(self._work())}")
+        return Module(self, self._work())
+
+    def other(self, exercise: str) -> "Check":
+        """The same check, reaching another exercise that this one builds on."""
+        other = copy.copy(self)
+        other.exercise = exercise
+        return other.__enter__()
+
+    def value(self, length: int | type) -> Any:
+        """The exercise's answer as `length` float64 numbers, be it a list, an array or a tensor.
+
+        Or as a plain value: `value(float)`, and so for int, bool, str, list and dict.
+        """
         work = self._work()
+        if isinstance(length, type):
+            self._given = ("your answer", words.brief(work))
+            self._observed.append([])
+            return self._plain(work, length)
         try:
             answer = torch.as_tensor(work, dtype=torch.float64).detach()
         except (TypeError, ValueError, RuntimeError):
-            self.fail(f"expected {length} numbers, got {words.kind(work)}: {work!r}")
+            self.fail(f"expected {length} numbers, got {words.kind(work)}: {words.brief(work)}")
         self._given = ("your answer", words.brief(answer))
         # rounded: 0.76 and 0.7616 hold the same misconception
         self._observed.append([answer.round(decimals=2)])
         if answer.shape != (length,):
-            self.fail(f"expected {length} numbers, such as [0.5, 0.5]; got {work!r}")
+            self.fail(f"expected {length} numbers, such as [0.5, 0.5]; got {words.brief(work)}")
         return answer
 
     # --- judging what came back ----------------------------------------------------------
@@ -107,18 +129,24 @@ class Check:
 
     def equal(
         self,
-        actual: Tensor,
-        expected: Tensor,
+        actual: Tensor | float,
+        expected: Tensor | float,
         law: str,
         hint: str = "",
         within: float | None = None,
     ) -> None:
-        """`actual` equals `expected`; `law` says so in words.
+        """`actual` equals `expected`, tensors or numbers; `law` says so in words.
 
         To the accuracy of the dtype, or `within` an absolute difference.
         """
+        actual, expected = words.tensor(actual), words.tensor(expected)
+        if torch.bool in (actual.dtype, expected.dtype) and actual.dtype != expected.dtype:
+            law = f"expected a tensor of {expected.dtype}, got one of {actual.dtype}"
+            self.fail(law, hint or "a comparison such as a <= b gives True and False")
         if actual.shape != expected.shape:
             self.shape(actual, **{f"axis {i}": size for i, size in enumerate(expected.shape)})
+        if not (expected.is_floating_point() or expected.is_complex()):
+            expected = expected.to(actual.dtype)  # whole numbers: 1.5 is not 1
         exact = TOLERANCE.get(expected.dtype, (0.0, 0.0))
         relative, absolute = exact if within is None else (0.0, within)
         same = torch.isclose(actual.to(expected.dtype), expected, relative, absolute)
@@ -142,110 +170,9 @@ class Check:
         """d(sum of `result`) / d`source`: zeros where nothing depends on it."""
         if not result.requires_grad:
             self.fail("no gradient flows through the result", failure.STAY_IN_TORCH)
-        (slope,) = torch.autograd.grad(result.sum(), source, retain_graph=True, allow_unused=True)
+        (slope,) = self._guarded(
+            torch.autograd.grad,
+            (result.sum(), source),
+            {"retain_graph": True, "allow_unused": True},
+        )
         return torch.zeros_like(source) if slope is None else slope
-
-    # --- for this module's own use, and `Module`'s ---------------------------------------
-
-    def run(
-        self, work: Callable[..., Any], name: str, args: Any, kwargs: Any, returns: Sequence[str]
-    ) -> Any:
-        """Call the student's work, examine what comes back, and return its tensors."""
-        inputs = words.named(work, args, kwargs)
-        self._given = ("you called", f"{name}({words.listed(inputs)})")
-        tensors = {label: value for label, value in inputs.items() if isinstance(value, Tensor)}
-        before = {label: tensor.detach().clone() for label, tensor in tensors.items()}
-        result = self._guarded(work, args, kwargs)
-        self._observed.append([])  # a call that gives no tensor leaves a clue too
-        parts = self._observed[-1] = self._parts(result, returns)
-        self._returned = list(zip(returns or ["the result"], parts, strict=True))
-        for label, part in self._returned:
-            self._examine(label, part, list(tensors.values()))
-        for label, tensor in tensors.items():
-            if not torch.equal(tensor.detach().nan_to_num(), before[label].nan_to_num()):
-                self.fail(f"your code changed its input `{label}`", failure.MAKE_A_NEW_ONE)
-        return tuple(parts) if returns else parts[0]
-
-    def story(self, law: str) -> Story:
-        """The beginning of a failure: the law that does not hold, and the call."""
-        story = Story(self.exercise, law)
-        story.tell(*self._given)
-        return story
-
-    def fail(self, law: str, hint: str = "") -> NoReturn:
-        """Stop with no more than the law and a hint."""
-        self.stop(self.story(law), hint)
-
-    def stop(self, story: Story, hint: str = "") -> NoReturn:
-        """Stop with a story, the misconception that it looks like, and a hint."""
-        found = clue(self.aim, story.law, self._observed) if self._observed else None
-        story.tell("looks like", recognise(self.exercise, found) if found else "")
-        story.tell("hint", hint or self.hint)
-        raise CheckFailed(str(story), found)
-
-    def _work(self) -> Any:
-        return self._before[self.exercise]
-
-    def _guarded(self, work: Callable[..., Any], args: Any, kwargs: Any) -> Any:
-        try:
-            with self._check_variables_hidden():
-                return work(*args, **kwargs)
-        except Exception as error:
-            lines = failure.student_lines(error, self._namespace)
-            if lines and isinstance(error, NotImplementedError):
-                raise failure.still_a_stub(
-                    f"`{lines[-1].within}` is still a stub: replace its `raise "
-                    "NotImplementedError`, run that cell, then run this check again."
-                ) from error
-            story = self.story(f"your code raised {type(error).__name__}")
-            story.tell("message", str(error))
-            if lines:
-                story.tell("in", f"{lines[-1].within}, line {lines[-1].number}: {lines[-1].text}")
-            found = clue(self.aim, f"{story.law}: {error}", self._observed)
-            story.tell("looks like", recognise(self.exercise, found))
-            story.tell("hint", failure.explained(error) or self.hint)
-            raise CheckFailed(str(story), found) from error
-
-    @contextmanager
-    def _check_variables_hidden(self) -> Iterator[None]:
-        """A function that uses a check's `x` by mistake fails here, as it does when graded."""
-        own = {
-            name: value
-            for name, value in self._namespace.items()
-            if name not in self._before or value is not self._before[name]
-        }
-        self._take_back_variables()
-        try:
-            yield
-        finally:
-            # what the student's work has changed by now is the student's, and stays
-            self._before = dict(self._namespace)
-            self._namespace.update(own)
-
-    def _take_back_variables(self) -> None:
-        for name in self._namespace.keys() - self._before.keys():
-            del self._namespace[name]
-        self._namespace.update(self._before)
-
-    def _parts(self, result: Any, returns: Sequence[str]) -> list[Tensor]:
-        wanted = f"a tuple ({', '.join(returns)})" if returns else "a tensor"
-        if result is None:
-            self.fail(f"expected {wanted}, got None", "does the last line say `return`?")
-        several = isinstance(result, (tuple, list))
-        parts = list(result) if returns and several else [result]
-        if len(parts) != max(len(returns), 1):
-            got = f"{len(parts)} values" if several else words.kind(result)
-            self.fail(f"expected {wanted}, got {got}")
-        for label, part in zip(returns or ["the result"], parts, strict=True):
-            if not isinstance(part, Tensor):
-                self.fail(f"{label} should be a tensor, got {words.kind(part)}")
-        return parts
-
-    def _examine(self, label: str, part: Tensor, inputs: list[Tensor]) -> None:
-        if part.is_floating_point() and part.isnan().any():
-            at = part.isnan().nonzero()[0].tolist()
-            self.fail(f"{label} holds NaN (not a number), first at {at}", failure.NOT_A_NUMBER)
-        dtypes = [tensor.dtype for tensor in inputs if tensor.is_floating_point()]
-        if dtypes and part.is_floating_point() and part.dtype != dtypes[0]:
-            law = f"{label} should keep the input's dtype {dtypes[0]}, got {part.dtype}"
-            self.fail(law, failure.KEEP_THE_DTYPE)

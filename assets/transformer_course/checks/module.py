@@ -12,6 +12,7 @@ from transformer_course.checks import words
 
 if TYPE_CHECKING:
     from transformer_course.checks.check import Check
+    from transformer_course.checks.running import Returns
 
 Shapes = dict[str, tuple[int, ...]]
 
@@ -20,38 +21,62 @@ class Module:
     """Call it, load or read its parameters, ask for their gradients: nothing else."""
 
     def __init__(self, check: Check, module: nn.Module) -> None:
-        self._check, self._module = check, module
+        self._check, self.bare = check, module
 
-    def call(self, *args: Any, returns: Sequence[str] = (), **kwargs: Any) -> Any:
-        """Call the module; return its tensor, or one tensor per name in `returns`."""
+    def call(self, *args: Any, returns: Returns = (), **kwargs: Any) -> Any:
+        """Call the module; return its tensor, or what `returns` names, as `Check.call` does."""
         name = f"{self._check.exercise}(…)"
-        return self._check.run(self._module, name, args, kwargs, returns)
+        return self._check.run(self.bare, name, args, kwargs, returns)
 
-    def load(self, parameters: dict[str, Tensor]) -> None:
-        """Give the module these parameters, named as its stub's docstring names them."""
+    def raises(self, *args: Any, naming: Sequence[float] = (), **kwargs: Any) -> None:
+        """A call of the module stops with a `ValueError` that names these numbers."""
+        self._check.stops(self.bare, f"{self._check.exercise}(…)", args, kwargs, naming)
+
+    def load(self, parameters: dict[str, Tensor], whole: bool = True) -> None:
+        """Give the module these parameters, named as its stub's docstring names them.
+
+        Unless `whole`, it may have others, which stay as they are.
+        """
         # a layer that stands under two names counts twice; buffers are the student's own
-        parts = self._module.named_parameters(remove_duplicate=False)
+        parts = self.bare.named_parameters(remove_duplicate=False)
         mine = {name: tuple(part.shape) for name, part in parts}
         wanted = {name: tuple(tensor.shape) for name, tensor in parameters.items()}
+        if not whole:
+            mine = {name: shape for name, shape in mine.items() if name in wanted}
         if mine != wanted:
             story = self._check.story("the parameters are not the ones the docstring names")
             story.tell("expected", words.table(wanted))
             story.tell("got", words.table(mine))
             self._check.stop(story, _mend(mine, wanted))
-        self._module.load_state_dict(parameters, strict=False)
+        self.bare.load_state_dict(parameters, strict=False)
 
     def state(self) -> dict[str, Tensor]:
         """A copy of the module's parameters and buffers, by name."""
-        return {name: tensor.clone() for name, tensor in self._module.state_dict().items()}
+        return {name: tensor.clone() for name, tensor in self.bare.state_dict().items()}
+
+    def parameters(self) -> dict[str, Tensor]:
+        """A copy of what the module learns, by name; what stands under two names comes once."""
+        named = self.bare.named_parameters()
+        return {name: weight.detach().clone() for name, weight in named if weight.requires_grad}
+
+    def train(self) -> Self:
+        """Switch to training: dropout drops."""
+        self.bare.train()
+        return self
+
+    def eval(self) -> Self:
+        """Switch to evaluation."""
+        self.bare.eval()
+        return self
 
     def double(self) -> Self:
         """Turn the parameters into float64."""
-        self._module.double()
+        self.bare.double()
         return self
 
     def gradients(self, result: Tensor) -> dict[str, Tensor]:
         """d(sum of `result`) / d(parameter), by name: zeros where nothing depends on it."""
-        named = dict(self._module.named_parameters())
+        named = dict(self.bare.named_parameters())
         return {name: self._check.gradient(result, weight) for name, weight in named.items()}
 
 

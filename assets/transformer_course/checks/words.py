@@ -2,14 +2,26 @@
 
 import hashlib
 import inspect
+import re
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 WHOLE = 12  # a tensor with no more numbers is shown whole
 SHOWN = 3  # differing numbers that are shown of a larger one
+LONG = 200  # characters of what is no tensor
+# plain values that an exercise may give
+PLAIN = {
+    int: "a whole number",
+    float: "a number",
+    bool: "True or False",
+    str: "a text",
+    list: "a list",
+    dict: "a dictionary",
+}
 
 
 def named(work: Callable[..., Any], args: Any, kwargs: Any) -> dict[str, Any]:
@@ -27,14 +39,63 @@ def listed(inputs: dict[str, Any]) -> str:
     return ", ".join(f"{name}: {brief(value)}" for name, value in inputs.items())
 
 
+def tensors(inputs: dict[str, Any]) -> dict[str, Tensor]:
+    """The tensors among inputs, those in lists too, by what the student calls them."""
+    found: dict[str, Tensor] = {}
+    for name, value in inputs.items():
+        if isinstance(value, Tensor):
+            found[name] = value
+        elif isinstance(value, (list, tuple)):
+            found |= tensors({f"{name}[{i}]": item for i, item in enumerate(value)})
+        elif isinstance(value, dict):
+            found |= tensors({f"{name}[{key!r}]": item for key, item in value.items()})
+    return found
+
+
+def tensor(value: Tensor | float) -> Tensor:
+    """A tensor as it is, a number as a tensor that keeps all its digits."""
+    if isinstance(value, Tensor):
+        return value
+    return torch.tensor(value, dtype=torch.float64 if isinstance(value, float) else None)
+
+
+def plain(value: Any, kind: type) -> Any:
+    """A value as one of this kind, if it can be; a tensor of one number is that number."""
+    if isinstance(value, (Tensor, np.ndarray, np.generic)) and value.ndim == 0:
+        value = value.item()
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        whole = isinstance(value, int) or value.is_integer()
+        if kind is float or (kind is int and whole):
+            return kind(value)
+    return value
+
+
+def mentions(text: str, number: float) -> bool:
+    """Whether the text names this number, and not as a part of another."""
+    return bool(re.search(rf"(?<![\d.]){re.escape(str(number))}(?!\.?\d)", text))
+
+
 def brief(value: Any) -> str:
     """A value, a small tensor's numbers, or the shape of a larger one."""
     if not isinstance(value, Tensor):
-        return repr(value)
+        return _brief(value)
     if not _small(value):
         return f"tensor {tuple(value.shape)}"
     rows = [f"[{_row(row, 4)}]" for row in _rows(value)]
     return rows[0] if value.dim() == 1 else f"[{', '.join(rows)}]"
+
+
+def _brief(value: Any) -> str:
+    if isinstance(value, (list, tuple)):
+        items = [brief(item) for item in value[:WHOLE]] + ["…"] * (len(value) > WHOLE)
+        told = ", ".join(items)
+        return f"[{told}]" if isinstance(value, list) else f"({told})"
+    if isinstance(value, nn.Module):
+        return f"{value._get_name()}(…)"
+    if isinstance(value, torch.Generator) or type(value).__repr__ is object.__repr__:
+        return f"a {kind(value)}"
+    told = getattr(value, "__name__", "") if callable(value) else repr(value)
+    return told if len(told) <= LONG else f"{told[:LONG]}…"
 
 
 def contrast(expected: Tensor, actual: Tensor, different: Tensor) -> dict[str, str]:

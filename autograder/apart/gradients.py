@@ -1,0 +1,133 @@
+"""A call of the other end as one operation of autograd: its backward pass is asked for over there.
+
+`torch.func` transforms it too: a student may well write `jacrev(attend)(x)`.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+class Exchange:
+    """One call: what is asked, and what is answered; gradients may be asked for while it lives."""
+
+    def __init__(self, peer: Any, number: int, args: tuple, kwargs: dict) -> None:
+        self.peer, self.number, self.inputs = peer, number, (args, kwargs)
+        self.tensors = [leaf for leaf in leaves_of(self.inputs) if isinstance(leaf, Tensor)]
+        self.answer: dict[str, Any] = {}
+        self.have_slopes: list[bool] = []  # which inputs and weights have a gradient
+
+    def ask(self, tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """Call with these tensors; return those of the result."""
+        args, kwargs = with_tensors(self.inputs, iter(tensors))
+        pairs = zip(self.tensors, tensors, strict=True)
+        # under a transform, another tensor stands here for the one that the caller has
+        needs = [t.requires_grad or (own is not t and t.is_floating_point()) for own, t in pairs]
+        self.answer = self.peer.ask(
+            "call",
+            number=self.number,
+            args=args,
+            kwargs=kwargs,
+            needs=needs,
+            random=torch.get_rng_state(),
+        )
+        torch.set_rng_state(self.answer["random"])
+        return tuple(leaf for leaf in leaves_of(self.answer["result"]) if isinstance(leaf, Tensor))
+
+    def slopes(self, slopes: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+        """The gradients of those inputs and weights that have one, given those of the outputs."""
+        found = self.peer.ask("backward", call=self.answer["call"], slopes=list(slopes))
+        self.have_slopes = [slope is not None for slope in found]
+        return tuple(slope for slope in found if slope is not None)
+
+    def __del__(self) -> None:
+        if self.answer:
+            self.peer.forget(self.answer.get("call"))
+
+
+class Call(torch.autograd.Function):
+    """A call whose backward pass the other end does."""
+
+    @staticmethod
+    def forward(exchange: Exchange, *sources: Tensor) -> tuple[Tensor, ...]:
+        return exchange.ask(sources[: len(exchange.tensors)])
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple, output: tuple[Tensor, ...]) -> None:
+        ctx.exchange = inputs[0]
+        pairs = zip(output, ctx.exchange.answer["requires"], strict=True)
+        ctx.mark_non_differentiable(*[part for part, requires in pairs if not requires])
+
+    @staticmethod
+    def backward(ctx: Any, *slopes: Tensor) -> Any:
+        found = iter(_Backward.apply(ctx.exchange, *slopes))
+        return (None, *[next(found) if has else None for has in ctx.exchange.have_slopes])
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple, *inputs: Any) -> Any:
+        exchange, *sources = inputs
+
+        def one(*part: Tensor) -> tuple[Tensor, ...]:
+            single = Exchange(exchange.peer, exchange.number, *exchange.inputs)
+            parts = Call.apply(single, *part)
+            exchange.answer = single.answer | {"call": None, "changed": {}}
+            return parts
+
+        return _each(one, info.batch_size, in_dims[1:], sources)
+
+
+class _Backward(torch.autograd.Function):
+    """The backward pass of a call."""
+
+    @staticmethod
+    def forward(exchange: Exchange, *slopes: Tensor) -> tuple[Tensor, ...]:
+        return exchange.slopes(slopes)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple, output: Any) -> None:
+        """Nothing is kept: a gradient of the gradient cannot be asked for."""
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple, *inputs: Any) -> Any:
+        exchange, *slopes = inputs
+
+        def one(*part: Tensor) -> tuple[Tensor, ...]:
+            return _Backward.apply(exchange, *part)
+
+        return _each(one, info.batch_size, in_dims[1:], slopes)
+
+
+def _each(
+    work: Callable[..., tuple[Tensor, ...]], count: int, dims: tuple, tensors: list[Tensor]
+) -> tuple[tuple[Tensor, ...], tuple[int, ...]]:
+    """One call after the other for a batch; the results stacked, and the dimension of the batch."""
+    pairs = list(zip(tensors, dims, strict=True))
+    results = [work(*[t if d is None else t.select(d, i) for t, d in pairs]) for i in range(count)]
+    stacked = tuple(torch.stack(parts) for parts in zip(*results, strict=True))
+    return stacked, (0,) * len(stacked)
+
+
+def leaves_of(value: Any) -> Iterator[Any]:
+    """What stands in a value, whatever it is nested in."""
+    if isinstance(value, (list, tuple)):
+        for item in value:
+            yield from leaves_of(item)
+    elif isinstance(value, dict):
+        for item in value.values():
+            yield from leaves_of(item)
+    else:
+        yield value
+
+
+def with_tensors(value: Any, tensors: Iterator[Tensor]) -> Any:
+    """The value with other tensors in place of its own, in the order of `leaves_of`."""
+    if isinstance(value, torch.Size):
+        return value
+    if isinstance(value, (list, tuple)):
+        parts = [with_tensors(item, tensors) for item in value]
+        return parts if isinstance(value, list) else tuple(parts)
+    if isinstance(value, dict):
+        return {key: with_tensors(item, tensors) for key, item in value.items()}
+    return next(tensors) if isinstance(value, Tensor) else value

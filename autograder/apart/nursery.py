@@ -1,0 +1,152 @@
+"""A warm process that is forked for each submission: `python -m autograder.apart.nursery`.
+
+It has imported what lessons import, and has read no test and no submission. Two of them run, one
+for the students' sides and one for the tests' sides.
+"""
+
+import base64
+import contextlib
+import gc
+import importlib
+import json
+import os
+import random
+import shutil
+import signal
+import socket
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from functools import partial
+
+import numpy as np
+import torch
+
+from autograder.apart import confine
+from autograder.apart.shell import Shell
+from autograder.apart.student_side import StudentSide
+from autograder.apart.walk import walk
+
+LIMIT = 1 << 26  # bytes of one message: results of exercises are small
+
+
+def main() -> None:
+    """Say when warm; then fork for each message that comes, until the sender is gone."""
+    settings = json.loads(sys.argv[1])
+    control = socket.socket(fileno=settings["control"])
+    confine.die_with_parent()
+    torch.set_num_threads(1)  # a parent with more threads makes its children hang
+    shell = Shell.warm()
+    warm_up(settings["modules"])
+    side = {"student": _student, "tests": _tests}[settings["side"]]
+    gc.collect()
+    gc.freeze()
+    # whoever ends is nobody's business but of the one who asked for it
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+    control.send(b"warm")
+    while True:
+        message, descriptors, _, _ = socket.recv_fds(control, 1 << 16, 2)
+        if not message:
+            return
+        if os.fork() == 0:
+            control.close()
+            bounds = confine.Bounds(**json.loads(message)["bounds"])
+            _run(partial(side, shell, descriptors, bounds, settings["program"]))
+        for descriptor in descriptors:
+            os.close(descriptor)
+
+
+def warm_up(modules: Iterable[str]) -> None:
+    """Import once what every child needs; a first figure and a first step import the most."""
+    import matplotlib.pyplot as plt
+
+    for module in ("transformer_course.checks", "transformer_course.figures", *modules):
+        with contextlib.suppress(ImportError):  # then it is the lesson's cell that fails
+            importlib.import_module(module)
+    model = torch.nn.Linear(2, 1)
+    optimiser = torch.optim.Adam(model.parameters())
+    model(torch.ones(1, 2)).sum().backward()
+    optimiser.step()
+    figure, axes = plt.subplots()
+    axes.set_title("warm")
+    figure.canvas.draw()
+    plt.close(figure)
+
+
+def _run(child: Callable[[], None]) -> None:
+    """Do a child's work, and end it without what Python would do at its end."""
+    code = 1
+    try:
+        confine.die_with_parent()
+        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+        for seed in (random.seed, np.random.seed, torch.manual_seed):
+            seed(0)
+        child()
+        code = 0
+    except BaseException as error:
+        with contextlib.suppress(OSError):
+            os.write(2, f"{type(error).__name__}: {error}\n".encode())
+    finally:
+        os._exit(code)
+
+
+def _student(
+    shell: Shell, descriptors: list[int], bounds: confine.Bounds, program: str | None
+) -> None:
+    """The student's side, in a process of its own; this one waits, and tells how it ended."""
+    channel, status = (socket.socket(fileno=descriptor) for descriptor in descriptors)
+    work = tempfile.mkdtemp(prefix="submission-") if program is None else confine.WORK
+    if program is not None:
+        confine.enter_namespaces()
+    child = os.fork()
+    if child == 0:
+        _run(partial(_serve, shell, channel, status, bounds, program, work))
+    channel.close()
+    _, ended, used = os.wait4(child, 0)
+    if program is None:
+        shutil.rmtree(work, ignore_errors=True)
+    told = {"ended": ended, "cpu": used.ru_utime + used.ru_stime, "memory": used.ru_maxrss}
+    status.send(json.dumps(told).encode())
+
+
+def _serve(
+    shell: Shell,
+    channel: socket.socket,
+    status: socket.socket,
+    bounds: confine.Bounds,
+    program: str | None,
+    work: str,
+) -> None:
+    os.setsid()  # a signal to its own group would reach the nursery, and all who are in it
+    if program is None:
+        confine.limit(bounds)
+    else:
+        confine.shut_in(bounds, base64.b64decode(program))
+    os.chdir(work)
+    sys.path.append(work)
+    nowhere = os.open(os.devnull, os.O_RDWR)
+    for descriptor in range(3):
+        os.dup2(nowhere, descriptor)
+    status.send(b"here")
+    status.close()
+    # only what this submission may know is left open
+    os.closerange(3, channel.fileno())
+    os.closerange(channel.fileno() + 1, 1 << 20)
+    with channel.makefile("rwb") as stream:
+        StudentSide(stream, LIMIT, shell).serve()
+
+
+def _tests(
+    shell: Shell, descriptors: list[int], bounds: confine.Bounds, program: str | None
+) -> None:
+    """The tests' side: is given the cells, and tells what became of each."""
+    channel, report = (socket.socket(fileno=descriptor) for descriptor in descriptors)
+    confine.limit(bounds)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    report.send(b"here")
+    with channel.makefile("rwb") as student, report.makefile("rwb") as coordinator:
+        walk(shell, student, coordinator, LIMIT)
+
+
+if __name__ == "__main__":
+    main()
