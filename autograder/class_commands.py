@@ -1,20 +1,16 @@
-"""The instructor's commands: release, grade, feedback and export, and a class to try them on."""
+"""The instructor's commands but `grade`: release, feedback, export; a class to try them on."""
 
 import argparse
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.markup import escape
-from rich.table import Table
-
-from autograder import places
+from autograder import grade_command, places
 from autograder.class_options import (
     add_classroom,
     add_students,
     chosen_students,
     open_class,
-    seconds,
     typed,
 )
 from autograder.lesson import find_lessons, read_lesson
@@ -23,13 +19,11 @@ from autograder.terminal import Commands, command, console, progress, say
 if TYPE_CHECKING:
     from nbgrader.apps.api import NbGraderAPI
 
-    from autograder.standing import Result
-
 
 def add_commands(commands: Commands) -> None:
     """Declare them."""
     _add_release(commands)
-    _add_grade(commands)
+    grade_command.add_command(commands)
     _add_feedback(commands)
     _add_export(commands)
     _add_sample(commands)
@@ -42,108 +36,27 @@ def _add_release(commands: Commands) -> None:
           release/./NN_name/NN_name.ipynb   what students get, the same as notebooks/NN_name.ipynb
           gradebook.db                      the lesson's graded cells
         A lesson can be released again after a change, as long as its titles stay as they are or
-        nothing is graded yet."""
+        nothing is graded yet. When its checks changed, `grade` grades everyone again."""
     added = command(commands, "release", "prepare lessons for grading", _release, details)
     add_classroom(added)
 
 
 def _release(options: argparse.Namespace) -> int:
     from autograder import grading, standing
+    from autograder.recorder import kept
 
     api = grading.open_classroom(options.classroom)
     for path in find_lessons(options.lessons):
         lesson = read_lesson(path)
         with console.status(path.stem):
-            changed = grading.release(api, lesson)
-        say(f"released {places.shown(standing.place(api, 'release', lesson.name))}")
-        graded = api.get_submitted_students(path.stem) - standing.ungraded(api, path.stem)
-        if changed and graded:
-            again = typed("grade", path.stem, options, "--again")
+            grading.release(api, lesson)
+        say(f"released {places.shown(places.place(api, 'release', lesson.name))}")
+        graded = [s for s in standing.ungraded(api, lesson.name) if kept(api, lesson.name, s)]
+        if graded:
             counted = "submission is" if len(graded) == 1 else "submissions are"
-            say(f"{len(graded)} {counted} graded as it was before: `{again}`")
+            again = typed("grade", lesson.name, options)
+            say(f"{len(graded)} graded {counted} to be graded again: `{again}`")
     return 0
-
-
-def _add_grade(commands: Commands) -> None:
-    details = """\
-        Every submission that is not graded yet, or was handed in again since, is run and recorded
-        in the gradebook; it lies in
-          CLASSROOM/submitted/STUDENT/NN_name/NN_name.ipynb
-        The table says for each student
-          graded          every point is decided
-          needs marking   a written answer waits for a person: mark it in nbgrader's formgrader
-                          (`jupyter lab` in CLASSROOM, menu Nbgrader)
-          timed-out       a cell was stopped by the time limit
-          crashed         a cell ended Python itself, so nothing could be graded
-          unreadable      nbgrader can make nothing of the file; the line below says why
-          missing         nothing was handed in, or under another name
-          not graded yet  handed in since, or left over when grading was interrupted
-          failed          the grader's own failure: see CLASSROOM/grade.log
-        Exit code 1 if any failed; a student's mistake is no failure."""
-    added = command(commands, "grade", "grade what students handed in", _grade, details)
-    add_classroom(added)
-    add_students(added)
-    added.add_argument("--again", action="store_true", help="also what is graded already")
-    added.add_argument(
-        "--timeout", type=seconds, metavar="SECONDS", help="how long a cell may run (default 60)"
-    )
-
-
-def _grade(options: argparse.Namespace) -> int:
-    from autograder import grading
-    from autograder.standing import State, place, results, students, ungraded
-
-    api, lessons = open_class(options)
-    failed = 0
-    for lesson in lessons:
-        chosen = chosen_students(students(api, lesson), options)
-        if options.again:
-            for student in chosen:
-                grading.forget(api, lesson, student)
-        waiting = ungraded(api, lesson)
-        failures = _grade_each(api, lesson, [s for s in chosen if s in waiting], options)
-        found = [r for r in results(api, lesson, failures) if r.student in chosen]
-        _print_results(lesson, found)
-        if not chosen:
-            there = places.shown(place(api, "submitted", lesson, "STUDENT"))
-            say(f"nobody has handed in {lesson} yet: put notebooks at {there}")
-        done = len(waiting - ungraded(api, lesson))
-        log = places.shown(options.classroom / grading.LOG)
-        say(f"{lesson}: {done} graded now, {len(chosen)} in all; log in {log}")
-        failed += sum(result.state == State.FAILED for result in found)
-    return 1 if failed else 0
-
-
-def _grade_each(
-    api: "NbGraderAPI", lesson: str, students: list[str], options: argparse.Namespace
-) -> dict[str, str]:
-    """Grade these students' submissions; return for whom that failed, and why."""
-    from autograder import grading
-
-    reasons = {}
-    try:
-        with progress() as bar:
-            for student in bar.track(students, description=lesson):
-                reasons[student] = grading.grade(api, lesson, student)
-    except KeyboardInterrupt:
-        rest = typed("grade", lesson, options)
-        done = f"interrupted: {len(reasons)} of {len(students)} are graded and recorded"
-        raise grading.Refused(f"{done}; `{rest}` goes on with the others") from None
-    return {student: reason for student, reason in reasons.items() if reason}
-
-
-def _print_results(lesson: str, results: "list[Result]") -> None:
-    table = Table("student", title=lesson, title_justify="left")
-    for heading in ("points", "max"):
-        table.add_column(heading, justify="right")
-    table.add_column("state")
-    for result in results:
-        points = ["–" if p is None else f"{p:g}" for p in (result.points, result.max_points)]
-        table.add_row(escape(result.student), *points, result.state)
-    console.print(table)
-    for result in results:
-        if result.note:
-            say(f"{result.student}: {result.state}: {result.note}")
 
 
 def _add_feedback(commands: Commands) -> None:

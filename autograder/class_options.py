@@ -1,4 +1,4 @@
-"""What the instructor's commands take: a class's folder, students, a time limit."""
+"""What the instructor's commands take: a class's folder, students, limits."""
 
 import argparse
 import shlex
@@ -41,7 +41,7 @@ def open_class(options: argparse.Namespace) -> "tuple[NbGraderAPI, list[str]]":
     names = [path.stem for path in find_lessons(options.lessons)]
     if not options.classroom.is_dir():
         raise grading.Refused(_not_released(names[0], options))
-    api = grading.open_classroom(options.classroom, getattr(options, "timeout", None))
+    api = grading.open_classroom(options.classroom)
     released = [name for name in names if grading.is_released(api, name)]
     for name in names:
         if name not in released and (options.lessons or not released):
@@ -63,16 +63,26 @@ def chosen_students(students: list[str], options: argparse.Namespace) -> list[st
     return [s for s in students if s in options.student] if options.student else students
 
 
-def typed(command: str, lesson: str, options: argparse.Namespace, *more: str) -> str:
+def typed(command: str, lesson: str, options: argparse.Namespace) -> str:
     """The command line that does this in the same classroom."""
     here = options.classroom == places.CLASSROOM
     folder = [] if here else ["--classroom", str(options.classroom)]
-    return shlex.join(["python", "-m", "autograder", command, lesson[:2], *folder, *more])
+    return shlex.join(["python", "-m", "autograder", command, lesson[:2], *folder])
 
 
-def seconds(text: str) -> int:
-    """A time limit that was typed."""
-    # to nbgrader, 0 means no limit
+def positive(text: str) -> int:
+    """A number that was typed, of seconds or of things."""
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"`{text}` is not a number of seconds above 0")
+        raise argparse.ArgumentTypeError(f"`{text}` is not a whole number above 0")
     return int(text)
+
+
+def gibibytes(text: str) -> float:
+    """An amount of memory that was typed."""
+    try:
+        amount = float(text)
+    except ValueError:
+        amount = 0.0
+    if not 0.1 <= amount < 10_000:
+        raise argparse.ArgumentTypeError(f"`{text}` is not an amount of memory in GiB, such as 2")
+    return amount

@@ -1,7 +1,7 @@
-"""Grade a class with nbgrader: thin layers over its own API, on one classroom folder.
+"""Release, grade, give feedback, export: thin layers over nbgrader, on one classroom folder.
 
-nbgrader keeps the format, the gradebook, the formgrader and the feedback; `EXECUTOR`, the step
-that runs a submission's cells, is the one thing here that is meant to be replaced.
+nbgrader keeps the format, the gradebook, the formgrader and the feedback; executing submissions
+and recording what they earn is ours, in `autograder.queue` and `autograder.recorder`.
 """
 
 import logging
@@ -10,22 +10,28 @@ import re
 import shutil
 import sysconfig
 import warnings
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import CancelledError, Future
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from nbgrader.apps.api import NbGraderAPI
-from nbgrader.converters import Autograde
 from nbgrader.coursedir import CourseDirectory
 from nbgrader.plugins import CsvExportPlugin
-from nbgrader.preprocessors import Execute
 from nbgrader.utils import rmtree
 from sqlalchemy.exc import SAWarning
-from traitlets.config import Config
 from traitlets.config.loader import PyFileConfigLoader
 
-from autograder import places
+from autograder import places, queue
+from autograder.executor import GraderError, Limits
 from autograder.lesson import Lesson
 from autograder.notebook import as_text, source_notebook
-from autograder.standing import CRASH, MARK, Result, fingerprint, mark, obstacle, place, results
+from autograder.places import place
+from autograder.recorder import MARK, RESULT, Recorder, keep, kept
+from autograder.repair import Released, key, released
+from autograder.standing import Result, results
+from autograder.submission import Finished, State, Task
 
 SETTINGS = "nbgrader_config.py"
 LOG = "grade.log"
@@ -36,11 +42,29 @@ class Refused(SystemExit):
     """Why nothing was done, and the mend, in one line."""
 
 
-# what runs a submission's cells: a preprocessor that leaves their outputs in the notebook
-EXECUTOR = Execute
+BATCH = 50  # results recorded in one transaction
+FAILURES = 5  # of the grader's own, one after another: then it is no one submission's
+BESIDE = 10 << 20  # bytes of other files that may lie beside a notebook
 
 
-def open_classroom(folder: Path, timeout: int | None = None) -> NbGraderAPI:
+@dataclass(frozen=True)
+class How:
+    """How submissions are executed: where, how many at a time, within which limits."""
+
+    limits: Limits = field(default_factory=Limits)
+    jobs: int = 1
+    scheduler: str = ""  # a Dask cluster's address; empty: on this machine
+    sandboxed: bool = True
+
+    def workers(self, as_released: Released) -> AbstractContextManager[queue.Workers]:
+        """Where they are executed."""
+        setup = queue.Setup(as_released, self.limits, self.sandboxed)
+        if self.scheduler:
+            return queue.cluster(setup, self.scheduler)
+        return queue.local(setup, self.jobs)
+
+
+def open_classroom(folder: Path) -> NbGraderAPI:
     """nbgrader's API on the class in `folder`, with the settings that lie there."""
     # nbgrader changes the working directory while it converts
     folder = folder.resolve()
@@ -49,9 +73,6 @@ def open_classroom(folder: Path, timeout: int | None = None) -> NbGraderAPI:
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copy(places.CLASSROOM / SETTINGS, settings)
     config = PyFileConfigLoader(SETTINGS, str(folder)).load_config()
-    _choose_executor(config)
-    if timeout is not None:
-        config.Execute.timeout = timeout
     # nbgrader makes a new gradebook by calling `alembic`, which lies beside this Python
     programs = sysconfig.get_path("scripts")
     if programs not in os.environ["PATH"].split(os.pathsep):
@@ -61,19 +82,19 @@ def open_classroom(folder: Path, timeout: int | None = None) -> NbGraderAPI:
     log = _log(folder / LOG)
     course = CourseDirectory(config=config, log=log)
     # nbgrader copies what else lies in a folder to the next step's
-    course.ignore = [*course.ignore, MARK]
+    course.ignore = [*course.ignore, MARK, RESULT]
     return NbGraderAPI(course, config=config, log=log)
 
 
-def release(api: NbGraderAPI, lesson: Lesson) -> bool:
-    """Make the student's notebook and the gradebook's entries; say whether the lesson changed.
+def release(api: NbGraderAPI, lesson: Lesson) -> None:
+    """Make the student's notebook and the gradebook's entries.
 
     When nbgrader fails, both notebooks are what they were: the class still works with them.
     """
     source, released = (place(api, step, lesson.name) for step in ("source", "release"))
     before = {p: p.read_text(encoding="utf-8") if p.exists() else None for p in (source, released)}
     try:
-        changed = places.write(source, as_text(source_notebook(lesson)))
+        places.write(source, as_text(source_notebook(lesson)))
         outcome = api.generate_assignment(lesson.name)
         _pass_on_interruption(outcome)
         if not outcome["success"]:
@@ -85,7 +106,6 @@ def release(api: NbGraderAPI, lesson: Lesson) -> bool:
             else:
                 places.write(path, text)
         raise
-    return changed
 
 
 def is_released(api: NbGraderAPI, lesson: str) -> bool:
@@ -103,22 +123,98 @@ def forget(api: NbGraderAPI, lesson: str, student: str) -> None:
         rmtree(str(graded))
 
 
-def grade(api: NbGraderAPI, lesson: str, student: str) -> str:
-    """Grade one submission and record it; return why that failed, empty if it did not.
+def grade(
+    api: NbGraderAPI,
+    lesson: str,
+    students: Sequence[str],
+    how: How,
+    stopping: Callable[[], bool] = lambda: False,
+) -> Iterator[Finished]:
+    """Grade these students' submissions and record them; each comes out when it is finished.
 
-    What is wrong with the submission is no failure: `results` tells it.
+    What was executed before, but not recorded, is recorded. Whatever ends this early, what came
+    out is on the disk, and the same call goes on with the rest. `GraderError`: the grader's own
+    fault; `OSError`: a full disk; nbgrader's for a gradebook that is locked.
     """
-    if obstacle(api, lesson, student):
-        return ""
-    submitted = fingerprint(api, lesson, student)
-    forget(api, lesson, student)
-    outcome = api.autograde(lesson, student)
-    _pass_on_interruption(outcome)
-    # nbgrader may succeed at doing nothing
-    if not outcome["success"] or not place(api, "autograded", lesson, student).exists():
-        return _reason(outcome)
-    mark(api, lesson, student, submitted)
-    return ""
+    as_released = released(api, lesson)
+    with Recorder(api, as_released) as recorder:
+        executed = {s: _executed(api, as_released, s, how.limits) for s in students}
+        before = [finished for finished in executed.values() if finished]
+        for start in range(0, len(before), BATCH):
+            recorder.record(before[start : start + BATCH])
+        yield from before
+        todo = [student for student, finished in executed.items() if not finished]
+        if todo:
+            yield from _execute(api, as_released, todo, how, recorder, stopping)
+
+
+def _executed(
+    api: NbGraderAPI, as_released: Released, student: str, limits: Limits
+) -> Finished | None:
+    """What is on the disk of a submission that was executed, as it stands and by today's tests."""
+    finished = kept(api, as_released.lesson, student)
+    if finished is None:
+        return None
+    data = place(api, "submitted", as_released.lesson, student).read_bytes()
+    return finished if finished.key == key(data, as_released) else None
+
+
+def _execute(
+    api: NbGraderAPI,
+    as_released: Released,
+    students: Sequence[str],
+    how: How,
+    recorder: Recorder,
+    stopping: Callable[[], bool],
+) -> Iterator[Finished]:
+    batch: list[Finished] = []
+    failures = 0  # one after another
+    tasks = (_task(api, as_released.lesson, student) for student in students)
+    with how.workers(as_released) as workers:
+        try:
+            for task, future in queue.stream(workers, tasks, stopping):
+                finished = _outcome(task, future, how)
+                failures = failures + 1 if finished.state == State.FAILED else 0
+                if failures == FAILURES:
+                    raise GraderError(finished.note)
+                if finished.notebook:
+                    keep(api, as_released.lesson, finished)
+                    batch.append(finished)
+                if len(batch) == BATCH:
+                    # what cannot be recorded now is kept: the next run does it
+                    full, batch = batch, []
+                    recorder.record(full)
+                yield finished
+        finally:
+            recorder.record(batch)
+
+
+def _outcome(task: Task, future: Future[Finished], how: How) -> Finished:
+    """What became of a task; what went wrong in the grader itself stops nobody else."""
+    try:
+        return future.result()
+    except CancelledError:
+        raise GraderError(f"the scheduler at {how.scheduler} went away") from None
+    except Exception as error:
+        why = str(error) if isinstance(error, GraderError) else f"{type(error).__name__}: {error}"
+        return Finished(task.student, "", State.FAILED, " ".join(why.split()))
+
+
+def _task(api: NbGraderAPI, lesson: str, student: str) -> Task:
+    """A submission, and the plain files beside it that its code may open or import."""
+    path = place(api, "submitted", lesson, student)
+    files, room = {}, BESIDE
+    for other in sorted(path.parent.rglob("*")):
+        if other == path or other.is_symlink() or not other.is_file():
+            continue
+        # a link among the folders could lead to anybody's files
+        if not other.resolve().is_relative_to(path.parent.resolve()):
+            continue
+        room -= other.stat().st_size
+        if room < 0:
+            break
+        files[str(other.relative_to(path.parent))] = other.read_bytes()
+    return Task(student, path.read_bytes(), files)
 
 
 def feedback(api: NbGraderAPI, lesson: str, student: str) -> Path:
@@ -177,10 +273,10 @@ def _reason(outcome: dict) -> str:
     lines = [line.strip() for line in text.split("\n")]
     errors = [line for line in lines if re.match(r"[\w.]+(Error|Exception|Interrupt)\b", line)]
     logged = re.findall(r"(?ms)^\[(?:ERROR|CRITICAL)\] (.*?)(?=^\[[A-Z]+\] |\Z)", text)
-    last = (errors or logged or ["nbgrader graded nothing, and does not say why"])[-1]
+    last = (errors or logged or ["nbgrader does not say why"])[-1]
     if "database is locked" in text + outcome.get("error", ""):
         return LOCKED
-    return CRASH if "DeadKernelError" in last else " ".join(last.split())
+    return " ".join(last.split())
 
 
 def _why_not_released(lesson: str, outcome: dict) -> str:
@@ -191,14 +287,6 @@ def _why_not_released(lesson: str, outcome: dict) -> str:
             "must keep their titles: give them back, or release into a new class with --classroom"
         )
     return f"{lesson} is not released: {reason}"
-
-
-def _choose_executor(config: Config) -> None:
-    if "autograde_preprocessors" not in config.Autograde:
-        steps = Autograde.class_traits()["autograde_preprocessors"].default() or []
-        config.Autograde.autograde_preprocessors = [
-            EXECUTOR if step is Execute else step for step in steps
-        ]
 
 
 def _log(path: Path) -> logging.Logger:

@@ -1,7 +1,11 @@
-"""Where things lie in the checkout, and how a file is written."""
+"""Where things lie, in the checkout and in a class's folder, and how a file is written."""
 
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nbgrader.apps.api import NbGraderAPI
 
 ROOT = Path(__file__).resolve().parent.parent
 SOLUTIONS = ROOT / "solutions"
@@ -11,6 +15,13 @@ MISCONCEPTIONS = KIT / "misconceptions"
 ANSWERS = ROOT / "autograder" / "answers"
 REPORTS = ROOT / "autograder" / "reports"
 CLASSROOM = ROOT / "autograder" / "classroom"
+
+
+def place(api: "NbGraderAPI", step: str, lesson: str, student: str = ".") -> Path:
+    """Where a lesson's notebook lies after a step of nbgrader's: source, release, submitted, …"""
+    course: Any = api.coursedir
+    directory = getattr(course, f"{step}_directory")
+    return Path(course.format_path(directory, student, lesson), f"{lesson}.ipynb")
 
 
 def write(path: Path, text: str) -> bool:

@@ -1,9 +1,13 @@
 """How commands are declared, and how they speak to the terminal."""
 
 import argparse
+import contextlib
+import signal
 import textwrap
-from collections.abc import Callable, Iterable, Sequence
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from types import FrameType
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -34,17 +38,40 @@ def command(
     return added
 
 
-def progress() -> Progress:
-    """A bar that says how far, and how long still."""
+def progress(more: str = "") -> Progress:
+    """A bar that says how far, and how long still; `more` may show a task's own fields."""
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
+        TextColumn(more),
         console=console,
         transient=True,
         disable=not console.is_terminal,
     )
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[Callable[[], bool]]:
+    """Whether Ctrl-C was typed: once, what runs is to be finished; twice, `KeyboardInterrupt`."""
+    typed = threading.Event()
+
+    def stop(number: int, frame: FrameType | None) -> None:
+        if typed.is_set():
+            raise KeyboardInterrupt
+        typed.set()
+        say("finishing what runs (Ctrl-C again: give it up)")
+
+    try:
+        before = signal.signal(signal.SIGINT, stop)
+    except ValueError:  # only a process's main thread has signals
+        yield typed.is_set
+        return
+    try:
+        yield typed.is_set
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def as_table(title: str, heading: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:

@@ -1,0 +1,140 @@
+"""Many submissions: a few at a time on this machine's cores, or on a Dask cluster's workers.
+
+Nothing is listed: tasks are read as workers get free, and what is finished comes out at once.
+"""
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from autograder.executor import Executor, GraderError, Limits
+from autograder.repair import Released
+from autograder.submission import Finished, Task, graded, modules
+
+LOOK = 1.0  # seconds between two looks at who works
+ALONE = 60.0  # seconds that a cluster may be without workers: new ones may come
+
+
+@dataclass(frozen=True)
+class Setup:
+    """What is the same for all of a lesson's submissions."""
+
+    released: Released
+    limits: Limits
+    sandboxed: bool = True
+
+
+@dataclass(frozen=True)
+class Workers:
+    """How a task is started, and how many may be under way; `GraderError` if nobody works."""
+
+    start: Callable[[Task], Future[Finished]]
+    ahead: Callable[[], int]
+
+
+def stream(
+    workers: Workers, tasks: Iterable[Task], stopping: Callable[[], bool] = lambda: False
+) -> Iterator[tuple[Task, Future[Finished]]]:
+    """Tasks as they finish, a few at a time; once it is `stopping`, no new one is started."""
+    running: dict[Future[Finished], Task] = {}
+    waiting = iter(tasks)
+    while True:
+        ahead = workers.ahead()
+        while len(running) < ahead and not stopping():
+            task = next(waiting, None)
+            if task is None:
+                break
+            running[workers.start(task)] = task
+        if not running:
+            return
+        done, _ = wait(running, timeout=LOOK, return_when=FIRST_COMPLETED)
+        for future in done:
+            yield running.pop(future), future
+
+
+@contextmanager
+def local(setup: Setup, jobs: int) -> Iterator[Workers]:
+    """Threads of this process, which share two warm processes."""
+    threads = ThreadPoolExecutor(jobs)
+    with Executor(modules(setup.released), setup.sandboxed) as executor:
+
+        def start(task: Task) -> Future[Finished]:
+            return threads.submit(graded, task, setup.released, setup.limits, executor)
+
+        try:
+            yield Workers(start, lambda: jobs)
+        finally:
+            # who still runs was given up, and ends with the executor
+            threads.shutdown(wait=False, cancel_futures=True)
+
+
+@contextmanager
+def cluster(setup: Setup, address: str) -> Iterator[Workers]:
+    """Workers of a Dask cluster; `GraderError` if its scheduler cannot be reached."""
+    try:
+        from distributed import Client
+    except ImportError:
+        raise GraderError("Dask is not installed: pip install distributed") from None
+    try:
+        client = Client(address, timeout="10s", set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise GraderError(f"no Dask scheduler answers at {address}: {error}") from None
+    with client:
+        # what a task needs goes with it: no worker's death can lose it
+        workers = client.get_executor(pure=False, retries=2)
+        yield Workers(lambda task: workers.submit(on_worker, task, setup), _Threads(client).ahead)
+
+
+class _Threads:
+    """How many threads a cluster has: workers come and go."""
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+        self._count = 0
+        self._looked, self._seen = 0.0, time.monotonic()
+
+    def ahead(self) -> int:
+        """One task that waits for each that runs, so that no worker does."""
+        now = time.monotonic()
+        if now > self._looked + LOOK:
+            self._count, self._looked = self._counted(), now
+        if self._count:
+            self._seen = now
+        elif now > self._seen + ALONE:
+            raise GraderError(f"the scheduler at {self._client.scheduler.address} has no workers")
+        return max(1, 2 * self._count)
+
+    def _counted(self) -> int:
+        try:
+            if self._client.status == "running":
+                return sum(self._client.nthreads().values())
+        except OSError:
+            pass
+        raise GraderError(GONE)
+
+
+GONE = "the Dask scheduler went away: start it, then run this again"
+
+
+def on_worker(task: Task, setup: Setup) -> Finished:
+    """Grade a submission in a worker of a cluster, which keeps its warm processes."""
+    try:
+        with _STARTING:
+            executor = _warm(frozenset(modules(setup.released)), setup.sandboxed)
+        return graded(task, setup.released, setup.limits, executor)
+    except GraderError as error:
+        raise GraderError(f"{socket.gethostname()}: {error}") from None
+
+
+_STARTING = threading.Lock()  # a worker's threads share its warm processes
+
+
+@lru_cache(maxsize=2)  # lessons at a time; what is dropped ends with its last submission
+def _warm(wanted: frozenset[str], sandboxed: bool) -> Executor:
+    return Executor(wanted, sandboxed).__enter__()

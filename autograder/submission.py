@@ -1,0 +1,180 @@
+"""What a worker does with one submission: repair it, execute it, and say what it earned.
+
+Data in, data out: the same function serves this machine's threads and other machines' workers.
+"""
+
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+import nbformat
+from nbformat import NotebookNode
+from nbgrader.preprocessors import LimitOutput
+from nbgrader.utils import compute_checksum, determine_grade
+
+from autograder.executor import CodeCell, Execution, Executor, Job, Limits, Ran, modules_of
+from autograder.notebook import as_text
+from autograder.repair import Released, Unreadable, key, repair
+
+OUT_OF_MEMORY = ("MemoryError", "can't allocate memory")  # Python's own words, and torch's
+RED, RESET = "\x1b[0;31m", "\x1b[0m"
+# what a kernel says of itself: formgrader and feedback colour code by it
+LANGUAGE = {
+    "name": "python",
+    "version": platform.python_version(),
+    "mimetype": "text/x-python",
+    "codemirror_mode": {"name": "ipython", "version": 3},
+    "pygments_lexer": "ipython3",
+    "nbconvert_exporter": "python",
+    "file_extension": ".py",
+}
+
+
+class State(StrEnum):
+    """What became of a submission."""
+
+    GRADED = "graded"
+    NEEDS_MARKING = "needs marking"  # graded, but for what a person must mark
+    TIMED_OUT = "timed-out"  # graded, but a cell was stopped
+    MEMORY = "memory"  # graded, but a cell wanted more memory than allowed
+    CRASHED = "crashed"  # graded, until the student's code ended its own Python
+    UNREADABLE = "unreadable"
+    MISSING = "missing"
+    UNGRADED = "not graded yet"
+    FAILED = "failed"  # the grader's fault, not the student's
+
+
+@dataclass(frozen=True)
+class Task:
+    """One submission to grade: the notebook as it was handed in, and what lay beside it."""
+
+    student: str
+    notebook: bytes
+    files: Mapping[str, bytes] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Finished:
+    """What became of a submission; `notebook` is empty if it could not be read."""
+
+    student: str
+    key: str  # what was graded: see `repair.key`
+    state: str
+    note: str = ""
+    notebook: str = field(default="", repr=False)
+    repairs: tuple[str, ...] = ()
+    seconds: float = 0.0
+    cpu: float = 0.0  # seconds, of the student's process and of the checks
+    # grade_id -> points, None where a person must mark
+    scores: Mapping[str, float | None] = field(default_factory=dict)
+    untouched: tuple[str, ...] = ()  # grade_ids of what is as it was released
+
+
+def modules(released: Released) -> set[str]:
+    """What a lesson's cells import: worth importing once."""
+    return modules_of(cell.source for cell in released.cells if cell.cell_type == "code")
+
+
+def graded(task: Task, released: Released, limits: Limits, executor: Executor) -> Finished:
+    """Grade one submission; what is wrong with it is told, not raised."""
+    name = key(task.notebook, released)
+    try:
+        repaired = repair(task.notebook, released)
+    except Unreadable as why:
+        return Finished(task.student, name, State.UNREADABLE, str(why))
+    notebook = repaired.notebook
+    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
+    coded = [CodeCell(_role(cell), cell.source) for cell in cells]
+    execution = executor.execute(Job(coded, _exercises(released), task.files, limits))
+    for count, (cell, ran) in enumerate(zip(cells, execution.cells, strict=True), 1):
+        _fill_in(cell, count, ran, execution.ended, limits)
+    notebook.metadata.language_info = nbformat.from_dict(LANGUAGE)
+    notebook, _ = LimitOutput().preprocess(notebook, {})
+    state, note = _standing(cells, execution)
+    return Finished(
+        task.student,
+        name,
+        state,
+        note,
+        as_text(notebook),
+        repaired.repairs,
+        round(execution.seconds, 3),
+        round(execution.cpu, 3),
+        *_earned(notebook),
+    )
+
+
+def _role(cell: NotebookNode) -> str:
+    """Who runs a cell: see `executor.CodeCell`."""
+    about = cell.metadata.get("nbgrader", {})
+    if about.get("grade") and not about["solution"]:
+        return "check"
+    return "given" if about.get("locked") else "student"
+
+
+def _exercises(released: Released) -> list[str]:
+    """The names that checks may ask for: those of the cells that students solve in code."""
+    solutions = [c.name for c in released.cells if c.solution and c.cell_type == "code"]
+    return [name.removeprefix("exercise_") for name in solutions]
+
+
+def _fill_in(cell: NotebookNode, count: int, ran: Ran, ended: str, limits: Limits) -> None:
+    """Give a cell its outputs, and an error where it was stopped or never ran."""
+    cell.execution_count = count
+    outputs = [*ran.outputs]
+    if ran.stopped:
+        said = f"stopped after {limits.timeout:g} s of computing: does a loop never end?"
+        outputs.append(_error("CellTimeoutError", said))
+    elif not ran.complete:
+        # nbgrader takes a check without an error for one that passed
+        outputs.append(_error("NotRun", f"Python had ended: {ended}"))
+    for output in outputs:
+        if output["output_type"] == "execute_result":
+            output["execution_count"] = count
+        if output.get("name") == "stderr" and _role(cell) == "check":
+            # nbgrader takes any warning in a check for a failure
+            output["name"] = "stdout"
+    cell.outputs = [nbformat.from_dict(output) for output in outputs]
+
+
+def _error(name: str, said: str) -> dict:
+    lines = [f"{RED}{name}{RESET}: {said}"]
+    return {"output_type": "error", "ename": name, "evalue": said, "traceback": lines}
+
+
+def _standing(cells: list[NotebookNode], execution: Execution) -> tuple[State, str]:
+    """What befell the submission, apart from points, and in which cells."""
+    rans = list(zip(cells, execution.cells, strict=True))
+    stopped = [_called(cell) for cell, ran in rans if ran.stopped]
+    if stopped:
+        return State.TIMED_OUT, f"stopped by the time limit: {', '.join(stopped)}"
+    full = [_called(cell) for cell, _ in rans if _out_of_memory(cell)]
+    if full:
+        return State.MEMORY, f"more memory than allowed: {', '.join(full)}"
+    if execution.ended:
+        first = next((_called(cell) for cell, ran in rans if not ran.complete), "the last cell")
+        kept = "what was earned before is kept"
+        return State.CRASHED, f"Python ended in {first} ({execution.ended}): {kept}"
+    return State.GRADED, ""
+
+
+def _called(cell: NotebookNode) -> str:
+    return cell.metadata.get("nbgrader", {}).get("grade_id", "a cell that is no exercise")
+
+
+def _out_of_memory(cell: NotebookNode) -> bool:
+    errors = [output for output in cell.outputs if output.output_type == "error"]
+    return any(words in f"{e.ename} {e.evalue}" for e in errors for words in OUT_OF_MEMORY)
+
+
+def _earned(notebook: NotebookNode) -> tuple[dict[str, float | None], tuple[str, ...]]:
+    """Points by nbgrader's own rules, and what nobody wrote anything in."""
+    scores, untouched = {}, []
+    for cell in notebook.cells:
+        about = cell.metadata.get("nbgrader", {})
+        if about.get("grade"):
+            scores[about["grade_id"]] = determine_grade(cell)[0]
+        if about.get("solution") and about["checksum"] == compute_checksum(cell):
+            untouched.append(about["grade_id"])
+    return scores, tuple(untouched)
