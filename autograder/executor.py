@@ -38,6 +38,7 @@ PATIENCE = 5  # seconds of wall time for one of CPU time: others want the machin
 GRACE = 2.0  # CPU seconds, after it was interrupted, that a cell may take to end
 WHOLE = 10  # times what one cell may take, for all cells together
 TRIES = 3  # a submission whose process was killed from outside is executed again
+SHOWN = 10_000  # characters of a failure that did not fit into its cell's outputs
 CREDENTIALS = struct.Struct("3i")  # process, user, group
 
 
@@ -303,13 +304,17 @@ class _Watch:
                 complete = self._collect()
             except OSError:  # nobody takes the cells
                 raise _Lost from None
+            # one that ended by itself is about to say how
+            whole = all(ran.complete for ran in self._cells)
+            by_itself = bool(select.select([self._status], [], [], 0 if whole else 1)[0])
             self._student.signal(signal.SIGKILL)
             told = self._status.recv(1 << 12)
         if not told:
             raise _Lost
         how = json.loads(told)
-        if any(not ran.complete for ran in self._cells) and not self._reason:
-            self._reason = _why(how, self._limits) if complete else "the checks ended"
+        if not whole and not self._reason:
+            why = _why(how, self._limits) if by_itself else "it broke the channel to the checks"
+            self._reason = why if complete else "the checks ended"
         seconds, memory = time.monotonic() - start, how["memory"] << 10
         cpu = how["cpu"] + self._cpu_of_tests
         execution = Execution(self._cells, cpu, seconds, memory, self._reason)
@@ -342,6 +347,8 @@ class _Watch:
                     return True
                 ran = self._cells[told["cell"]]
                 ran.outputs, ran.failure = told["outputs"], told.get("failure")
+                if ran.failure and not any(o["output_type"] == "error" for o in ran.outputs):
+                    ran.outputs.append(_error(ran.failure["message"]))
                 ran.complete = "ended" not in told
                 self._done += 1
 
@@ -377,6 +384,16 @@ class _Watch:
     def _kill_tests(self) -> None:
         self._gave_up = True
         self._tests.signal(signal.SIGKILL)
+
+
+def _error(message: str) -> dict:
+    """A check's failure, where what a student made it say left no room for it in the outputs.
+
+    nbgrader takes a check without an error for one that passed.
+    """
+    name, _, said = message[:SHOWN].partition(": ")
+    shown = {"ename": name, "evalue": said, "traceback": [message[:SHOWN]]}
+    return {"output_type": "error"} | shown
 
 
 def _line(kind: int) -> tuple[socket.socket, socket.socket]:

@@ -131,7 +131,7 @@ def _serve(
     status.close()
     # only what this submission may know is left open
     os.closerange(3, channel.fileno())
-    os.closerange(channel.fileno() + 1, 1 << 20)
+    os.closerange(channel.fileno() + 1, 1 << 12)
     with channel.makefile("rwb") as stream:
         StudentSide(stream, LIMIT, shell).serve()
 

@@ -1,0 +1,516 @@
+"""Hostile notebooks gain nothing, see nothing, and leave nothing behind; the grader lives on."""
+
+import contextlib
+import errno
+import json
+import os
+import re
+import socket
+import sys
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+import transformer_course
+
+import autograder
+from autograder import executor as executors
+from autograder import places, sandbox
+from autograder.executor import CodeCell, Execution, Executor, GraderError, Job, Limits, Ran
+from autograder.tests import hostile
+from autograder.tests.hostile import BANK, CANARY, CHECKS_OF_HALF, LIVES, MARKER, STOPPED, Hostile
+
+pytestmark = pytest.mark.skipif(bool(sandbox.refusal()), reason=sandbox.refusal())
+
+FIRST = 2  # the check of the honest exercise; then the tools, then the hostile cells
+AT_ONCE = 3  # notebooks that are expected to be killed run side by side
+WRITTEN = "hostile-was-here"
+LEFTOVERS = 10  # seconds in which the kernel must have ended what was killed
+# a cell of the bank that fails with one of these was not tried
+MISTAKES = ("NameError", "SyntaxError", "AttributeError", "TypeError", "ImportError", "KeyError")
+# system calls that the bank makes by their numbers
+NUMBERED = """
+add_key bpf clone clone3 fork io_setup io_uring_setup kcmp keyctl perf_event_open pidfd_getfd
+process_madvise seccomp syslog vfork
+""".split()  # noqa: SIM905
+OWN = b"zq-of-the-student"
+BUSY = "held = 'zq-of-the-' + 'student'\nwhile True:\n    pass"
+
+
+@dataclass(frozen=True)
+class Afterwards:
+    """What became of a hostile notebook, and of the honest one that came next."""
+
+    hostile: Hostile
+    execution: Execution
+    honest: Execution
+    left: list[str]  # processes that were not there before
+
+
+@dataclass(frozen=True)
+class Machine:
+    """What a hostile notebook would like to reach: files, and addresses where we listen."""
+
+    outside: list[str]
+    listeners: list[socket.socket]
+
+    def cells(self, cells: tuple[str, ...]) -> list[CodeCell]:
+        """A student's cells, with this machine's values in the place of the bank's names."""
+        addresses = [(line.family, line.type, line.getsockname()) for line in self.listeners]
+        values = {
+            "OUTSIDE": self.outside,
+            "LISTENERS": [(int(family), int(kind), where) for family, kind, where in addresses],
+            "CALL": _numbers(),
+        }
+        sources = [
+            re.sub(r"\b(OUTSIDE|LISTENERS|CALL)\b", lambda name: repr(values[name[0]]), cell)
+            for cell in cells
+        ]
+        return [CodeCell("student", source) for source in sources]
+
+
+@pytest.fixture(scope="module")
+def machine(tmp_path_factory):
+    """Files that must stay unread, and listeners whom nobody must reach."""
+    folder = tmp_path_factory.mktemp("class")
+    for name in ("gradebook.db", "submitted/ada/lesson.ipynb", "solutions/lesson.py"):
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(MARKER)
+    found = [places.SOLUTIONS, places.SOLUTIONS.parent / ".git", Path(hostile.__file__).parent]
+    found += [Path(executors.__file__), *map(Path, ("/etc/passwd", "/etc/hosts", "/var", "/run"))]
+    # Python itself may stand in a home folder
+    found += [path for path in Path.home().iterdir() if path not in Path(sys.base_prefix).parents]
+    found = [path for path in (*found, folder, *folder.rglob("*")) if path.exists()]
+    with contextlib.ExitStack() as closing:
+        tcp = closing.enter_context(socket.create_server(("127.0.0.1", 0)))
+        udp = closing.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+        udp.bind(("127.0.0.1", 0))
+        lines = [tcp, udp]
+        for address in (str(folder / "line"), f"\0hostile-{os.getpid()}"):
+            for kind in (socket.SOCK_STREAM, socket.SOCK_DGRAM):
+                line = closing.enter_context(socket.socket(socket.AF_UNIX, kind))
+                line.bind(address + str(int(kind)))
+                if kind == socket.SOCK_STREAM:
+                    line.listen()
+                lines.append(line)
+        yield Machine([str(path) for path in found], lines)
+
+
+@pytest.fixture(scope="module")
+def executor():
+    """One for all; it starts with a secret in its environment."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GRADEBOOK_PASSWORD", CANARY)
+        patch.setattr(executors, "GRACE", 0.3)
+        with Executor() as started:
+            yield started
+
+
+@pytest.fixture(scope="module")
+def bank(executor, machine):
+    """What became of each hostile notebook, by its name."""
+    before = _processes()
+
+    def done(case: Hostile, alone: bool) -> Afterwards:
+        execution = executor.execute(_job(case, machine))
+        honest = executor.execute(_honest())
+        left = _settled(before) if alone else []
+        return Afterwards(case, execution, honest, left)
+
+    slow = [case for case in BANK if case.may == STOPPED]
+    found = {case.name: done(case, alone=True) for case in BANK if case not in slow}
+    with ThreadPoolExecutor(AT_ONCE) as threads:
+        found |= {o.hostile.name: o for o in threads.map(lambda case: done(case, False), slow)}
+    left = _settled(before)
+    assert not left, left
+    missing = before - _processes()
+    assert not missing, f"the grader's own processes were ended: {missing}"
+    return found
+
+
+each = pytest.mark.parametrize("name", [case.name for case in BANK])
+
+
+@each
+def test_nothing_is_gained_and_nothing_lost(bank, name):
+    cells = bank[name].execution.cells
+    assert _passed(cells[FIRST]), "the points earned before"
+    for what, ran in zip(CHECKS_OF_HALF, cells[-len(CHECKS_OF_HALF) :], strict=True):
+        assert not _passed(ran), f"a wrong answer passes the check by {what}"
+        if ran.complete:
+            # nbgrader looks at one of them, the grader's own state at the other
+            assert ran.failure, what
+            assert ran.stopped or _errors(ran), what
+
+
+@each
+def test_nothing_is_reached(bank, name):
+    said = _text(bank[name].execution)
+    assert "LEAK" not in said, said[said.index("LEAK") :][:300]
+    assert MARKER not in said
+    assert CANARY not in said
+
+
+@each
+def test_it_does_what_it_says(bank, name):
+    case, execution = bank[name].hostile, bank[name].execution
+    own = execution.cells[FIRST + 1 : -len(CHECKS_OF_HALF)]
+    if not case.broken:
+        errors = [error["ename"] for ran in own for error in _errors(ran)]
+        assert not set(errors) & set(MISTAKES), errors
+        assert "NameError" not in "".join(repr(ran.outputs) for ran in own)
+    if case.may == LIVES:
+        assert not execution.ended
+        assert all(ran.complete for ran in execution.cells)
+    elif case.may == STOPPED:
+        assert any(ran.stopped for ran in execution.cells)
+    elif case.may == hostile.ENDS:
+        assert execution.ended
+
+
+@each
+def test_outputs_are_small_and_fit_into_a_notebook(bank, name):
+    for ran in bank[name].execution.cells:
+        text = json.dumps([ran.outputs, ran.failure], ensure_ascii=False, allow_nan=True)
+        assert len(text.encode()) < 16 << 20
+
+
+@each
+def test_the_next_submission_keeps_its_points(bank, name):
+    assert [_passed(ran) for ran in bank[name].honest.cells] == [True] * 3
+    assert not bank[name].honest.ended
+
+
+@each
+def test_no_process_is_left(bank, name):
+    assert not bank[name].left
+
+
+def test_nobody_was_called_and_nothing_written(bank, machine):
+    for line in machine.listeners:
+        line.setblocking(False)
+        with pytest.raises(BlockingIOError):
+            line.accept() if line.type == socket.SOCK_STREAM else line.recv(1)
+    kit = Path(transformer_course.__file__).parent
+    folders = ["/", "/usr", "/usr/lib", "/etc", "/tmp", "/dev/shm", kit, kit.parent, *sys.path]
+    written = [folder for folder in folders if Path(folder, WRITTEN).exists()]
+    assert not written
+    assert all(Path(path).exists() for path in machine.outside)
+
+
+def test_the_bank_is_large_and_its_checks_can_be_passed(executor):
+    """A right answer passes all that the wrong ones are to fail."""
+    assert len(BANK) >= 45
+    checks = [CodeCell("check", source) for source in CHECKS_OF_HALF.values()]
+    cells = [*_beginning(), CodeCell("student", hostile.RIGHT), *checks]
+    assert all(map(_passed, executor.execute(Job(cells, ["double", "half"])).cells))
+
+
+# --- the student's process, seen from outside ---------------------------------------------
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A student's process at work, after the checks ran."""
+
+    holds: dict[bytes, bool]  # strings, and whether its memory holds them
+    namespaces: dict[str, str]
+    status: dict[str, str]
+    files: int
+
+
+@pytest.fixture(scope="module")
+def two(executor):
+    """Two students at work at the same time, and whether the tests' marker is beside them."""
+    before = _processes()
+    cells = [*_beginning(), CodeCell("student", BUSY)]
+    job = Job(cells, ["double"], limits=Limits(30))
+    with ThreadPoolExecutor(2) as threads:
+        running = [threads.submit(executor.execute, job) for _ in range(2)]
+        students = _until(lambda: [p for p in _new(before) if _is_first(p)], 2)
+        for process in students:
+            _until(lambda process=process: [OWN] if _holds(process, OWN) else [], 1)
+        seen = [_seen(process) for process in students]
+        others = [p for p in _new(before) if p not in students]
+        with_tests = [p for p in others if _holds(p, MARKER.encode())]
+        for process in students:
+            process.kill()
+    assert all(_passed(run.result().cells[FIRST]) for run in running)
+    assert len(with_tests) == 2, "the search does not find what is there"
+    return seen
+
+
+def test_hidden_tests_are_never_in_the_students_memory(two):
+    for student in two:
+        assert student.holds[OWN]
+        assert not student.holds[MARKER.encode()]
+        assert not student.holds[CANARY.encode()], "a secret of the grader's environment"
+
+
+def test_each_student_is_in_namespaces_of_its_own(two):
+    one, other = two
+    for kind in ("user", "mnt", "pid", "ipc", "net", "uts"):
+        ours = os.readlink(f"/proc/self/ns/{kind}")
+        assert ours not in (one.namespaces[kind], other.namespaces[kind]), kind
+    for kind in ("user", "mnt", "pid", "ipc"):
+        assert one.namespaces[kind] != other.namespaces[kind], kind
+
+
+def test_a_student_has_no_privilege_and_one_open_file_of_ours(two):
+    for student in two:
+        for kind in ("CapInh", "CapPrm", "CapEff", "CapAmb"):
+            assert int(student.status[kind], 16) == 0
+        assert student.status["NoNewPrivs"] == "1"
+        assert student.status["Seccomp"] == "2", "no filter of system calls"
+        assert student.files == 4, "more than standard streams and the channel"
+
+
+# --- what is inside -----------------------------------------------------------------------
+
+
+def test_every_call_that_is_denied_is_known():
+    """A call that is misspelt would be allowed."""
+    pyseccomp = pytest.importorskip("pyseccomp")
+    unknown = {
+        n for n in sandbox.DENIED if pyseccomp.resolve_syscall(pyseccomp.Arch.NATIVE, n) == -1
+    }
+    # newer than some machines' libseccomp
+    assert unknown <= {"statmount", "listmount", "memfd_secret", "landlock_create_ruleset"}
+
+
+def test_denied_calls_are_refused(executor):
+    source = """
+for name, number in CALL.items():
+    ctypes.set_errno(0)
+    result = libc.syscall(number, 0, 0, 0, 0, 0, 0)
+    if result == 0 and "fork" in name:
+        os._exit(0)
+    if result != -1 or ctypes.get_errno() != REFUSED:
+        print(name, result, ctypes.get_errno())
+print("tried")
+"""
+    denied = {name: number for name, number in _numbers().items() if "clone" not in name}
+    assert len(denied) > 60
+    source = source.replace("CALL", repr(denied)).replace("REFUSED", str(errno.EPERM))
+    assert _inside(executor, source) == "tried\n"
+
+
+def test_the_environment_is_as_written_down(executor):
+    found = json.loads(_inside(executor, "print(json.dumps(dict(os.environ)))"))
+    # torch adds this one itself
+    found.pop("TORCHINDUCTOR_CACHE_DIR", None)
+    assert found == sandbox.environment()
+
+
+def test_only_python_and_the_kit_are_visible(executor):
+    kit, ours = Path(transformer_course.__file__).parent, Path(autograder.__file__).parent
+    allowed = [Path("/usr/lib"), Path("/usr/lib64"), Path("/lib64"), Path("/proc"), Path("/dev")]
+    allowed += [kit, ours / "apart", ours / "__init__.py", Path("/etc/ld.so.cache")]
+    allowed += [Path(os.path.realpath(sys.executable)).parent]
+    for prefix in (sys.prefix, sys.base_prefix):
+        allowed += [Path(prefix, part) for part in ("lib", "lib64", "bin", "pyvenv.cfg")]
+    source = f"""
+allowed = set({[str(path) for path in allowed]!r})
+for folder, folders, names in os.walk("/"):
+    folders[:] = [name for name in folders if os.path.join(folder, name) not in allowed]
+    for path in (os.path.join(folder, name) for name in names):
+        if path not in allowed and not os.path.islink(path):
+            print(path)
+print("walked")
+"""
+    assert _inside(executor, source) == "walked\n"
+    seen = json.loads(_inside(executor, f"print(json.dumps(os.listdir({str(ours)!r})))"))
+    assert sorted(seen) == ["__init__.py", "apart"]
+
+
+def test_a_student_is_not_root(executor):
+    said = _inside(executor, "print(os.getuid(), os.geteuid(), os.getgid(), os.getpid())")
+    assert said == "1000 1000 1000 1\n"
+
+
+def test_limits_hold_for_what_the_kernel_counts(executor):
+    kinds = ("NPROC", "NOFILE", "CORE", "CPU", "FSIZE")
+    source = "import resource\nprint([resource.getrlimit(getattr(resource, 'RLIMIT_' + kind))"
+    said = _inside(executor, f"{source} for kind in {kinds!r}])")
+    limits = Limits()
+    # a core of 0 bytes would still start the machine's crash handler
+    most = (256, 256, 1, limits.timeout * executors.WHOLE, limits.disk)
+    assert json.loads(said.replace("(", "[").replace(")", "]")) == [[m, m] for m in most]
+
+
+def test_nothing_outlives_a_grader_that_is_killed():
+    """Even if the student's process asked not to die with its parent."""
+    cells = [CodeCell("student", hostile.TOOLS + "libc.prctl(1, 0, 0, 0, 0)\n" + BUSY)]
+    source = f"""
+from autograder.executor import *
+with Executor() as executor:
+    executor.execute(Job({cells!r}, []))
+"""
+    here = {"PYTHONPATH": sandbox.environment()["PYTHONPATH"]}
+    grader = psutil.Popen([sys.executable, "-c", source], env=os.environ | here)
+    try:
+        (student,) = _until(lambda: [p for p in grader.children(recursive=True) if _is_first(p)], 1)
+        _until(lambda: [OWN] if _holds(student, OWN) else [], 1)
+        started = grader.children(recursive=True)
+    finally:
+        grader.kill()
+        grader.wait()
+    _, alive = psutil.wait_procs(started, timeout=LEFTOVERS)
+    for process in alive:
+        process.kill()
+    assert not alive
+
+
+# --- where there is no sandbox ------------------------------------------------------------
+
+
+@pytest.mark.parametrize("package", ["bubblewrap", "libseccomp2"])
+def test_what_is_missing_is_named(monkeypatch, package):
+    if package == "bubblewrap":
+        monkeypatch.setenv("PATH", "")
+    else:
+        monkeypatch.setitem(sys.modules, "pyseccomp", None)
+    (other,) = {"bubblewrap", "libseccomp2"} - {package}
+    why, mend = sandbox.refusal().split(":", 1)
+    assert package in why
+    assert other not in why
+    assert "sudo apt install bubblewrap libseccomp2" in mend
+    with pytest.raises(GraderError, match="--no-sandbox") as refused, Executor():
+        pass
+    assert package in str(refused.value)
+
+
+def test_elsewhere_another_machine_is_named(monkeypatch):
+    monkeypatch.setattr(sys, "platform", "darwin")
+    assert "Linux" in sandbox.refusal()
+
+
+# --- helpers ------------------------------------------------------------------------------
+
+
+def _beginning() -> list[CodeCell]:
+    return [
+        CodeCell("given", hostile.GIVEN),
+        CodeCell("student", hostile.HONEST),
+        CodeCell("check", hostile.CHECK_DOUBLE),
+    ]
+
+
+def _honest() -> Job:
+    return Job(_beginning(), ["double"])
+
+
+def _job(case: Hostile, machine: Machine) -> Job:
+    cells = [
+        *_beginning(),
+        *machine.cells((hostile.TOOLS, *case.cells, case.half)),
+        *(CodeCell("check", source) for source in CHECKS_OF_HALF.values()),
+    ]
+    return Job(cells, ["double", "half"], limits=Limits(case.timeout, 384 << 20, 16 << 20))
+
+
+def _numbers() -> dict[str, int]:
+    """The numbers of the system calls that the bank makes by number, on this machine."""
+    import pyseccomp
+
+    names = [*sandbox.DENIED, *NUMBERED]
+    found = {name: pyseccomp.resolve_syscall(pyseccomp.Arch.NATIVE, name) for name in names}
+    return {name: number for name, number in found.items() if number >= 0}
+
+
+def _inside(executor: Executor, source: str) -> str:
+    """What a student's cell prints."""
+    cells = [CodeCell("student", hostile.TOOLS), CodeCell("student", source)]
+    execution = executor.execute(Job(cells, []))
+    assert not execution.ended
+    (output,) = execution.cells[-1].outputs
+    return output["text"]
+
+
+def _passed(ran: Ran) -> bool:
+    return ran.complete and not ran.stopped and ran.failure is None and not _errors(ran)
+
+
+def _errors(ran: Ran) -> list[dict]:
+    return [output for output in ran.outputs if output["output_type"] == "error"]
+
+
+def _text(execution: Execution) -> str:
+    return "\n".join(repr([ran.outputs, ran.failure]) for ran in execution.cells)
+
+
+def _processes() -> set[int]:
+    return {process.pid for process in psutil.Process().children(recursive=True)}
+
+
+def _new(before: set[int]) -> list[psutil.Process]:
+    return [p for p in psutil.Process().children(recursive=True) if p.pid not in before]
+
+
+def _settled(before: set[int]) -> list[str]:
+    """The processes that are still there when the killed ones must be gone."""
+    end = time.monotonic() + LEFTOVERS
+    while (left := _new(before)) and time.monotonic() < end:
+        psutil.wait_procs(left, timeout=0.05)
+    return [str(process) for process in left]
+
+
+def _until(found: Callable[[], list], count: int) -> list:
+    """Ask until that many are found."""
+    end = time.monotonic() + 60
+    while len(got := found()) < count:
+        assert time.monotonic() < end, "the student's process does not come"
+    return got
+
+
+def _is_first(process: psutil.Process) -> bool:
+    """Whether it is the first process of a namespace: a student's, where bubblewrap's is not."""
+    return _status(process).get("NSpid", "").split()[2:] == ["1"]
+
+
+def _status(process: psutil.Process) -> dict[str, str]:
+    try:
+        text = Path(f"/proc/{process.pid}/status").read_text()
+    except OSError:
+        return {}
+    return {name: value.strip() for name, _, value in (t.partition(":") for t in text.splitlines())}
+
+
+def _seen(process: psutil.Process) -> Seen:
+    wanted = (OWN, MARKER.encode(), CANARY.encode())
+    spaces = Path(f"/proc/{process.pid}/ns")
+    return Seen(
+        {text: _holds(process, text) for text in wanted},
+        {space.name: os.readlink(space) for space in spaces.iterdir()},
+        _status(process),
+        process.num_fds(),
+    )
+
+
+def _holds(process: psutil.Process, text: bytes) -> bool:
+    """Whether a process's memory holds a text."""
+    with (
+        open(f"/proc/{process.pid}/maps") as maps,
+        open(f"/proc/{process.pid}/mem", "rb", 0) as memory,
+    ):
+        for line in maps:
+            where, rights, *_ = line.split()
+            start, end = (int(side, 16) for side in where.split("-"))
+            # what is not written to is what files hold that anybody has
+            if rights.startswith("rw") and text in _part(memory, start, end):
+                return True
+    return False
+
+
+def _part(memory: Any, start: int, end: int) -> bytes:
+    try:
+        memory.seek(start)
+        return memory.read(end - start)
+    except OSError:  # mapped, and not readable
+        return b""
