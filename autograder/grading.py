@@ -29,9 +29,9 @@ from autograder.lesson import Lesson
 from autograder.notebook import as_text, source_notebook
 from autograder.places import place
 from autograder.recorder import MARK, RESULT, Recorder, keep, kept
-from autograder.repair import Released, key, released
-from autograder.standing import Result, results
-from autograder.submission import Finished, State, Task
+from autograder.repair import Released, released
+from autograder.standing import Result, handed_in, results
+from autograder.submission import Finished, State, Task, key
 
 SETTINGS = "nbgrader_config.py"
 LOG = "grade.log"
@@ -44,7 +44,6 @@ class Refused(SystemExit):
 
 BATCH = 50  # results recorded in one transaction
 FAILURES = 5  # of the grader's own, one after another: then it is no one submission's
-BESIDE = 10 << 20  # bytes of other files that may lie beside a notebook
 
 
 @dataclass(frozen=True)
@@ -138,7 +137,7 @@ def grade(
     """
     as_released = released(api, lesson)
     with Recorder(api, as_released) as recorder:
-        executed = {s: _executed(api, as_released, s, how.limits) for s in students}
+        executed = {s: _executed(api, as_released, s) for s in students}
         before = [finished for finished in executed.values() if finished]
         for start in range(0, len(before), BATCH):
             recorder.record(before[start : start + BATCH])
@@ -148,15 +147,13 @@ def grade(
             yield from _execute(api, as_released, todo, how, recorder, stopping)
 
 
-def _executed(
-    api: NbGraderAPI, as_released: Released, student: str, limits: Limits
-) -> Finished | None:
+def _executed(api: NbGraderAPI, as_released: Released, student: str) -> Finished | None:
     """What is on the disk of a submission that was executed, as it stands and by today's tests."""
     finished = kept(api, as_released.lesson, student)
     if finished is None:
         return None
-    data = place(api, "submitted", as_released.lesson, student).read_bytes()
-    return finished if finished.key == key(data, as_released) else None
+    task = handed_in(api, as_released.lesson, student)
+    return finished if finished.key == key(task, as_released) else None
 
 
 def _execute(
@@ -169,11 +166,11 @@ def _execute(
 ) -> Iterator[Finished]:
     batch: list[Finished] = []
     failures = 0  # one after another
-    tasks = (_task(api, as_released.lesson, student) for student in students)
+    tasks = (handed_in(api, as_released.lesson, student) for student in students)
     with how.workers(as_released) as workers:
         try:
             for task, future in queue.stream(workers, tasks, stopping):
-                finished = _outcome(task, future, how)
+                finished = _outcome(task, future)
                 failures = failures + 1 if finished.state == State.FAILED else 0
                 if failures == FAILURES:
                     raise GraderError(finished.note)
@@ -189,32 +186,15 @@ def _execute(
             recorder.record(batch)
 
 
-def _outcome(task: Task, future: Future[Finished], how: How) -> Finished:
+def _outcome(task: Task, future: Future[Finished]) -> Finished:
     """What became of a task; what went wrong in the grader itself stops nobody else."""
     try:
         return future.result()
     except CancelledError:
-        raise GraderError(f"the scheduler at {how.scheduler} went away") from None
+        raise GraderError(queue.GONE) from None
     except Exception as error:
         why = str(error) if isinstance(error, GraderError) else f"{type(error).__name__}: {error}"
         return Finished(task.student, "", State.FAILED, " ".join(why.split()))
-
-
-def _task(api: NbGraderAPI, lesson: str, student: str) -> Task:
-    """A submission, and the plain files beside it that its code may open or import."""
-    path = place(api, "submitted", lesson, student)
-    files, room = {}, BESIDE
-    for other in sorted(path.parent.rglob("*")):
-        if other == path or other.is_symlink() or not other.is_file():
-            continue
-        # a link among the folders could lead to anybody's files
-        if not other.resolve().is_relative_to(path.parent.resolve()):
-            continue
-        room -= other.stat().st_size
-        if room < 0:
-            break
-        files[str(other.relative_to(path.parent))] = other.read_bytes()
-    return Task(student, path.read_bytes(), files)
 
 
 def feedback(api: NbGraderAPI, lesson: str, student: str) -> Path:

@@ -110,12 +110,6 @@ def released(api: NbGraderAPI, lesson: str) -> Released:
     return Released(lesson, kernelspec, tuple(cells))
 
 
-def key(notebook: bytes, released: Released) -> str:
-    """What was graded, against which tests; what can be told from it is graded only once."""
-    # the repaired notebook follows from these two, so it need not be made to be compared
-    return hashlib.sha256(hashlib.sha256(notebook).digest() + released.digest.encode()).hexdigest()
-
-
 def repair(data: bytes, released: Released) -> Repaired:
     """Make a notebook that can be graded of a file's bytes; `Unreadable` if that cannot be done.
 

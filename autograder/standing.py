@@ -9,8 +9,10 @@ from nbgrader.apps.api import NbGraderAPI
 
 from autograder.places import place
 from autograder.recorder import MARK, kept
-from autograder.repair import Released, Unreadable, key, released, repair
-from autograder.submission import State
+from autograder.repair import Released, Unreadable, released, repair
+from autograder.submission import State, Task, key
+
+BESIDE = 10 << 20  # bytes of other files that may lie beside a notebook
 
 
 @dataclass(frozen=True)
@@ -48,10 +50,27 @@ def is_recorded(api: NbGraderAPI, released: Released, student: str) -> bool:
     """Whether what lies there now was graded by today's tests, to the end."""
     try:
         mark = place(api, "autograded", released.lesson, student).with_name(MARK)
-        wanted = key(place(api, "submitted", released.lesson, student).read_bytes(), released)
+        wanted = key(handed_in(api, released.lesson, student), released)
         return mark.read_bytes() == wanted.encode()
     except OSError:
         return False
+
+
+def handed_in(api: NbGraderAPI, lesson: str, student: str) -> Task:
+    """A submission, and the plain files beside it that its code may open or import."""
+    path = place(api, "submitted", lesson, student)
+    files, room = {}, BESIDE
+    for other in sorted(path.parent.rglob("*")):
+        if other == path or other.is_symlink() or not other.is_file():
+            continue
+        # a link among the folders could lead to anybody's files
+        if not other.resolve().is_relative_to(path.parent.resolve()):
+            continue
+        room -= other.stat().st_size
+        if room < 0:
+            break
+        files[str(other.relative_to(path.parent))] = other.read_bytes()
+    return Task(student, path.read_bytes(), files)
 
 
 def results(
@@ -73,6 +92,9 @@ def obstacle(api: NbGraderAPI, lesson: str, student: str) -> tuple[State, str] |
     if student != student.strip() or re.search(r"[*?\[\]]", student):
         # nbgrader would take it for another student's, or for several students'
         return State.UNREADABLE, f"rename the folder `{student}`: no * ? [ ], no space at an end"
+    if path.is_symlink() or path.parent.is_symlink():
+        # out of an archive, it could stand for anybody's file
+        return State.UNREADABLE, "a link in place of a file: ask for the notebook itself"
     try:
         with path.open("rb"):
             return None

@@ -3,6 +3,7 @@
 Data in, data out: the same function serves this machine's threads and other machines' workers.
 """
 
+import hashlib
 import platform
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from nbgrader.utils import compute_checksum, determine_grade
 
 from autograder.executor import CodeCell, Execution, Executor, Job, Limits, Ran, modules_of
 from autograder.notebook import as_text
-from autograder.repair import Released, Unreadable, key, repair
+from autograder.repair import Released, Unreadable, repair
 
 OUT_OF_MEMORY = ("MemoryError", "can't allocate memory")  # Python's own words, and torch's
 RED, RESET = "\x1b[0;31m", "\x1b[0m"
@@ -59,7 +60,7 @@ class Finished:
     """What became of a submission; `notebook` is empty if it could not be read."""
 
     student: str
-    key: str  # what was graded: see `repair.key`
+    key: str  # what was graded: see `key`
     state: str
     note: str = ""
     notebook: str = field(default="", repr=False)
@@ -71,6 +72,15 @@ class Finished:
     untouched: tuple[str, ...] = ()  # grade_ids of what is as it was released
 
 
+def key(task: Task, released: Released) -> str:
+    """What is graded, and by which tests; what can be told from it is graded only once."""
+    # the repaired notebook follows from these, so it need not be made to be compared
+    parts = [released.digest.encode(), task.notebook]
+    for name, data in sorted(task.files.items()):
+        parts += [name.encode(errors="surrogateescape"), data]
+    return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
+
+
 def modules(released: Released) -> set[str]:
     """What a lesson's cells import: worth importing once."""
     return modules_of(cell.source for cell in released.cells if cell.cell_type == "code")
@@ -78,7 +88,7 @@ def modules(released: Released) -> set[str]:
 
 def graded(task: Task, released: Released, limits: Limits, executor: Executor) -> Finished:
     """Grade one submission; what is wrong with it is told, not raised."""
-    name = key(task.notebook, released)
+    name = key(task, released)
     try:
         repaired = repair(task.notebook, released)
     except Unreadable as why:

@@ -17,8 +17,9 @@ from sqlalchemy import text
 
 from autograder import grading
 from autograder.notebook import as_text, graded_cells, source_notebook
-from autograder.repair import Released, Repaired, Unreadable, key, released, repair
+from autograder.repair import Released, Repaired, Unreadable, released, repair
 from autograder.samples import SAMPLES, filled, solved
+from autograder.submission import Task, key
 from autograder.tests.conftest import SMALL, Instructor
 
 ANSWER = "\n# %% answer why [markdown] points=3\n# BEGIN SOLUTION\nBecause.\n# END SOLUTION\n"
@@ -105,7 +106,8 @@ def test_what_is_released_is_all_that_grading_needs(teacher, lesson):
     assert Released(lesson.lesson, lesson.kernelspec, lesson.cells).digest == lesson.digest
     other = Released(lesson.lesson, lesson.kernelspec, lesson.cells[1:])
     assert other.digest != lesson.digest
-    assert len({key(b"a", lesson), key(b"b", lesson), key(b"a", other)}) == 3
+    tasks = Task("ada", b"a"), Task("ada", b"b"), Task("ada", b"a", {"data.csv": b"1"})
+    assert len({key(tasks[0], other), *(key(task, lesson) for task in tasks)}) == 4
 
 
 def test_cells_are_in_the_lessons_order_whatever_the_gradebooks(teacher, lesson, tmp_path):
