@@ -25,6 +25,8 @@ def main(arguments: list[str] | None = None) -> None:
     except Exception as error:
         if "database is locked" in str(error):
             sys.exit("another program holds the gradebook: close the formgrader, then run it again")
+        if "disk is full" in str(error):  # in SQLite's words
+            sys.exit("No space left on device: make room for the gradebook, then run it again")
         # not imported here: it brings torch, which most commands need not wait for
         executor = sys.modules.get("autograder.executor")
         if executor and isinstance(error, executor.GraderError):

@@ -145,15 +145,16 @@ class Executor:
 
     def _pair(self) -> tuple["_Nursery", "_Nursery"]:
         with self._starting:
-            for side, nursery in self._nurseries.items():
-                if self._closed:
-                    raise GraderError("the executor is closed")
-                if not nursery.lives():
-                    nursery.close()
-                    self._nurseries[side] = self._started(side)
-                    # if it does not get warm, the next try finds it dead
-                    with contextlib.suppress(GraderError):
-                        self._nurseries[side].wait_until_warm()
+            if self._closed:
+                raise GraderError("the executor is closed")
+            dead = [side for side, nursery in self._nurseries.items() if not nursery.lives()]
+            for side in dead:
+                self._nurseries[side].close()
+                self._nurseries[side] = self._started(side)
+            for side in dead:
+                # if it does not get warm, the next try finds it dead
+                with contextlib.suppress(GraderError):
+                    self._nurseries[side].wait_until_warm()
             return self._nurseries["student"], self._nurseries["tests"]
 
     def _started(self, side: str) -> "_Nursery":

@@ -3,6 +3,7 @@
 Nothing is listed: tasks are read as workers get free, and what is finished comes out at once.
 """
 
+import logging
 import socket
 import threading
 import time
@@ -18,7 +19,9 @@ from autograder.repair import Released
 from autograder.submission import Finished, Task, graded, modules
 
 LOOK = 1.0  # seconds between two looks at who works
+CONNECT = 10.0  # seconds in which a scheduler must answer
 ALONE = 60.0  # seconds that a cluster may be without workers: new ones may come
+GONE = "the Dask scheduler went away: what came before is kept; start one, then run it again"
 
 
 @dataclass(frozen=True)
@@ -77,18 +80,32 @@ def local(setup: Setup, jobs: int) -> Iterator[Workers]:
 @contextmanager
 def cluster(setup: Setup, address: str) -> Iterator[Workers]:
     """Workers of a Dask cluster; `GraderError` if its scheduler cannot be reached."""
-    try:
-        from distributed import Client
-    except ImportError:
-        raise GraderError("Dask is not installed: pip install distributed") from None
-    try:
-        client = Client(address, timeout="10s", set_as_default=False)
-    except (OSError, ValueError) as error:
-        raise GraderError(f"no Dask scheduler answers at {address}: {error}") from None
-    with client:
+    with _client(address) as client:
         # what a task needs goes with it: no worker's death can lose it
         workers = client.get_executor(pure=False, retries=2)
         yield Workers(lambda task: workers.submit(on_worker, task, setup), _Threads(client).ahead)
+
+
+def _client(address: str) -> Any:
+    try:
+        from distributed import Client, Security
+        from distributed.comm import get_address_host_port
+    except ImportError:
+        raise GraderError("Dask is not installed: pip install distributed") from None
+    # its tracebacks: what they mean is told in one line
+    for name in ("distributed", "distributed.client"):
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    try:
+        # a client that fails for such a reason hangs when it is deleted
+        get_address_host_port(address)
+        if (
+            address.startswith("tls:")
+            and not Security().get_connection_args("client")["ssl_context"]
+        ):
+            raise ValueError("Dask's configuration names no certificates (distributed.comm.tls)")
+        return Client(address, timeout=CONNECT, set_as_default=False)
+    except (OSError, ValueError) as error:
+        raise GraderError(f"no Dask scheduler answers at {address}: {error}") from None
 
 
 class _Threads:
@@ -107,7 +124,9 @@ class _Threads:
         if self._count:
             self._seen = now
         elif now > self._seen + ALONE:
-            raise GraderError(f"the scheduler at {self._client.scheduler.address} has no workers")
+            raise GraderError(
+                f"the Dask scheduler at {self._client.scheduler.address} has no workers"
+            )
         return max(1, 2 * self._count)
 
     def _counted(self) -> int:
@@ -117,9 +136,6 @@ class _Threads:
         except OSError:
             pass
         raise GraderError(GONE)
-
-
-GONE = "the Dask scheduler went away: start it, then run this again"
 
 
 def on_worker(task: Task, setup: Setup) -> Finished:

@@ -4,6 +4,7 @@ import base64
 import contextlib
 import io
 import json
+import re
 import sys
 from collections.abc import Iterator
 from typing import Any
@@ -14,6 +15,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from traitlets import Instance, Type
 from traitlets.config import Config
 
+JSON = re.compile(r"application/(.*\+)?json")  # of these kinds, data may be anything in JSON
 CUT = "\n[the rest of this cell's output is left out]\n"
 CONFIG = Config(
     HistoryManager={"enabled": False},
@@ -55,6 +57,10 @@ class Outputs:
     def add(self, output: dict, display_id: str = "", update: bool = False) -> None:
         """A display, a result or an error; an update changes what was displayed before."""
         self._make_way()
+        if "data" in output:
+            shown = output["data"].items()
+            data = {k: v if JSON.fullmatch(k) or type(v) is str else _as_text(v) for k, v in shown}
+            output = output | {"data": data}
         kept = json.dumps(output, default=_as_text)
         output = json.loads(kept)
         if len(kept) > self._room:

@@ -133,9 +133,9 @@ class RemoteModule(nn.Module):
         weights: dict[str, Tensor] = {}
         for name, (number, own) in told["borrowed"].items():
             weights[name] = self._side.lent.modules[number].get_parameter(own)
-        for name, value in told["parameters"].items():
-            mine: Tensor = self._weights[name] if name in self._weights else value
-            weights[name] = mine
+        parameters: dict[str, Tensor] = told["parameters"]
+        for name, value in parameters.items():
+            mine = weights[name] = self._weights.get(name, value)
             if mine.shape == value.shape and mine.dtype == value.dtype:
                 with torch.no_grad():
                     mine.copy_(value)

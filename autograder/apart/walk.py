@@ -7,7 +7,7 @@ from collections.abc import Callable
 from io import BufferedRWPair
 from typing import Any
 
-from autograder.apart.shell import Shell
+from autograder.apart.shell import JSON, Shell
 from autograder.apart.test_side import TestSide
 from autograder.apart.wire import ChannelError, receive, send
 
@@ -109,7 +109,7 @@ def _sound(outputs: Any, limit: int) -> list[dict]:
                 return json.loads(text)
     except (TypeError, ValueError):  # what stands in them is no JSON
         pass
-    raise ChannelError("no outputs of a cell")
+    raise ValueError("what this cell showed is no output of a notebook, or too much of it")
 
 
 def _is_output(output: Any) -> bool:
@@ -127,7 +127,7 @@ def _is_text(value: Any) -> bool:
 
 def _is_data(value: Any) -> bool:
     return type(value) is dict and all(
-        _is_text(kind) and (_is_text(data) or kind.endswith("json")) for kind, data in value.items()
+        _is_text(kind) and (_is_text(data) or JSON.fullmatch(kind)) for kind, data in value.items()
     )
 
 

@@ -2,19 +2,27 @@
 
 import contextlib
 import io
+import json
 import re
 import shutil
+import sqlite3
+from collections.abc import Iterator
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from autograder import cli, grading, places, standing
+from autograder import cli, grade_command, grading, places, queue, standing, submission
+from autograder.executor import Execution, Job, Ran
 from autograder.lesson import Lesson, read_lesson
 from autograder.notebook import as_text
+from autograder.repair import Released
 from autograder.samples import filled, solved
+from autograder.submission import Finished, Task
 
-# needs no import, so that its kernels start fast
+# needs no import, so that a kernel starts fast
 SMALL = """\
 # %% [markdown]
 # # A lesson
@@ -42,6 +50,12 @@ def half(x):
 # %% check half points=1
 assert half(2) == 1
 """
+
+
+def pytest_addoption(parser):
+    """Take `--whole-bank`."""
+    compared = "compare with `nbgrader autograde` on every answer of the bank: takes minutes"
+    parser.addoption("--whole-bank", action="store_true", help=compared)
 
 
 @dataclass(frozen=True)
@@ -81,7 +95,17 @@ class Instructor:
     def results(self) -> dict[str, standing.Result]:
         """What became of each student's submission."""
         api = grading.open_classroom(self.folder)
-        return {result.student: result for result in standing.results(api, self.lesson.name, {})}
+        return {result.student: result for result in standing.results(api, self.lesson.name)}
+
+    def report(self) -> dict[str, dict[str, Any]]:
+        """The same, as `grade` wrote it for other programs."""
+        path = self.folder / grade_command.REPORTS / f"{self.lesson.name}.json"
+        return {about["student"]: about for about in json.loads(path.read_text(encoding="utf-8"))}
+
+    def gradebook(self) -> list[str]:
+        """All that the gradebook holds."""
+        with contextlib.closing(sqlite3.connect(self.folder / "gradebook.db")) as database:
+            return list(database.iterdump())
 
     def receives(self, student: str, text: str = "") -> None:
         """A student hands in a file; without a text, the solved lesson."""
@@ -124,28 +148,61 @@ class Graded(Instructor):
     said: dict[str, str]
 
 
-@pytest.fixture(scope="session")
-def graded(tmp_path_factory):
-    """The sample class, two more, and lesson 1 without its experiments, which only take time."""
-    folder = tmp_path_factory.mktemp("class")
+def first_lesson(folder: Path) -> Instructor:
+    """A class that is to get lesson 1, without its experiments, which only take time."""
     instructor = Instructor(folder / "solutions", folder / "class")
     path = places.SOLUTIONS / "01_dot_product_attention.py"
     cells = re.split(r"(?m)^(?=# %%)", path.read_text(encoding="utf-8"))
     instructor.solutions.mkdir()
     titled = [cell for cell in cells if not cell.startswith("# %%\n")]
     (instructor.solutions / path.name).write_text("".join(titled), encoding="utf-8")
+    return instructor
+
+
+@pytest.fixture(scope="session")
+def graded(tmp_path_factory):
+    """The sample class and two more, graded, with feedback and grades."""
+    instructor = first_lesson(tmp_path_factory.mktemp("class"))
     said = {"sample": instructor.types("sample")}
-    with (instructor.folder / grading.SETTINGS).open("a", encoding="utf-8") as settings:
-        # short for the cell with the loop alone: the others may take long on a busy machine
-        settings.write(
-            "c.Execute.timeout_func = lambda cell: 2 if 'while True' in cell.source else 60"
-        )
     instructor.receives("cut_short", as_text(filled(instructor.lesson, {}))[:5000])
     sources = solved(instructor.lesson)
-    # a name that only hidden tests use, which then stop with an error of Python's own
-    sources["softmax"] += "\nF = None"
+    sources["softmax"] += "\nF = None"  # a name that the lesson's own checks use
     instructor.receives("reuses_a_name", as_text(filled(instructor.lesson, sources)))
-    said |= {command: instructor.types(command) for command in ("grade", "feedback", "export")}
+    said["grade"] = instructor.types("grade", "--timeout", "3")
+    said |= {command: instructor.types(command) for command in ("feedback", "export")}
     assert [code for code, _ in said.values()] == [0, 0, 0, 0], said
     texts = {command: text for command, (_, text) in said.items()}
     return Graded(instructor.solutions, instructor.folder, texts)
+
+
+class Passes:
+    """In place of an executor: runs nothing, so that every check passes."""
+
+    def __init__(self, student: str, ran: list[str]) -> None:
+        self.student, self._ran = student, ran
+
+    def execute(self, job: Job) -> Execution:
+        self._ran.append(self.student)
+        return Execution([Ran(complete=True) for _ in job.cells])
+
+
+@pytest.fixture
+def recorder(monkeypatch):
+    """Who is executed while a test runs."""
+    ran: list[str] = []
+
+    @contextlib.contextmanager
+    def workers(how: grading.How, released: Released) -> Iterator[queue.Workers]:
+        def start(task: Task) -> Future[Finished]:
+            future: Future[Finished] = Future()
+            executor: Any = Passes(task.student, ran)
+            try:
+                future.set_result(submission.graded(task, released, how.limits, executor))
+            except Exception as error:
+                future.set_exception(error)
+            return future
+
+        yield queue.Workers(start, ahead=lambda: 1)
+
+    monkeypatch.setattr(grading.How, "workers", workers)
+    return ran

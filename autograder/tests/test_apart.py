@@ -1,118 +1,47 @@
-"""Checks run apart from the work they check: the same verdicts, and nothing but data in between."""
+"""Checks run apart from the work they check: the same verdicts, and work that cannot end them."""
 
-import io
-import json
-import socket
-import threading
-
-import numpy as np
 import pytest
-import torch
-from torch import nn
-from transformer_course.checks import Check, CheckFailed, numbers
 
-from autograder.apart.student_side import StudentSide
-from autograder.apart.test_side import TestSide
-from autograder.apart.wire import LENGTHS, ChannelError, Foreign, receive, send
-from autograder.isolation import Trial, outcomes
+from autograder.executor import CodeCell, Execution, Executor, Job, Limits, Ran
 from autograder.tests.test_checks import FAILURES, run
 
-LIMIT = 1 << 20
+GIVEN = """
+import math
+import torch
+from torch import nn
+from transformer_course.checks import Check, numbers
+"""
 
 
-@pytest.fixture
-def side():
-    """The tests' side of a channel whose other end a thread serves."""
-    ours, theirs = socket.socketpair()
-    student = theirs.makefile("rwb")
-    serving = threading.Thread(target=StudentSide(student, LIMIT).serve)
-    serving.start()
-    with ours, ours.makefile("rwb") as stream:
-        yield TestSide(stream, LIMIT)
-        ours.shutdown(socket.SHUT_RDWR)
-    serving.join()
-    student.close()
-    theirs.close()
+@pytest.fixture(scope="module")
+def executor():
+    with Executor(sandboxed=False) as executor:
+        yield executor
 
 
-def there_and_back(message):
-    stream = io.BytesIO()
-    send(stream, message, LIMIT)  # type: ignore[arg-type]
-    stream.seek(0)
-    return receive(stream, LIMIT)  # type: ignore[arg-type]
+def executed(executor: Executor, student: str, *checks: str, timeout: float = 60.0) -> Execution:
+    """A student's cell and the checks of it."""
+    cells = [CodeCell("given", GIVEN), CodeCell("student", student)]
+    cells += [CodeCell("check", check) for check in checks]
+    exercises = ["mix", "Mix", "answer"]
+    return executor.execute(Job(cells, exercises, limits=Limits(timeout=timeout)))
 
 
-@pytest.mark.parametrize("dtype", [torch.bool, torch.int64, torch.bfloat16, torch.float64])
-def test_tensors_cross_unchanged(dtype):
-    tensor = (numbers(2, 3, 4) > 0).to(dtype).transpose(0, 2)
-    back = there_and_back({"part": (tensor, [1, None, True, 0.1, "ä"]), "empty": torch.zeros(0, 3)})
-    assert torch.equal(back["part"][0], tensor)
-    assert back["part"][0].dtype == dtype
-    assert back["part"][1] == [1, None, True, 0.1, "ä"]
-    assert back["empty"].shape == (0, 3)
+def said(ran: Ran) -> str:
+    """What a check says; empty if it passes."""
+    assert ran.complete
+    return " ".join(ran.failure["message"].split()) if ran.failure else ""
 
 
-def test_what_is_no_data_crosses_by_name_alone():
-    class Loud:
-        def __reduce__(self):
-            raise AssertionError("pickled")
-
-    back = there_and_back([Loud(), np.float64, {1: 2}, 10**5000, np.arange(3)])
-    assert all(isinstance(item, Foreign) for item in back[:4])
-    assert type(back[0]).__name__.endswith("Loud")
-    assert isinstance(back[4], np.ndarray)
-
-
-HEAD = {"kind": "tensor", "dtype": "float64", "shape": [2], "at": 0}
-
-
-@pytest.mark.parametrize(
-    "head",
-    [
-        "{",
-        "{}",
-        json.dumps(HEAD),
-        json.dumps(HEAD | {"shape": [-1]}),
-        json.dumps(HEAD | {"shape": [10**9, 10**9]}),
-        json.dumps(HEAD | {"dtype": "object"}),
-        json.dumps(HEAD | {"at": -16}),
-        json.dumps({"kind": "pickle", "of": "x"}),
-        "[" * 3000,
-    ],
-)
-def test_what_is_no_message_is_refused(head):
-    body = head.encode()
-    stream = io.BytesIO(LENGTHS.pack(len(body), len(body)) + body)
-    with pytest.raises(ChannelError):
-        receive(stream, LIMIT)  # type: ignore[arg-type]
-
-
-def test_a_message_has_a_limit_and_an_end():
-    with pytest.raises(ChannelError, match="the limit is"):
-        there_and_back(torch.zeros(LIMIT))
-    with pytest.raises(ChannelError, match="the limit is"):
-        receive(io.BytesIO(LENGTHS.pack(1 << 60, 1)), LIMIT)  # type: ignore[arg-type]
-    with pytest.raises(ChannelError, match="closed"):
-        receive(io.BytesIO(LENGTHS.pack(100, 1) + b"{"), LIMIT)  # type: ignore[arg-type]
-
-
-def judged(side: TestSide, student: str, check: str) -> str:
-    """What a check cell says of work on the other side; empty if it passes."""
-    side.run("from torch import nn\nimport torch", "<student>")
-    side.run(student, "<student>")
-    namespace = {"Check": Check, "numbers": numbers, "torch": torch, "nn": nn}
-    namespace |= side.stand_ins(["mix", "Mix", "answer"])
-    try:
-        exec(check, namespace)
-    except CheckFailed as failure:
-        return " ".join(str(failure).split())
-    return ""
+def judged(executor: Executor, student: str, check: str) -> str:
+    """What one check says of a student's cell."""
+    return said(executed(executor, student, check).cells[-1])
 
 
 @pytest.mark.parametrize("name", FAILURES)
-def test_a_check_says_the_same_as_beside_the_work(side, name):
+def test_a_check_says_the_same_as_beside_the_work(executor, name):
     check, student, fragments = FAILURES[name]
-    message = judged(side, student, check)
+    message = judged(executor, student, check)
     for fragment in fragments:
         assert fragment in message
 
@@ -135,38 +64,62 @@ with Check("Mix", "two names") as check:
 """
 
 
-def test_a_layer_under_two_names_is_two_parts_and_one_parameter(side):
-    assert judged(side, SHARED, TWICE) == ""
-    run(SHARED, TWICE)
+def test_a_layer_under_two_names_is_two_parts_and_one_parameter(executor):
+    assert judged(executor, SHARED, TWICE) == ""
+    run("import torch\nfrom torch import nn" + SHARED, TWICE)
 
 
-def test_gradients_of_inputs_and_parameters_cross(side):
-    side.run(
-        "import torch\nclass Mix(torch.nn.Module):\n"
-        "    def __init__(self, d):\n        super().__init__()\n"
-        "        self.w = torch.nn.Linear(d, 2, bias=False)\n"
-        "    def forward(self, x):\n        return self.w(x).square(), x.detach()\n",
-        "<student>",
-    )
-    remote = side.stand_ins(["Mix"])["Mix"](3).double()
-    local = nn.Linear(3, 2, bias=False).double()
-    local.load_state_dict({"weight": remote.state_dict()["w.weight"]})
+GRADIENTS = """
+with Check("Mix", "gradients") as check:
+    mine, theirs = check.build(3).double(), nn.Linear(3, 2, bias=False).double()
+    mine.load({"w.weight": theirs.weight.detach()})
     x = numbers(4, 3).requires_grad_()
-    squares, detached = remote(x)
-    assert squares.requires_grad
-    assert not detached.requires_grad
-    (weight,) = dict(remote.named_parameters()).values()
-    found = torch.autograd.grad(squares[0].sum(), (x, weight), retain_graph=True)
-    expected = torch.autograd.grad(local(x).square()[0].sum(), (x, local.weight))
-    for one, other in zip(found, expected, strict=True):
-        assert torch.allclose(one, other)
+    squares, detached = mine.call(x, returns=("squares", "detached"))
+    expected = theirs(x).square()
+    check.true(squares.requires_grad and not detached.requires_grad, "as over there")
+    for actual, wanted in ((squares[0], expected[0]), (squares, expected)):
+        check.equal(check.gradient(actual, x), check.gradient(wanted, x), "of the input")
+        slope = check.gradient(wanted, theirs.weight)
+        check.equal(mine.gradients(actual)["w.weight"], slope, "of the weight")
+"""
 
 
-def test_the_random_state_goes_there_and_comes_back():
-    work = "import torch\ndef mix(x):\n    return x + torch.rand(2, dtype=x.dtype)"
+def test_gradients_of_inputs_and_parameters_cross(executor):
+    student = """
+class Mix(nn.Module):
+    def __init__(self, d):
+        super().__init__()
+        self.w = nn.Linear(d, 2, bias=False)
+    def forward(self, x):
+        return self.w(x).square(), x.detach()
+"""
+    assert judged(executor, student, GRADIENTS) == ""
+
+
+def test_an_error_in_a_backward_pass_is_told_as_one_of_the_students(executor):
+    student = """
+class Broken(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+    @staticmethod
+    def backward(ctx, slope):
+        return slope @ slope
+def mix(x):
+    return Broken.apply(x)
+"""
     check = """
-import torch
-from transformer_course.checks import Check, numbers
+with Check("mix", "a gradient") as check:
+    x = numbers(2, 3).requires_grad_()
+    check.gradient(check.call(x), x)
+"""
+    message = judged(executor, student, check)
+    assert "your code raised RuntimeError" in message
+    assert "Broken.backward, line 7" in message
+
+
+def test_the_random_state_goes_there_and_comes_back(executor):
+    check = """
 with Check("mix", "random") as check:
     torch.manual_seed(3)
     drawn = torch.cat([check.call(numbers(2)) - numbers(2) for _ in range(2)])
@@ -174,14 +127,117 @@ with Check("mix", "random") as check:
     expected = torch.cat([torch.rand(2, dtype=torch.float64) for _ in range(2)])
     check.equal(drawn, expected, "the numbers that the tests would have drawn")
 """
-    (outcome,) = outcomes(Trial(work=[work], exercises=["mix"], given=[], checks=[check]))
-    assert outcome.passed, outcome.message
+    assert judged(executor, "def mix(x):\n    return x + torch.rand(2, dtype=x.dtype)", check) == ""
 
 
-def test_switches_cross(side):
-    side.run("import torch\ndef Mix(p):\n    return torch.nn.Dropout(p)", "<student>")
-    dropout = side.stand_ins(["Mix"])["Mix"](0.5)
-    first, second = dropout(torch.ones(100)), dropout(torch.ones(100))
-    assert not torch.equal(first, second)
-    dropout.eval()
-    assert torch.equal(dropout(torch.ones(100)), torch.ones(100))
+CALLS = """
+with Check("mix", "{}") as check:
+    check.call(numbers(2))
+"""
+
+
+def test_what_a_call_prints_stands_in_the_checks_output_even_if_it_fails(executor):
+    student = "def mix(x):\n    print('x is', len(x))\n    return x @ x.oops"
+    (ran,) = executed(executor, student, CALLS).cells[2:]
+    assert ran.outputs[0] == {"output_type": "stream", "name": "stdout", "text": "x is 2\n"}
+    assert "raised AttributeError" in said(ran)
+
+
+DOUBLES = """
+with Check("mix", "twice") as check:
+    check.equal(check.call(numbers(2)), 2 * numbers(2), "twice the input")
+"""
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        "torch.zeros(3000, 5000, dtype=torch.float64)",
+        "[[[0] * 300] * 300] * 300",
+        "sys.exit(3)",
+        "exec('raise BaseException(1)')",
+        "exec('raise Silent')",
+        "(lambda deep: [deep := [deep] for _ in range(5000)][-1])([])",
+    ],
+)
+def test_no_result_and_no_error_ends_what_comes_after(executor, first):
+    student = f"""
+import sys
+class Silent(Exception):
+    def __str__(self):
+        raise SystemExit
+calls = []
+def mix(x):
+    calls.append(1)
+    return {first} if len(calls) == 1 else 2 * x
+"""
+    failed, passed = executed(executor, student, DOUBLES, DOUBLES).cells[2:]
+    assert said(failed)
+    assert said(passed) == ""
+
+
+def test_a_value_too_large_to_cross_costs_no_other_exercise_its_points(executor):
+    student = "answer = torch.zeros(3000, 5000).double()\ndef mix(x):\n    return 2 * x"
+    checks = ["with Check('answer', 'few') as check:\n    check.value(2)", DOUBLES]
+    failed, passed = executed(executor, student, *checks).cells[2:]
+    assert "expected 2 numbers, got value too large" in said(failed)
+    assert said(passed) == ""
+
+
+CALLBACK = """
+with Check("mix", "a function of the check's") as check:
+    check.call(lambda x: 2 * x, returns=None)
+"""
+
+
+def test_a_loop_around_the_checks_own_function_is_stopped_and_the_next_check_goes_on(executor):
+    student = """
+def mix(x):
+    while callable(x):
+        x(torch.ones(2))
+    return 2 * x
+"""
+    execution = executed(executor, student, CALLBACK, DOUBLES, timeout=0.3)
+    assert execution.cells[2].stopped
+    assert "took too long" in said(execution.cells[2])
+    assert said(execution.cells[3]) == ""
+
+
+def test_a_check_that_is_over_leaves_nothing_to_call(executor):
+    student = """
+kept = []
+def mix(x):
+    kept.append(x)
+    return kept[0](x) if torch.is_tensor(x) else None
+"""
+    execution = executed(executor, student, CALLBACK, DOUBLES)
+    assert said(execution.cells[2]) == ""
+    assert "KeyError" in said(execution.cells[3])
+
+
+def test_an_error_of_the_checks_own_function_reaches_the_student_as_what_it_is(executor):
+    student = """
+def mix(attend):
+    try:
+        attend(torch.ones(2))
+    except ValueError as error:
+        return str(error)
+"""
+    check = """
+def refuses(x):
+    raise ValueError(f"{len(x)} is too few")
+with Check("mix", "an error") as check:
+    check.true(check.call(refuses, returns=str) == "2 is too few", "the message")
+"""
+    assert judged(executor, student, check) == ""
+
+
+def test_a_check_cannot_hand_over_what_the_student_would_have_to_unpickle(executor):
+    check = """
+class Own(nn.Module):
+    pass
+with Check("mix", "a module of the check's own class") as check:
+    check.call(Own())
+"""
+    message = judged(executor, "def mix(x):\n    return 1", check)
+    assert "a check can hand over modules of torch and the kit" in message

@@ -9,37 +9,13 @@ from typing import Any
 
 import nbformat
 import pytest
-from nbformat.v4 import new_code_cell
-from nbgrader.preprocessors import Execute, NbGraderPreprocessor
 
-from autograder import grading, places
+from autograder import grading, submission
+from autograder.executor import Limits
+from autograder.grade_command import SHORT
 from autograder.notebook import as_text, graded_cells
 from autograder.samples import filled, solved
-from autograder.standing import State
-
-
-class Recorder(NbGraderPreprocessor):
-    """In place of an executor: runs nothing, so that every check passes."""
-
-    ran: list[str]
-
-    def preprocess(self, nb, resources):
-        self.ran.append(resources["nbgrader"]["student"])
-        return nb, resources
-
-
-@pytest.fixture
-def recorder(monkeypatch):
-    """Who is graded while a test runs."""
-    monkeypatch.setattr(grading, "EXECUTOR", Recorder)
-    monkeypatch.setattr(Recorder, "ran", [], raising=False)
-    return Recorder.ran
-
-
-def gradebook_of(instructor) -> list[str]:
-    with sqlite3.connect(instructor.folder / "gradebook.db") as database:
-        return list(database.iterdump())
-
+from autograder.submission import Finished, State, Task
 
 # --- grading again, and going on ---------------------------------------------------------
 
@@ -47,26 +23,28 @@ def gradebook_of(instructor) -> list[str]:
 def test_what_is_graded_is_not_graded_again(small, recorder):
     small.types("grade")
     assert recorder == ["ada", "bo"]
-    before = gradebook_of(small)
+    before = small.gradebook()
     small.receives("cleo", "no notebook")
     code, said = small.types("grade")
     assert (code, recorder) == (0, ["ada", "bo"])
     assert "0 graded now" in said
-    assert gradebook_of(small) == before
+    assert small.gradebook() == before
     assert small.types("grade", "--again", "--student", "bo")[0] == 0
     assert recorder == ["ada", "bo", "bo"]
 
 
 def test_a_failure_of_the_grader_is_told_and_stops_nobody(small, recorder, monkeypatch):
-    def fail(self, nb, resources):
-        if resources["nbgrader"]["student"] == "ada":
-            raise RuntimeError("no room on the disk")
-        return nb, resources
+    def graded(task: Task, *setup: Any) -> Finished:
+        if task.student == "ada":
+            raise RuntimeError("no room\non the disk")
+        return as_ever(task, *setup)
 
-    monkeypatch.setattr(Recorder, "preprocess", fail)
+    as_ever = submission.graded
+    monkeypatch.setattr(submission, "graded", graded)
     code, said = small.types("grade")
     assert code == 1
     assert "ada: failed: RuntimeError: no room on the disk" in said
+    assert small.report()["ada"]["state"] == "failed"
     assert small.results()["ada"].state == State.UNGRADED
     assert small.results()["bo"].state == State.GRADED
 
@@ -79,6 +57,10 @@ def test_what_is_handed_in_again_is_graded_again_and_keeps_its_marks(small, reco
             "check_double", small.lesson.name, small.lesson.name, "ada"
         )
         grade.manual_score = 0.5
+        comment: Any = gradebook.find_comment(
+            "exercise_double", small.lesson.name, small.lesson.name, "ada"
+        )
+        comment.manual_comment = "see me"
         gradebook.db.commit()
     small.receives("ada", small.file("submitted", "ada").read_text(encoding="utf-8") + "\n")
     assert small.results()["ada"].state == State.UNGRADED
@@ -86,21 +68,10 @@ def test_what_is_handed_in_again_is_graded_again_and_keeps_its_marks(small, reco
     assert recorder == ["ada", "bo", "ada"]
     assert small.results()["ada"].points == 1.5
     with api.gradebook as gradebook:
-        comment = gradebook.find_comment("exercise_double", name, name, "ada")
+        comment = gradebook.find_comment(
+            "exercise_double", small.lesson.name, small.lesson.name, "ada"
+        )
         assert comment.comment == "see me"
-
-
-def test_a_grader_that_was_killed_leaves_no_score(small, recorder, tmp_path):
-    small.types("grade")
-    notebook = filled(small.lesson, solved(small.lesson))
-    notebook.cells.insert(0, new_code_cell("import os\nos.kill(os.getppid(), 9)"))
-    small.receives("bo", as_text(notebook))
-    assert subprocess.run(typed(small, "grade", "--student", "bo")).returncode == -9
-    assert small.file("autograded", "bo").exists()
-    assert small.results()["bo"].state == State.UNGRADED
-    assert small.types("grade")[0] == 0
-    assert recorder == ["ada", "bo", "bo"]
-    assert small.results()["bo"].points == 3
 
 
 def test_feedback_that_cannot_be_written_stops_nobody(small, recorder):
@@ -120,49 +91,48 @@ def test_a_class_without_submissions_is_told_where_they_belong(small_class, tmp_
     assert "submitted/STUDENT/01_small/01_small.ipynb" in said
 
 
-TYPED = """\
-import sys
-from pathlib import Path
-from autograder import cli, places
-places.SOLUTIONS = Path(sys.argv.pop(1))
-cli.main(sys.argv[1:])
-"""
-INTERRUPT = """\
-import os, pathlib, signal
-pathlib.Path({kernel!r}).write_text(f"{{os.getpid()}} {{os.environ['OMP_NUM_THREADS']}}")
-os.kill(os.getppid(), signal.SIGINT)
-"""
-
-
-def typed(instructor, *words: str) -> list[str]:
-    """The same command, in a process of its own."""
-    classroom = ["--classroom", str(instructor.folder)]
-    return [sys.executable, "-c", TYPED, str(instructor.solutions), *words, *classroom]
-
-
-def test_interrupted_grading_keeps_what_is_finished_and_goes_on(small, recorder, tmp_path):
+def test_the_report_says_what_was_repaired(small, recorder):
     notebook = filled(small.lesson, solved(small.lesson))
-    kernel = tmp_path / "kernel"
-    notebook.cells.insert(0, new_code_cell(INTERRUPT.format(kernel=str(kernel))))
-    small.receives("bo", as_text(notebook))
-    small.receives("cleo")
-    command = typed(small, "grade", "--again")
-    environment = {k: v for k, v in os.environ.items() if k != "OMP_NUM_THREADS"}
-    ended = subprocess.run(
-        command, cwd=places.ROOT, env=environment, capture_output=True, text=True
-    )
-    rest = f"`python -m autograder grade 01 --classroom {small.folder}` goes on with the others"
-    told = f"interrupted: 1 of 3 are graded and recorded; {rest}\n"
-    # libzmq may print a line of its own when the kernel is killed in the middle of a poll
-    assert ended.returncode == 1
-    assert ended.stderr.endswith(told)
-    assert "Traceback" not in ended.stderr
-    process, threads = kernel.read_text().split()
-    assert threads == "1"
-    with pytest.raises(ProcessLookupError):
-        os.kill(int(process), 0)
-    assert small.types("grade")[0] == 0
-    assert recorder == ["bo", "cleo"]
+    twin = dict(graded_cells(notebook)["check_double"]) | {"id": "twin"}
+    notebook.cells.append(nbformat.from_dict(twin))
+    notebook.cells.remove(graded_cells(notebook)["check_half"])
+    small.receives("ada", as_text(notebook))
+    small.receives("cleo", "no notebook")
+    code, said = small.types("grade")
+    repairs = ["`check_double` stands 2 times: the last one counts"]
+    repairs.append("`check_half` was deleted: put back")
+    assert (code, f"ada: graded: repaired: {'; '.join(repairs)}" in said) == (0, True)
+    report = small.report()
+    assert [report[name]["repairs"] for name in ("ada", "bo", "cleo")] == [repairs, [], []]
+    assert [report[name]["points"] for name in ("ada", "bo", "cleo")] == [3, 3, None]
+    assert [report[name]["state"] for name in ("ada", "bo", "cleo")] == [
+        "graded",
+        "graded",
+        "unreadable",
+    ]
+
+
+def test_of_a_large_class_only_those_who_need_somebody_are_shown(small, recorder):
+    for number in range(SHORT):
+        small.receives(f"student-{number:02}")
+    code, said = small.types("grade")
+    assert (code, "01_small: 62 graded\n" in said, "student-00" in said) == (0, True, False)
+    assert len(small.report()) == SHORT + 2
+    for number in range(2):
+        small.receives(f"wrong-{number:02}", "no notebook")
+    said = small.types("grade")[1]
+    assert "01_small: 62 graded, 2 unreadable\n" in said
+    assert "wrong-01: unreadable: no JSON" in said
+    assert "student-00" not in said
+    for number in range(SHORT):
+        small.receives(f"wrong-{number:02}", "no notebook")
+    said = small.types("grade")[1]
+    assert "60 of them have a note" not in said
+    small.receives(f"wrong-{SHORT}", "no notebook")
+    said = small.types("grade")[1]
+    assert "61 of them have a note: here the first 60, in the report all" in said
+    assert f"wrong-{SHORT - 1}: unreadable" in said
+    assert f"wrong-{SHORT}:" not in said
 
 
 # --- releasing again ---------------------------------------------------------------------
@@ -189,9 +159,15 @@ def test_a_lesson_may_change_until_it_is_graded(small, recorder):
     change(small, "check half points", "check half_of_two points")
     change(small, "half(2) == 1", "half(4) == 2")
     code, said = small.types("release")
-    again = f"python -m autograder grade 01 --classroom {small.folder} --again"
-    assert (code, f"1 submission is graded as it was before: `{again}`" in said) == (0, True)
+    again = f"`python -m autograder grade 01 --classroom {small.folder}`"
+    assert (code, f"1 graded submission is to be graded again: {again}" in said) == (0, True)
     assert "half(4) == 2" in small.file("release").read_text(encoding="utf-8")
+    assert small.results()["ada"].state == State.UNGRADED
+    recorder.clear()
+    assert small.types("grade")[0] == 0
+    assert recorder == ["ada", "bo"]
+    code, said = small.types("release")
+    assert (code, "graded again" in said) == (0, False)
 
 
 def test_a_release_that_fails_keeps_the_earlier_one(small):
@@ -229,7 +205,6 @@ def test_an_unknown_student_is_named(small):
 @pytest.mark.parametrize(
     ("cells", "state", "note"),
     [
-        ("double", State.UNREADABLE, "`check_double` stands more than once"),
         ("foreign", State.UNREADABLE, "none of the lesson's cells"),
         ("other lesson", State.UNREADABLE, "none of the lesson's cells"),
         ("folder", State.UNREADABLE, "Is a directory"),
@@ -239,11 +214,8 @@ def test_an_unknown_student_is_named(small):
 )
 def test_what_cannot_be_graded_says_why(small, recorder, cells, state, note):
     notebook = filled(small.lesson, solved(small.lesson))
-    if cells == "double":
-        twin = dict(graded_cells(notebook)["check_double"]) | {"id": "twin"}
-        notebook.cells.append(nbformat.from_dict(twin))
     if cells == "garbled":
-        notebook.cells[1].metadata["nbgrader"] = ["exercise_double"]
+        notebook.cells[1].cell_type = "heading"
     if cells == "foreign":
         for cell in notebook.cells:
             cell.metadata.pop("nbgrader", None)
@@ -263,11 +235,17 @@ def test_what_cannot_be_graded_says_why(small, recorder, cells, state, note):
     assert f"ada: {state}: {note}" in said
 
 
-def test_the_time_limit_is_the_settings_or_the_options(small):
-    api = grading.open_classroom(small.folder)
-    assert Execute(parent=api).timeout == 60
-    api = grading.open_classroom(small.folder, timeout=7)
-    assert Execute(parent=api).timeout == 7
+def test_the_limits_are_the_options(small, monkeypatch):
+    hows: list[grading.How] = []
+    monkeypatch.setattr(
+        grading, "grade", lambda api, lesson, todo, how, stop: hows.append(how) or []
+    )
+    small.types("grade")
+    small.types("grade", "--timeout", "7", "--memory", "0.5", "--jobs", "3", "--no-sandbox")
+    assert hows == [
+        grading.How(Limits(60, 2 << 30), os.cpu_count() or 1),
+        grading.How(Limits(7, 1 << 29), 3, sandboxed=False),
+    ]
 
 
 def test_nbgrader_sees_the_same_class(small, recorder):

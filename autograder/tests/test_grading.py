@@ -23,7 +23,6 @@ NEED_SOFTMAX = {
     "repaired_lambdas",
     "SelfAttention",
 }
-NEED_F = NEED_SOFTMAX - {"softmax", "repaired_weights"}
 WRONG = {"similarity_attention", "project_qkv", "arrows_output", "repaired_lambdas"}
 LEFT_OUT = {"SelfAttention"}
 EVERYTHING = NEED_SOFTMAX | WRONG | {"flying_output", "repaired_scores"}
@@ -35,7 +34,7 @@ EXPECTED = {
     "broken_syntax": (State.NEEDS_MARKING, NEED_SOFTMAX),
     "infinite_loop": (State.TIMED_OUT, {"similarity_attention"}),
     "partly_right": (State.NEEDS_MARKING, WRONG | LEFT_OUT),
-    "reuses_a_name": (State.NEEDS_MARKING, NEED_F),
+    "reuses_a_name": (State.NEEDS_MARKING, set()),
 }
 
 
@@ -63,12 +62,13 @@ def test_a_submission_loses_the_points_of_what_is_wrong_in_it(graded, student):
 
 
 def test_wrong_answers_cost_what_the_bank_predicts(graded):
-    bench = Bench(graded.lesson)
     cells = graded_cells(nbformat.read(graded.file("submitted", "partly_right"), as_version=4))
-    verdicts = [
-        bench.judge(Answer(c.name, "handed in", False, cells[c.grade_id].source, ""))
-        for c in graded.lesson.of("exercise")
+    handed_in = [
+        Answer(cell.name, "handed in", False, cells[cell.grade_id].source, "")
+        for cell in graded.lesson.of("exercise")
     ]
+    with Bench(graded.lesson) as bench:
+        verdicts = [bench.judge(answer) for answer in handed_in]
     assert {v.answer.exercise for v in verdicts if v.kept < v.points} == WRONG | LEFT_OUT
     assert graded.results()["partly_right"].points == sum(v.kept - v.spilled for v in verdicts)
 
@@ -85,7 +85,18 @@ def test_what_is_no_notebook_stops_nobody(graded):
 def test_the_instructor_reads_nothing_of_nbgraders(graded):
     for said in graded.said.values():
         assert not re.search(r"Warning|WARNING|INFO|\bkernel\b", said)
-    assert "Autograding" in (graded.folder / grading.LOG).read_text(encoding="utf-8")
+    assert "Converting" in (graded.folder / grading.LOG).read_text(encoding="utf-8")
+
+
+def test_the_report_says_what_became_of_each(graded):
+    report = graded.report()
+    assert report.keys() == graded.results().keys()
+    for student, result in graded.results().items():
+        about = report[student]
+        assert (about["state"], about["points"]) == (result.state, result.points)
+        assert (about["seconds"] > 0) == (student != "cut_short")
+    assert report["cut_short"]["note"].startswith("no JSON, or cut short")
+    assert report["infinite_loop"]["seconds"] > 3
 
 
 def test_feedback_shows_no_hidden_test(graded):
@@ -136,7 +147,7 @@ def test_colab_saves_no_cell_ids_and_keeps_what_nbgrader_needs(small_class):
 # --- what nobody can use -----------------------------------------------------------------
 
 
-def test_who_has_no_points_has_no_row(small):
+def test_who_has_no_points_has_no_row(small, recorder):
     small.types("grade", "--student", "ada")
     small.receives("cleo", "no notebook")
     code, said = small.types("export")
@@ -165,12 +176,23 @@ def test_feedback_tells_what_is_not_marked_yet(graded):
     assert told in graded.said["feedback"]
 
 
-def test_code_that_ends_python_is_no_failure_of_the_grader(small):
-    sources = solved(small.lesson) | {"double": "import os\nos._exit(1)"}
-    small.receives("ada", as_text(filled(small.lesson, sources)))
-    code, said = small.types("grade")
-    assert (code, f"ada: crashed: {standing.CRASH}" in said) == (0, True)
-    assert small.results()["bo"].points == 3
+def test_what_ends_or_fills_its_own_process_keeps_what_else_it_earned(small):
+    wanting = "double = len(bytes(2 << 30)) and (lambda x: 2 * x)"
+    for student, answers in {
+        "ada": {"half": "import os\nos._exit(3)"},
+        "cleo": {"double": wanting},
+    }.items():
+        small.receives(student, as_text(filled(small.lesson, solved(small.lesson) | answers)))
+    code, said = small.types("grade", "--memory", "1")
+    ended = "crashed: Python ended in exercise_half (exit code 3): what was earned before is kept"
+    assert (code, f"ada: {ended}" in said) == (0, True)
+    assert "cleo: memory: more memory than allowed: exercise_double" in said
+    assert {student: result.points for student, result in small.results().items()} == {
+        "ada": 2,
+        "bo": 3,
+        "cleo": 1,
+    }
+    assert "0 graded now" in small.types("grade")[1]
 
 
 @pytest.mark.parametrize("student", ["b*", "[bold]", "bo "])
@@ -182,25 +204,48 @@ def test_an_odd_folder_name_is_told_and_graded_as_nobody_else(small, student):
     assert small.results()["bo"].state == State.UNGRADED
 
 
-def test_a_log_that_cannot_be_written_fills_no_pages(small):
+def test_a_log_that_cannot_be_written_fills_no_pages(small, recorder):
     log = small.folder / grading.LOG
     log.unlink()
     log.symlink_to("/dev/full")
-    code, said = small.types("grade")
-    assert (code, "rror" in said) == (0, False)
+    for command in ("grade", "feedback"):
+        code, said = small.types(command)
+        assert (code, "rror" in said) == (0, False)
     log.unlink()
     log.mkdir()
     assert small.types("grade") == (1, f"Is a directory: {log}")
 
 
 @pytest.mark.parametrize("typed", ["x", "0", "-1", "1.5"])
-def test_a_time_limit_is_seconds(small, typed):
-    code, said = small.types("grade", f"--timeout={typed}")
-    assert (code, f"`{typed}` is not a number of seconds above 0" in said) == (2, True)
+@pytest.mark.parametrize("option", ["--timeout", "--jobs"])
+def test_seconds_and_jobs_are_whole_numbers(small, option, typed):
+    code, said = small.types("grade", f"{option}={typed}")
+    assert (code, f"`{typed}` is not a whole number above 0" in said) == (2, True)
 
 
-def test_nothing_graded_has_a_reason(small, monkeypatch):
-    outcome = {"success": True, "log": "[ERROR] an old\n version\n[INFO] Done"}
-    monkeypatch.setattr(grading.NbGraderAPI, "autograde", lambda *_: outcome)
+@pytest.mark.parametrize("typed", ["x", "0", "-1", "nan", "inf", "1e9"])
+def test_memory_is_in_gibibytes(small, typed):
+    code, said = small.types("grade", f"--memory={typed}")
+    assert (code, f"`{typed}` is not an amount of memory in GiB, such as 2" in said) == (2, True)
+
+
+def test_no_feedback_has_a_reason(graded, monkeypatch):
+    outcome = {"success": False, "log": "[ERROR] an old\n version\n[INFO] Done"}
+    monkeypatch.setattr(grading.NbGraderAPI, "generate_feedback", lambda *_: outcome)
+    code, said = graded.types("feedback", "--student", "perfect")
+    told = f"perfect: no feedback on {graded.lesson.name}: an old version\n"
+    assert (code, told in said) == (1, True)
+
+
+def test_without_a_sandbox_nothing_is_graded_unless_it_is_asked_for(small, monkeypatch):
+    monkeypatch.setattr("autograder.sandbox.NEEDED", {"bubblewrap": lambda: None})
     code, said = small.types("grade")
-    assert (code, "ada: failed: an old version" in said) == (1, True)
+    assert code == 1
+    assert said.endswith(
+        "no sandbox without bubblewrap: `sudo apt install bubblewrap libseccomp2`"
+        " (or, for notebooks you trust: --no-sandbox)"
+    )
+    assert small.results()["ada"].state == State.UNGRADED
+    code, said = small.types("grade", "--no-sandbox")
+    assert (code, "NO SANDBOX: students' code can do here whatever you can do" in said) == (0, True)
+    assert small.results()["ada"].points == 3

@@ -16,7 +16,8 @@ each_lesson = pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.ste
 
 @pytest.fixture(scope="module")
 def bench():
-    return Bench(read_lesson(places.SOLUTIONS / "01_dot_product_attention.py"))
+    with Bench(read_lesson(places.SOLUTIONS / "01_dot_product_attention.py")) as bench:
+        yield bench
 
 
 @each_lesson
@@ -84,7 +85,7 @@ def test_a_misconception_is_named_by_the_visible_check(bench):
     [
         (
             "def softmax(scores, dim):\n    import os\n    os._exit(0)",
-            "the student's process ended",
+            "the answer's process ended: exit code 0",
         ),
         ("def softmax(scores, dim)\n    return scores", "does not exist yet"),
         ("def softmax(scores, dim):\n    return softmax(scores, dim)", "RecursionError"),

@@ -1,0 +1,122 @@
+"""Classes to measure with: lessons cut from our own, submissions made of their answers banks."""
+
+import dataclasses
+import random
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from autograder import grading, places
+from autograder.answers import Answer, read_answers
+from autograder.lesson import Lesson, read_lesson
+from autograder.notebook import as_text
+from autograder.samples import filled, solved
+
+LESSON = "01_dot_product_attention"
+# a model that is trained for about three seconds on one core
+TRAINING = """\
+# %%
+import time
+model = torch.nn.Sequential(torch.nn.Linear(64, 256), torch.nn.ReLU(), torch.nn.Linear(256, 8))
+optimiser = torch.optim.Adam(model.parameters())
+batch, target = torch.randn(256, 64), torch.randint(8, (256,))
+until = time.process_time() + 3
+while time.process_time() < until:
+    optimiser.zero_grad()
+    torch.nn.functional.cross_entropy(model(batch), target).backward()
+    optimiser.step()
+
+"""
+# the command line on lessons that lie elsewhere; it ends with the KiB that it needed at most
+ELSEWHERE = """\
+import atexit, resource, sys
+from pathlib import Path
+from autograder import cli, places
+places.SOLUTIONS = Path(sys.argv.pop(1))
+atexit.register(lambda: print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss))
+cli.main(sys.argv[1:])
+"""
+
+
+@dataclasses.dataclass(frozen=True)
+class Class:
+    """A classroom with one released lesson."""
+
+    solutions: Path
+    folder: Path
+    lesson: Lesson
+    bank: list[Answer]
+
+    def receives(self, count: int, seed: int = 0) -> None:
+        """So many students hand in; about half of each one's answers are right."""
+        draw = random.Random(seed)
+        names = {cell.name for cell in self.lesson.of("exercise")}
+        bank = {name: [a for a in self.bank if a.exercise == name] for name in names}
+        api = grading.open_classroom(self.folder)
+        for number in range(count):
+            sources = solved(self.lesson)
+            for name in sorted(names):
+                if draw.random() < 0.5:
+                    sources[name] = draw.choice(bank[name]).source
+            path = places.place(api, "submitted", self.lesson.name, f"student-{number:05}")
+            places.write(path, as_text(filled(self.lesson, sources)))
+
+    def command(self, *options: str) -> list[str]:
+        """`python -m autograder grade` on this class."""
+        ours = [sys.executable, "-c", ELSEWHERE, str(self.solutions), "grade"]
+        return [*ours, "--classroom", str(self.folder), *options]
+
+    def stock_command(self) -> list[str]:
+        """`nbgrader autograde` on this class, run in its folder."""
+        return [sys.executable, "-m", "nbgrader", "autograde", self.lesson.name, "--force"]
+
+    def grade(self, command: Sequence[str]) -> str:
+        """Run one of them; return the last line that it says."""
+        ran = subprocess.run(command, cwd=self.folder, capture_output=True, text=True)
+        if ran.returncode:
+            raise RuntimeError(ran.stdout + ran.stderr)
+        return ran.stdout.split("\n")[-2] if ran.stdout else ""
+
+
+def light(text: str) -> str:
+    """The lesson without its experiments: exercises, checks, and what is given."""
+    return "".join(cell for cell in _cells(text) if not cell.startswith("# %%\n"))
+
+
+def training(text: str) -> str:
+    """The light lesson, and a model trained for three seconds."""
+    return light(text) + "\n" + TRAINING
+
+
+def smallest(text: str) -> str:
+    """What is given, the first exercise, and its checks."""
+    kept = "given", "exercise softmax", "check softmax"
+    return "".join(c for n, c in enumerate(_cells(text)) if n == 0 or _title(c).startswith(kept))
+
+
+def whole(text: str) -> str:
+    """The lesson as it is."""
+    return text
+
+
+def make(folder: Path, name: str, cut: Callable[[str], str] = whole) -> Class:
+    """Release lesson 01, cut so, into a class of its own."""
+    text = (places.SOLUTIONS / f"{LESSON}.py").read_text(encoding="utf-8")
+    solutions = folder / name / "solutions"
+    solutions.mkdir(parents=True)
+    path = solutions / f"{LESSON}.py"
+    path.write_text(cut(text), encoding="utf-8")
+    lesson = read_lesson(path)
+    grading.release(grading.open_classroom(folder / name / "class"), lesson)
+    bank = read_answers(places.ANSWERS / path.name, read_lesson(places.SOLUTIONS / path.name))
+    return Class(solutions, folder / name / "class", lesson, bank)
+
+
+def _cells(text: str) -> list[str]:
+    return re.split(r"(?m)^(?=# %%)", text)
+
+
+def _title(cell: str) -> str:
+    return cell.split("\n")[0].removeprefix("# %%").strip()
