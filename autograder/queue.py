@@ -89,7 +89,7 @@ def cluster(setup: Setup, address: str) -> Iterator[Workers]:
 def _client(address: str) -> Any:
     try:
         from distributed import Client, Security
-        from distributed.comm import get_address_host_port
+        from distributed.comm.addressing import get_address_host_port
     except ImportError:
         raise GraderError("Dask is not installed: pip install distributed") from None
     # its tracebacks: what they mean is told in one line
@@ -98,10 +98,8 @@ def _client(address: str) -> Any:
     try:
         # a client that fails for such a reason hangs when it is deleted
         get_address_host_port(address)
-        if (
-            address.startswith("tls:")
-            and not Security().get_connection_args("client")["ssl_context"]
-        ):
+        secured = Security().get_connection_args("client")["ssl_context"]
+        if address.startswith("tls:") and not secured:
             raise ValueError("Dask's configuration names no certificates (distributed.comm.tls)")
         return Client(address, timeout=CONNECT, set_as_default=False)
     except (OSError, ValueError) as error:
@@ -124,9 +122,7 @@ class _Threads:
         if self._count:
             self._seen = now
         elif now > self._seen + ALONE:
-            raise GraderError(
-                f"the Dask scheduler at {self._client.scheduler.address} has no workers"
-            )
+            raise GraderError("the Dask scheduler has no workers: start some, then run it again")
         return max(1, 2 * self._count)
 
     def _counted(self) -> int:

@@ -1,5 +1,6 @@
-"""The command `grade` as a process of its own, and what can befall it, its helpers and its files."""
+"""Commands as processes of their own, so that they can be killed, and what they leave behind."""
 
+import contextlib
 import os
 import sqlite3
 import subprocess
@@ -82,6 +83,16 @@ def warm_processes() -> list[psutil.Process]:
     return found
 
 
+def live(processes: Iterable[psutil.Process]) -> list[psutil.Process]:
+    """Those that have not ended; one that has may wait for its parent to ask how."""
+    found = []
+    for process in processes:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if process.status() != psutil.STATUS_ZOMBIE and process.is_running():
+                found.append(process)
+    return found
+
+
 @dataclass(frozen=True)
 class Run:
     """A running program, and the file with all that it says."""
@@ -117,16 +128,16 @@ class Run:
     def kill_warm(self, side: str, depth: int) -> None:
         """`kill -9` a warm process (3), bubblewrap's first one in there (2), or bubblewrap (1)."""
 
-        def found() -> psutil.Process | None:
+        def found() -> list[psutil.Process]:
             process = psutil.Process(self.process.pid)
             try:
                 for _ in range(depth):
                     (process,) = [p for p in process.children() if _is_of(p, side)]
             except (psutil.Error, ValueError):  # being started
-                return None
-            return process
+                return []
+            return [process]
 
-        sooner_or_later(found).kill()
+        sooner_or_later(found)[0].kill()
 
 
 def _is_of(process: psutil.Process, side: str) -> bool:

@@ -3,18 +3,29 @@
 import json
 import random
 import signal
+import sqlite3
+import subprocess
+import sys
+from concurrent.futures import Future
+from pathlib import Path
 
+import psutil
 import pytest
 
-from autograder import sandbox
+from autograder import queue, sandbox
 from autograder.notebook import as_text
 from autograder.samples import filled, solved
 from autograder.submission import Finished, Task
+from autograder.tests import small_disk
 from autograder.tests.disturbed import (
+    COMMAND,
     LESSON,
     Course,
     Run,
+    environment,
+    live,
     sooner_or_later,
+    warm_processes,
 )
 
 pytestmark = pytest.mark.skipif(bool(sandbox.refusal()), reason=sandbox.refusal())
@@ -36,12 +47,8 @@ def kinds(instructor: Course) -> list[str]:
     """What students hand in: solved, wrong, untouched, ending Python, and no notebook."""
     lesson = instructor.lesson
     right = solved(lesson)
-    answers = (
-        right,
-        right | {"half": "half = abs"},
-        {},
-        right | {"half": "import os\nos._exit(1)"},
-    )
+    wrong, ends = {"half": "half = abs"}, {"half": "import os\nos._exit(1)"}
+    answers = (right, right | wrong, {}, right | ends)
     return [*(as_text(filled(lesson, answer)) for answer in answers), "no notebook"]
 
 
@@ -171,26 +178,22 @@ def test_a_full_disk_loses_nothing(released, undisturbed, tmp_path):
     students = CLASS[:60]
     hand_in(course, students)
     (disk := tmp_path / "disk").mkdir()
-    room = [
-        25_000,
-        500_000,
-        30_000_000,
-    ]  # bytes: for a few notebooks; for all, no gradebook; enough
-    small = ["bwrap", "--dev-bind", "/", "/", "--size", str(50_000_000), "--tmpfs", str(disk), "--"]
-    grade = ["grade", "--no-sandbox", "--classroom", str(disk / "class")]
+    rooms = [25_000, 500_000, 30_000_000]  # bytes: first for few notebooks, then for all of them
+    small = ["bwrap", "--dev-bind", "/", "/", "--size", str(50_000_000), "--tmpfs", disk, "--"]
+    grade = [COMMAND, course.solutions, "grade", "--no-sandbox", "--classroom", disk / "class"]
+    filling = [small_disk.__file__, disk, course.folder, tmp_path / "kept", json.dumps(rooms)]
     subprocess.run(
-        [*small, sys.executable, small_disk.__file__, disk, course.folder, tmp_path / "kept"]
-        + [json.dumps(room), sys.executable, "-c", COMMAND, course.solutions, *grade],
+        [*small, sys.executable, *filling, sys.executable, "-c", *grade],
         check=True,
         env=environment(),
     )
     before: dict[str, int] = {}
-    for number in range(len(room)):
+    for number in range(len(rooms)):
         after = Course(course.solutions, tmp_path / "kept" / f"{number}" / "class")
         code, said = json.loads((after.folder.parent / "said").read_text(encoding="utf-8"))
         assert_each_kept_once(after, before)
         before = after.executed()
-        if number < len(room) - 1:
+        if number < len(rooms) - 1:
             _, line = said.splitlines()  # the first warns that there is no sandbox
             assert (code, line.startswith("No space left on device")) == (1, True)
             assert before.keys() - after.recorded()
@@ -263,7 +266,7 @@ def test_dask_survives_a_worker_and_goes_on_with_a_new_scheduler(
     dying = chosen.choice(cluster.workers)
     its = psutil.Process(dying.process.pid).children(recursive=True)
     dying.kill()
-    psutil.wait_procs(its, PATIENCE)
+    sooner_or_later(lambda: not live(its))
     sooner_or_later(lambda: course.keeps() >= of_scheduler)
     assert run.process.poll() is None, run.said
     cluster.scheduler.kill()
@@ -274,7 +277,7 @@ def test_dask_survives_a_worker_and_goes_on_with_a_new_scheduler(
     cluster = clusters()
     cluster.add_worker()
     run = course.starts("grade", "--scheduler", cluster.address)
-    assert run.process.wait(PATIENCE) == 0, run.said
+    assert run.process.wait() == 0, run.said
     assert_each_kept_once(course, executed)
     assert course.wrote(ON_DASK) == undisturbed.wrote(ON_DASK)
 
@@ -285,7 +288,7 @@ def test_a_cluster_that_cannot_grade_is_told(released, tmp_path, clusters, monke
     monkeypatch.setattr(queue, "ALONE", 0.1)
     monkeypatch.setattr(queue, "CONNECT", 1)
     cluster = clusters()
-    nobody = f"the Dask scheduler at {cluster.address} has no workers"
+    nobody = "the Dask scheduler has no workers: start some, then run it again"
     assert course.types("grade", "--scheduler", cluster.address) == (1, nobody)
     for address, why in {
         "tcp://127.0.0.1:1": "Timed out trying to connect",
