@@ -96,6 +96,18 @@ class Mix(nn.Module):
     assert judged(executor, student, GRADIENTS) == ""
 
 
+def test_a_module_that_is_handed_over_twice_has_one_gradient(executor):
+    check = """
+with Check("mix", "twice the same layer") as check:
+    linear, x = nn.Linear(3, 2), torch.ones(4, 3)
+    result = check.call(linear, x, linear)
+    check.equal(check.gradient(result, linear.bias), 8 * torch.ones(2), "twice each row's")
+"""
+    student = "def mix(one, x, other):\n    return one(x) + other(x)"
+    assert judged(executor, student, check) == ""
+    run("import torch\n" + student, check)
+
+
 def test_an_error_in_a_backward_pass_is_told_as_one_of_the_students(executor):
     student = """
 class Broken(torch.autograd.Function):

@@ -130,14 +130,15 @@ def test_files_beside_the_notebook_are_found_and_shadow_nothing(executor):
         "data/numbers.csv": b"1,2",
         "torch.py": b"raise SystemExit('shadowed')",
         "transformer_course.py": b"raise SystemExit('shadowed')",
-        "json.py": b"raise SystemExit('shadowed')",
+        # a module of Python's own that nothing else has imported
+        "tabnanny.py": b"raise SystemExit('shadowed')",
     }
     student = (
-        "import torch, json, mine, transformer_course\nfrom mine import double as mix\n"
-        "print(open('data/numbers.csv').read(), json.loads('[1]'), torch.ones(1).item())"
+        "import torch, tabnanny, mine, transformer_course\nfrom mine import double as mix\n"
+        "print(open('data/numbers.csv').read(), tabnanny.verbose == 0, torch.ones(1).item())"
     )
     execution = executed(executor, student, CHECK, files=files)
-    assert execution.cells[1].outputs[0]["text"] == "1,2 [1] 1.0\n"
+    assert execution.cells[1].outputs[0]["text"] == "1,2 True 1.0\n"
     assert verdicts(execution) == [True, True]
 
 

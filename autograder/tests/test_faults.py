@@ -34,13 +34,8 @@ SEED = 5
 CLASS = [f"student{number:04}" for number in range(1000)]
 ON_DASK = CLASS[:150]
 # who ends the command when, and the warm processes that are killed: side, how deep in the sandbox
-ENDS = ["kill -9", "kill -9", "kill -9 while it records", "SIGTERM", "Ctrl-C"]
-WARM = [
-    [("tests", 3)],
-    [("student", 3)],
-    [("student", 1), ("tests", 2)],
-    [("student", 2), ("tests", 1)],
-]
+ENDS = ["kill -9", "kill -9 while it records", "SIGTERM", "Ctrl-C"]
+WARM = [[("tests", 3)], [("student", 3)], [("student", 1), ("tests", 2)]]
 
 
 def kinds(instructor: Course) -> list[str]:

@@ -145,8 +145,17 @@ def test_no_forged_error_passes_or_stops_the_walk(executor, do):
 
         frames = walked(executor, forge, CELLS)
         assert len(frames) == len(CELLS)
+        assert all(len(json.dumps(frame)) < 300_000 for frame in frames)
         if do in ("find", "call", "backward"):
             assert all(frame.get("ended") or frame["failure"] for frame in frames[2:4])
+
+
+@pytest.mark.parametrize("kind", ["SystemExit", "GeneratorExit", "ChannelError", "eval", "print"])
+def test_what_an_error_claims_to_be_is_at_most_one_of_the_students(executor, kind):
+    told = ERROR | {"type": kind, "kind": kind}
+    frames = walked(executor, at("call", lambda _: {"error": told, "lent": {}}), CELLS)
+    said = frames[2]["failure"]["message"]
+    assert said.startswith(f"CheckFailed: ✗ mix: your code raised {kind}\n")
 
 
 OUTPUTS = [

@@ -20,7 +20,7 @@ import transformer_course
 
 import autograder
 from autograder import executor as executors
-from autograder import places, sandbox
+from autograder import places, sandbox, watch
 from autograder.executor import CodeCell, Execution, Executor, GraderError, Job, Limits, Ran
 from autograder.tests import hostile
 from autograder.tests.hostile import BANK, CANARY, CHECKS_OF_HALF, LIVES, MARKER, STOPPED, Hostile
@@ -340,7 +340,7 @@ def test_limits_hold_for_what_the_kernel_counts(executor):
     said = _inside(executor, f"{source} for kind in {kinds!r}])")
     limits = Limits()
     # a core of 0 bytes would still start the machine's crash handler
-    most = (256, 256, 1, limits.timeout * executors.WHOLE, limits.disk)
+    most = (256, 256, 1, limits.timeout * watch.WHOLE, limits.disk)
     assert json.loads(said.replace("(", "[").replace(")", "]")) == [[m, m] for m in most]
 
 
