@@ -51,7 +51,9 @@ def build_misconceptions(lesson: Lesson, told: Step) -> list[Path]:
         mend = f"write {places.shown(bank)}, with wrong and right answers to its exercises"
         raise Mistake(lesson.path, 1, "this lesson has no answers bank", mend)
     target = places.MISCONCEPTIONS / f"{lesson.name}.jsonl"
-    built_from = _digest([lesson.path, bank, *_kit_files("checks")])
+    # what a check sees of an answer has crossed the channel
+    channel = sorted((places.ROOT / "autograder" / "apart").glob("*.py"))
+    built_from = _digest([lesson.path, bank, *_kit_files("checks"), *channel])
     if target.exists() and built_from in target.read_text(encoding="utf-8").split("\n")[0]:
         return []
     from autograder.prove import Bench  # imports torch, which a build without news does not need

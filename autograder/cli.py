@@ -21,7 +21,8 @@ def main(arguments: list[str] | None = None) -> None:
             f"{error.strerror or error}: {error.filename2 or error.filename or ''}".rstrip(": ")
         )
     except KeyboardInterrupt:
-        sys.exit("interrupted")
+        print("interrupted", file=sys.stderr)
+        sys.exit(130)  # as shells have it
     except Exception as error:
         if "database is locked" in str(error):
             sys.exit("another program holds the gradebook: close the formgrader, then run it again")

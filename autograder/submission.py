@@ -138,7 +138,7 @@ def _fill_in(cell: NotebookNode, count: int, ran: Ran, ended: str, limits: Limit
         outputs.append(_error("CellTimeoutError", said))
     elif not ran.complete:
         # nbgrader takes a check without an error for one that passed
-        outputs.append(_error("NotRun", f"Python had ended: {ended}"))
+        outputs.append(_error("PythonEnded", f"{ended}: nothing from here on ran to its end"))
     for output in outputs:
         if output["output_type"] == "execute_result":
             output["execution_count"] = count

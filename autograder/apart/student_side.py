@@ -146,13 +146,12 @@ class StudentSide(Peer):
         parameters = dict(module.named_parameters(remove_duplicate=False))
         found = {name: self.lent.parameter(weight) for name, weight in parameters.items()}
         borrowed = {name: place for name, place in found.items() if place}
-        has_forward = type(module).forward is not nn.Module.forward
         return {
             "name": type(module).__name__,
             "parameters": {n: weight for n, weight in parameters.items() if n not in borrowed},
             "borrowed": borrowed,
             "frozen": [name for name, weight in parameters.items() if not weight.requires_grad],
             "unique": [name for name, _ in module.named_parameters()],
-            "signature": signature(module.forward) if has_forward else None,
+            "signature": signature(module.forward),
             "training": module.training,
         }

@@ -92,8 +92,7 @@ class RemoteModule(nn.Module):
         self._side, self.number, self._name = side, told["number"], str(told["name"])[:99]
         self._weights = {}
         self._mirror(told)
-        if told["signature"] is not None:
-            self.forward = RemoteMethod(side, self.number, told["signature"], self._handles)
+        self.forward = RemoteMethod(side, self.number, told["signature"], self._handles)
 
     def named_parameters(self, *args: Any, remove_duplicate: bool = True, **kwargs: Any) -> Any:
         self._mirror(self._side.ask("describe", number=self.number))

@@ -62,9 +62,9 @@ def _print(title: str, heading: tuple[str, ...], rows: Iterator[tuple[str, ...]]
 def _throughput(folder: Path) -> Iterator[tuple[str, ...]]:
     """Light, whole and training lessons: submissions a minute, the commands' start included."""
     for name, cut, stock_size, our_size in (
-        ("light: no experiments", classes.light, 4, 240),
-        ("lesson 01 whole", classes.whole, 4, 60),
-        ("light, and 3 s of training", classes.training, 4, 40),
+        ("light: no experiments", classes.light, 3, 200),
+        ("lesson 01 whole", classes.whole, 2, 30),
+        ("light, and 3 s of training", classes.training, 2, 20),
     ):
         stock = classes.make(folder, f"stock {name}", cut)
         ours = classes.make(folder, f"ours {name}", cut)
@@ -111,7 +111,7 @@ def _start(group: classes.Class) -> tuple[float, float]:
     return seconds - own, _busy() - before - own
 
 
-def _cells_alone(group: classes.Class, count: int = 20) -> float:
+def _cells_alone(group: classes.Class, count: int = 10) -> float:
     """CPU seconds of a submission's cells in one warm process, and of nothing else."""
     api = grading.open_classroom(group.folder)
     as_released = released(api, group.lesson.name)
