@@ -136,9 +136,12 @@ class _Nursery:
         }
         inside = [sys.executable, "-P", "-m", "autograder.apart.nursery", json.dumps(settings)]
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the process)
+        # without a sandbox, submissions have their folders here; they go when it goes
+        self._folder = tempfile.TemporaryDirectory(prefix="grading-", ignore_cleanup_errors=True)
+        own = sandbox.unconfined_environment() | {"TMPDIR": self._folder.name}
         self.process = subprocess.Popen(
             sandbox.command(inside) if program else inside,
-            env=None if program else os.environ | sandbox.unconfined_environment(),
+            env=None if program else os.environ | own,
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=self._log,
@@ -150,7 +153,7 @@ class _Nursery:
     def wait_until_warm(self) -> None:
         """`GraderError`, with what it said, if it does not start."""
         if self._control.recv(16) != b"warm":
-            raise GraderError(f"the sandbox does not start: {self.last_words()}")
+            raise GraderError(f"the sandbox does not start: {self.last_words() or 'killed'}")
 
     def lives(self) -> bool:
         """Whether it takes messages: it sends none, so all that can be read is its end."""
@@ -174,3 +177,4 @@ class _Nursery:
         self.process.kill()
         self.process.wait()
         self._log.close()
+        self._folder.cleanup()

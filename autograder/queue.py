@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -48,6 +48,9 @@ def stream(
     running: dict[Future[Finished], Task] = {}
     waiting = iter(tasks)
     while True:
+        if stopping():
+            # what waits for its turn is left to the next run
+            running = {future: task for future, task in running.items() if not future.cancel()}
         ahead = workers.ahead()
         while len(running) < ahead and not stopping():
             task = next(waiting, None)
@@ -71,7 +74,8 @@ def local(setup: Setup, jobs: int) -> Iterator[Workers]:
             return threads.submit(graded, task, setup.released, setup.limits, executor)
 
         try:
-            yield Workers(start, lambda: jobs)
+            # as many wait: no core does while results are written
+            yield Workers(start, lambda: 2 * jobs)
         finally:
             # who still runs was given up, and ends with the executor
             threads.shutdown(wait=False, cancel_futures=True)
@@ -81,9 +85,7 @@ def local(setup: Setup, jobs: int) -> Iterator[Workers]:
 def cluster(setup: Setup, address: str) -> Iterator[Workers]:
     """Workers of a Dask cluster; `GraderError` if its scheduler cannot be reached."""
     with _client(address) as client:
-        # what a task needs goes with it: no worker's death can lose it
-        workers = client.get_executor(pure=False, retries=2)
-        yield Workers(lambda task: workers.submit(on_worker, task, setup), _Threads(client).ahead)
+        yield Workers(lambda task: _sent(client, task, setup), _Threads(client).ahead)
 
 
 def _client(address: str) -> Any:
@@ -104,6 +106,24 @@ def _client(address: str) -> Any:
         return Client(address, timeout=CONNECT, set_as_default=False)
     except (OSError, ValueError) as error:
         raise GraderError(f"no Dask scheduler answers at {address}: {error}") from None
+
+
+def _sent(client: Any, task: Task, setup: Setup) -> Future[Finished]:
+    """A task on its way; its result is `CancelledError` if the scheduler goes away."""
+    # what a task needs goes with it: no worker's death can lose it
+    remote = client.submit(on_worker, task, setup, pure=False, retries=2)
+    future: Future[Finished] = Future()
+    future.set_running_or_notify_cancel()
+
+    # `client.get_executor` would tell nothing of a scheduler that goes while it hands out a result
+    async def pass_on() -> None:
+        try:
+            future.set_result(await remote)
+        except BaseException as error:
+            future.set_exception(error if remote.status == "error" else CancelledError())
+
+    client.loop.add_callback(pass_on)
+    return future
 
 
 class _Threads:

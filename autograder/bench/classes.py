@@ -1,6 +1,7 @@
 """Classes to measure with: lessons cut from our own, submissions made of their answers banks."""
 
 import dataclasses
+import os
 import random
 import re
 import subprocess
@@ -74,7 +75,8 @@ class Class:
 
     def grade(self, command: Sequence[str]) -> str:
         """Run one of them; return the last line that it says."""
-        ran = subprocess.run(command, cwd=self.folder, capture_output=True, text=True)
+        found = os.environ | {"PYTHONPATH": str(places.ROOT)}
+        ran = subprocess.run(command, cwd=self.folder, env=found, capture_output=True, text=True)
         if ran.returncode:
             raise RuntimeError(ran.stdout + ran.stderr)
         return ran.stdout.split("\n")[-2] if ran.stdout else ""

@@ -2,6 +2,7 @@
 
 import os
 import signal
+import tempfile
 import threading
 from pathlib import Path
 
@@ -148,14 +149,14 @@ def test_a_file_that_cannot_be_placed_stops_nobody(executor):
 
 
 def test_nothing_is_left_of_working_folders(tmp_path, monkeypatch):
-    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with Executor(sandboxed=False) as executor:
         wrote = "from pathlib import Path\nPath('here').write_text('x')\nPath.cwd()"
         execution = executed(executor, wrote)
         (folder,) = execution.cells[1].outputs
         executed(executor, wrote + "\nimport os\nos._exit(1)")
     assert str(tmp_path) in folder["data"]["text/plain"]
-    assert not list(tmp_path.glob("submission-*"))
+    assert not list(tmp_path.iterdir())
 
 
 def test_one_submission_leaves_nothing_to_the_next(executor):

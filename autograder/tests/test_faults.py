@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from autograder import queue, sandbox
+from autograder import grading, queue, sandbox
 from autograder.notebook import as_text
 from autograder.samples import filled, solved
 from autograder.submission import Finished, Task
@@ -32,7 +32,7 @@ pytestmark = pytest.mark.skipif(bool(sandbox.refusal()), reason=sandbox.refusal(
 
 SEED = 5
 CLASS = [f"student{number:04}" for number in range(1000)]
-ON_DASK = CLASS[:150]
+ON_DASK = CLASS[:100]
 # who ends the command when, and the warm processes that are killed: side, how deep in the sandbox
 ENDS = ["kill -9", "kill -9 while it records", "SIGTERM", "Ctrl-C"]
 WARM = [[("tests", 3)], [("student", 3)], [("student", 1), ("tests", 2)]]
@@ -92,15 +92,16 @@ def test_a_thousand_submissions_survive_whatever_is_killed(released, undisturbed
     readable = len(undisturbed.executed())
     moments = sorted(chosen.sample(range(1, readable - 20), len(todo)))
     executed: dict[str, int] = {}
-    run = course.starts("grade")
+    run, begun = course.starts("grade"), 0
     for moment, disturbance in zip(moments, todo, strict=True):
-        sooner_or_later(lambda at=moment: course.keeps() >= at)
+        after = max(moment, begun)
+        sooner_or_later(lambda after=after: course.keeps() > after)
         assert run.process.poll() is None, run.said
         if isinstance(disturbance, str):
             end(course, run, disturbance)
             assert_each_kept_once(course, executed)
             executed = course.executed()
-            run = course.starts("grade")
+            run, begun = course.starts("grade"), course.keeps()
         else:
             for side, depth in disturbance:
                 run.kill_warm(side, depth)
@@ -149,6 +150,11 @@ def test_a_locked_gradebook_costs_no_execution(released, undisturbed, tmp_path, 
     students = [s for s in CLASS if s in undisturbed.executed()][:20]
     hand_in(course, students)
     locked = (1, "another program holds the gradebook: close the formgrader, then run it again")
+    with (course.folder / grading.SETTINGS).open("a", encoding="utf-8") as settings:
+        # seconds that SQLite waits for a lock
+        settings.write(
+            "c.CourseDirectory.db_url = 'sqlite:///" + f"{course.folder}/gradebook.db?timeout=1'\n"
+        )
     holder = sqlite3.connect(course.folder / "gradebook.db", isolation_level=None)
     run = course.starts("grade")
     sooner_or_later(lambda: course.keeps() >= 5)
@@ -310,3 +316,22 @@ def test_tasks_are_read_as_workers_get_free():
     for count, _ in enumerate(queue.stream(queue.Workers(start, lambda: 3), tasks), 1):
         most = max(most, len(started) - count)
     assert (most, len(started)) == (2, 1000)
+
+
+def test_what_waits_for_its_turn_is_left_to_the_next_run():
+    started: list[Future[Finished]] = []
+    stopping: list[bool] = []
+
+    def start(task: Task) -> Future[Finished]:
+        started.append(Future())
+        if len(started) == 1:
+            started[0].set_running_or_notify_cancel()
+        if len(started) == 3:
+            started[0].set_result(Finished(task.student, "", "graded"))
+            stopping.append(True)
+        return started[-1]
+
+    tasks = [Task(f"{number}", b"") for number in range(9)]
+    finished = queue.stream(queue.Workers(start, lambda: 3), tasks, lambda: bool(stopping))
+    assert [task.student for task, _ in finished] == ["0"]
+    assert [future.cancelled() for future in started] == [False, True, True]
