@@ -93,14 +93,15 @@ class Executor:
         with self._starting:
             if self._closed:
                 raise GraderError("the executor is closed")
-            dead = [side for side, nursery in self._nurseries.items() if not nursery.lives()]
-            for side in dead:
-                self._nurseries[side].close()
-                self._nurseries[side] = self._started(side)
-            for side in dead:
-                # if it does not get warm, the next try finds it dead
-                with contextlib.suppress(GraderError):
-                    self._nurseries[side].wait_until_warm()
+            for _ in range(TRIES):
+                # one that does not get warm is found dead, like one that ends meanwhile
+                dead = [side for side, nursery in self._nurseries.items() if not nursery.lives()]
+                for side in dead:
+                    self._nurseries[side].close()
+                    self._nurseries[side] = self._started(side)
+                for side in dead:
+                    with contextlib.suppress(GraderError):
+                        self._nurseries[side].wait_until_warm()
             return self._nurseries["student"], self._nurseries["tests"]
 
     def _started(self, side: str) -> "_Nursery":

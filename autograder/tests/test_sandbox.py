@@ -107,7 +107,7 @@ def executor():
     """One for all; it starts with a secret in its environment."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GRADEBOOK_PASSWORD", CANARY)
-        patch.setattr(executors, "GRACE", 0.3)
+        patch.setattr(watch, "GRACE", 0.3)
         with Executor() as started:
             yield started
 
