@@ -55,12 +55,14 @@ class How:
     scheduler: str = ""  # a Dask cluster's address; empty: on this machine
     sandboxed: bool = True
 
-    def workers(self, as_released: Released) -> AbstractContextManager[queue.Workers]:
+    def workers(
+        self, as_released: Released, stopping: Callable[[], bool]
+    ) -> AbstractContextManager[queue.Workers]:
         """Where they are executed."""
         setup = queue.Setup(as_released, self.limits, self.sandboxed)
         if self.scheduler:
             return queue.cluster(setup, self.scheduler)
-        return queue.local(setup, self.jobs)
+        return queue.local(setup, self.jobs, stopping)
 
 
 def open_classroom(folder: Path) -> NbGraderAPI:
@@ -167,7 +169,7 @@ def _execute(
     batch: list[Finished] = []
     failures = 0  # one after another
     tasks = (handed_in(api, as_released.lesson, student) for student in students)
-    with how.workers(as_released) as workers:
+    with how.workers(as_released, stopping) as workers:
         try:
             for task, future in queue.stream(workers, tasks, stopping):
                 finished = _outcome(task, future)

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, CancelledError, Future, ThreadPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 from autograder.executor import Executor, GraderError, Limits
@@ -22,6 +22,10 @@ LOOK = 1.0  # seconds between two looks at who works
 CONNECT = 10.0  # seconds in which a scheduler must answer
 ALONE = 60.0  # seconds that a cluster may be without workers: new ones may come
 GONE = "the Dask scheduler went away: what came before is kept; start one, then run it again"
+
+
+class NotStarted(Exception):
+    """What becomes of a task that is left to the next run."""
 
 
 @dataclass(frozen=True)
@@ -61,21 +65,26 @@ def stream(
             return
         done, _ = wait(running, timeout=LOOK, return_when=FIRST_COMPLETED)
         for future in done:
-            yield running.pop(future), future
+            task = running.pop(future)
+            if not isinstance(future.exception(), NotStarted):
+                yield task, future
 
 
 @contextmanager
-def local(setup: Setup, jobs: int) -> Iterator[Workers]:
+def local(setup: Setup, jobs: int, stopping: Callable[[], bool]) -> Iterator[Workers]:
     """Threads of this process, which share two warm processes."""
+
+    def run(task: Task) -> Finished:
+        if stopping():  # a thread got free before `stream` took back what waits
+            raise NotStarted
+        return graded(task, setup.released, setup.limits, executor)
+
     threads = ThreadPoolExecutor(jobs)
     with Executor(modules(setup.released), setup.sandboxed) as executor:
 
-        def start(task: Task) -> Future[Finished]:
-            return threads.submit(graded, task, setup.released, setup.limits, executor)
-
         try:
             # as many wait: no core does while results are written
-            yield Workers(start, lambda: 2 * jobs)
+            yield Workers(partial(threads.submit, run), lambda: 2 * jobs)
         finally:
             # who still runs was given up, and ends with the executor
             threads.shutdown(wait=False, cancel_futures=True)

@@ -192,7 +192,7 @@ def recorder(monkeypatch):
     ran: list[str] = []
 
     @contextlib.contextmanager
-    def workers(how: grading.How, released: Released) -> Iterator[queue.Workers]:
+    def workers(how: grading.How, released: Released, stopping: object) -> Iterator[queue.Workers]:
         def start(task: Task) -> Future[Finished]:
             future: Future[Finished] = Future()
             executor: Any = Passes(task.student, ran)
