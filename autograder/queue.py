@@ -81,7 +81,6 @@ def local(setup: Setup, jobs: int, stopping: Callable[[], bool]) -> Iterator[Wor
 
     threads = ThreadPoolExecutor(jobs)
     with Executor(modules(setup.released), setup.sandboxed) as executor:
-
         try:
             # as many wait: no core does while results are written
             yield Workers(partial(threads.submit, run), lambda: 2 * jobs)

@@ -16,6 +16,8 @@ from traitlets import Instance, Type
 from traitlets.config import Config
 
 JSON = re.compile(r"application/(.*\+)?json")  # of these kinds, data may be anything in JSON
+# where IPython may know more than Python: %magic, !command, help?, >>> prompts, indented cells
+MAGIC = re.compile(r"(?m)^\s*([%!?,;/>]|In \[)|=\s*[%!]|\?\s*$|\A\s")
 CUT = "\n[the rest of this cell's output is left out]\n"
 CONFIG = Config(
     HistoryManager={"enabled": False},
@@ -174,6 +176,10 @@ class Shell(InteractiveShell):
                 yield self.outputs
         finally:
             self.outputs = kept
+
+    def transform_cell(self, raw_cell: str) -> Any:
+        """Tokens are looked at, which takes long, only where they may be more than Python."""
+        return super().transform_cell(raw_cell) if MAGIC.search(raw_cell) else raw_cell
 
     def system(self, cmd: str) -> None:
         """Say that the system's commands do not run here."""

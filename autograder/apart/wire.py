@@ -36,6 +36,9 @@ DTYPES = {
 }
 PLAIN = (type(None), bool, int, float, str)
 CONTAINERS = {kind.__name__: kind for kind in (list, tuple, set, frozenset, torch.Size)}
+NARROWEST = tuple(reversed(CONTAINERS.items()))  # a torch.Size is a tuple too
+KINDS = tuple(CONTAINERS.values())
+NAMES = {dtype: name for name, dtype in DTYPES.items()}
 DEEP = 20  # nested further than that is no result of an exercise
 
 Refer = Callable[[Any], dict | None]
@@ -119,9 +122,8 @@ class _Packing:
             # digits without end would only fill the channel
             huge = isinstance(value, int) and value.bit_length() > 4096
             return {"kind": "foreign", "module": "builtins", "name": "huge int"} if huge else value
-        if isinstance(value, tuple(CONTAINERS.values())):
-            # the narrowest: a torch.Size is a tuple too
-            name = next(n for n, c in reversed(CONTAINERS.items()) if isinstance(value, c))
+        if isinstance(value, KINDS):
+            name = next(n for n, c in NARROWEST if isinstance(value, c))
             items = [self.packed(item, depth + 1) for item in list(value)]
             return {"kind": name, "items": items}
         if isinstance(value, dict):
@@ -150,9 +152,13 @@ class _Packing:
 
     def _tensor(self, value: Tensor) -> dict:
         data = value.detach().resolve_conj().resolve_neg().cpu().contiguous()
-        dtype = str(data.dtype).removeprefix("torch.")
         start = self._blob(data.flatten().view(torch.uint8).numpy().tobytes())
-        return {"kind": "tensor", "dtype": dtype, "shape": list(data.shape), "at": start}
+        return {
+            "kind": "tensor",
+            "dtype": NAMES[data.dtype],
+            "shape": list(data.shape),
+            "at": start,
+        }
 
     def _blob(self, data: bytes) -> int:
         start = self._length
@@ -163,7 +169,7 @@ class _Packing:
 
 def _can_cross(value: Tensor) -> bool:
     dense = value.layout == torch.strided and value.device.type != "meta"
-    return dense and value.dtype in DTYPES.values()
+    return dense and value.dtype in NAMES
 
 
 def _unpacked(packed: Any, blob: memoryview, resolve: Resolve, depth: int) -> Any:

@@ -2,7 +2,9 @@
 
 import nbformat
 import pytest
+from IPython.core.inputtransformer2 import TransformerManager
 
+from autograder.apart.shell import MAGIC
 from autograder.executor import Executor
 from autograder.tests.test_executor import CHECK, RIGHT, executed, verdicts
 
@@ -44,6 +46,19 @@ def test_an_error_has_its_name_its_message_and_no_source_lines(executor):
     assert "secret" not in "".join(output["traceback"])
     (output,) = shown(executor, "if True print(1)")
     assert output["ename"] == "SyntaxError"
+
+
+@pytest.mark.parametrize(
+    "special",
+    [
+        *("%who", "for i in x:\n    %time f()", "a = %pwd", "a, b =!ls", "!ls", "?x", "x?"),
+        *("x.y??\nz", "%%time\nx", "  a = 1\n  b = 2", ">>> a", "In [1]: a", ", f a", "/f 1"),
+        *(";f a", "\n\nx"),
+    ],
+)
+def test_what_ipython_alone_understands_is_not_taken_for_python(special):
+    assert TransformerManager().transform_cell(special) != special + "\n"
+    assert MAGIC.search(special)
 
 
 def test_a_display_is_updated_in_its_place(executor):
