@@ -4,6 +4,7 @@ Nothing is listed: tasks are read as workers get free, and what is finished come
 """
 
 import logging
+import pickle
 import socket
 import threading
 import time
@@ -92,8 +93,9 @@ def local(setup: Setup, jobs: int, stopping: Callable[[], bool]) -> Iterator[Wor
 @contextmanager
 def cluster(setup: Setup, address: str) -> Iterator[Workers]:
     """Workers of a Dask cluster; `GraderError` if its scheduler cannot be reached."""
+    packed = pickle.dumps(setup)
     with _client(address) as client:
-        yield Workers(lambda task: _sent(client, task, setup), _Threads(client).ahead)
+        yield Workers(lambda task: _sent(client, task, packed), _Threads(client).ahead)
 
 
 def _client(address: str) -> Any:
@@ -116,10 +118,10 @@ def _client(address: str) -> Any:
         raise GraderError(f"no Dask scheduler answers at {address}: {error}") from None
 
 
-def _sent(client: Any, task: Task, setup: Setup) -> Future[Finished]:
+def _sent(client: Any, task: Task, packed: bytes) -> Future[Finished]:
     """A task on its way; its result is `CancelledError` if the scheduler goes away."""
     # what a task needs goes with it: no worker's death can lose it
-    remote = client.submit(on_worker, task, setup, pure=False, retries=2)
+    remote = client.submit(on_worker, task, packed, pure=False, retries=2)
     future: Future[Finished] = Future()
     future.set_running_or_notify_cancel()
 
@@ -162,17 +164,24 @@ class _Threads:
         raise GraderError(GONE)
 
 
-def on_worker(task: Task, setup: Setup) -> Finished:
+def on_worker(task: Task, packed: bytes) -> Finished:
     """Grade a submission in a worker of a cluster, which keeps its warm processes."""
     try:
         with _STARTING:
-            executor = _warm(frozenset(modules(setup.released)), setup.sandboxed)
+            setup, wanted = _unpacked(packed)
+            executor = _warm(wanted, setup.sandboxed)
         return graded(task, setup.released, setup.limits, executor)
     except GraderError as error:
         raise GraderError(f"{socket.gethostname()}: {error}") from None
 
 
 _STARTING = threading.Lock()  # a worker's threads share its warm processes
+
+
+@lru_cache(maxsize=2)  # it comes with each task, and is the same for a whole lesson
+def _unpacked(packed: bytes) -> tuple[Setup, frozenset[str]]:
+    setup = pickle.loads(packed)
+    return setup, frozenset(modules(setup.released))
 
 
 @lru_cache(maxsize=2)  # lessons at a time; what is dropped ends with its last submission
