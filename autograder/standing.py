@@ -89,9 +89,11 @@ def results(
 def obstacle(api: NbGraderAPI, lesson: str, student: str) -> tuple[State, str] | None:
     """Why there is nothing to read where a submission should lie, and the mend."""
     path = place(api, "submitted", lesson, student)
-    if student != student.strip() or re.search(r"[*?\[\]]", student):
-        # nbgrader would take it for another student's, or for several students'
-        return State.UNREADABLE, f"rename the folder `{student}`: no * ? [ ], no space at an end"
+    if student != student.strip() or re.search(r"[*?\[\]\ud800-\udfff]", student):
+        # nbgrader would take it for another student's, or for several students'; what is no
+        # UTF-8 no database takes
+        name = student.encode(errors="replace").decode()
+        return State.UNREADABLE, f"rename the folder `{name}`: plain text, no * ? [ ] or end spaces"
     if path.is_symlink() or path.parent.is_symlink():
         # out of an archive, it could stand for anybody's file
         return State.UNREADABLE, "a link in place of a file: ask for the notebook itself"

@@ -260,3 +260,28 @@ def test_made_up_students_stay_out_of_a_real_class(small):
     assert code == 1
     assert "beside `ada`" in said
     assert not small.file("submitted", "perfect").exists()
+
+
+def test_a_link_in_place_of_a_notebook_is_not_followed(small, recorder):
+    secret = small.folder / "somebody_elses.ipynb"
+    small.file("submitted", "bo").rename(secret)
+    small.file("submitted", "bo").symlink_to(secret)
+    code, said = small.types("grade")
+    assert (code, recorder) == (0, ["ada"])
+    assert "bo: unreadable: a link in place of a file" in said
+
+
+def test_a_folder_whose_name_no_database_takes_stops_nobody(small, recorder):
+    folder = small.file("submitted", "bo").parent.parent
+    folder.rename(folder.with_name("b\udcf6"))
+    code, said = small.types("grade")
+    assert (code, recorder) == (0, ["ada"])
+    assert "rename the folder `b?`" in said
+
+
+def test_a_changed_file_beside_the_notebook_is_graded_anew(small, recorder):
+    small.types("grade")
+    small.file("submitted", "bo").with_name("words.txt").write_text("new", encoding="utf-8")
+    assert "1 graded now" in small.types("grade")[1]
+    assert recorder == ["ada", "bo", "bo"]
+    assert "0 graded now" in small.types("grade")[1]
