@@ -14,7 +14,7 @@ import torch
 from IPython.display import display
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import FancyArrowPatch
+from matplotlib.patches import FancyArrowPatch, Rectangle
 from numpy.typing import ArrayLike
 from torch import Tensor
 
@@ -56,12 +56,12 @@ def arrows(vectors: Mapping[str, ArrayLike], axes: tuple[str, str]) -> None:
         plane.annotate(
             "", point, (0, 0), arrowprops={"arrowstyle": "-|>", "color": colour, "lw": 2}
         )
-        label = f"{name} {_brief(point)}"
+        label = f"{name} {brief(point)}"
         plane.annotate(label, point, (4, 6), textcoords="offset points", color=colour, fontsize=11)
     low = min(0.0, *(float(point.min()) for point in points.values())) * 1.35 - 0.25
     plane.set(xlim=(low, reach), ylim=(low, reach), xlabel=axes[0], ylabel=axes[1], aspect="equal")
     plane.grid(alpha=0.3)
-    listed = ", ".join(f"{name} {_brief(point)}" for name, point in points.items())
+    listed = ", ".join(f"{name} {brief(point)}" for name, point in points.items())
     _show(figure, f"Arrows from the origin, {axes[0]} across and {axes[1]} up: {listed}.")
 
 
@@ -91,11 +91,49 @@ def steps(
     told = []
     for axes, (title, (values, columns_are, columns)) in zip(grid, stages.items(), strict=True):
         matrix = _matrix(values, title, len(rows), len(columns))
-        _heatmap(axes, matrix, columns)
+        heatmap(axes, matrix, columns)
         axes.set_title(title, fontsize=11)
         axes.set_xlabel(columns_are)
-        lines = "; ".join(f"{row}: {_brief(line)}" for row, line in zip(rows, matrix, strict=True))
+        lines = "; ".join(f"{row}: {brief(line)}" for row, line in zip(rows, matrix, strict=True))
         told.append(f"{title} ({rows_are} by {columns_are}): {lines}")
+    grid[0].set_yticks(range(len(rows)), rows)
+    grid[0].set_ylabel(rows_are)
+    _show(figure, f"{'. '.join(told)}.")
+
+
+def masks(
+    stages: Mapping[str, tuple[ArrayLike | Tensor, str, Sequence[str]]],
+    rows_are: str,
+    rows: Sequence[str],
+) -> None:
+    """Masks side by side that share their rows: a dot where one may look, hatched where not.
+
+    A stage is title -> (mask, what its columns are, the name of each column), as in `steps`.
+    """
+    widths = [max(len(labels), 3) for _, _, labels in stages.values()]
+    turned = max(len(label) for _, _, labels in stages.values() for label in labels) > 3
+    size = (1.8 + 0.5 * sum(widths) + 0.5 * len(widths), (1.9 if turned else 1.4) + 0.5 * len(rows))
+    figure = Figure(figsize=size, layout="constrained")
+    grid = figure.subplots(1, len(stages), squeeze=False, width_ratios=widths)[0]
+    told = []
+    for axes, (title, (mask, columns_are, columns)) in zip(grid, stages.items(), strict=True):
+        allowed = _matrix(mask, title, len(rows), len(columns)) != 0
+        for (row, column), may in np.ndenumerate(allowed):
+            colours = ("#E3EEF6", "white") if may else ("#999999", "#555555")
+            cell = Rectangle((column - 0.5, row - 0.5), 1, 1, hatch="" if may else "//")
+            axes.add_patch(cell).set(facecolor=colours[0], edgecolor=colours[1])
+            mark, ink = ("o", LINES[0]) if may else ("x", "black")
+            axes.plot(column, row, mark, color=ink, markersize=6)
+        axes.set_xticks(range(len(columns)), columns, rotation=90 if turned else 0)
+        axes.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5), yticks=[])
+        axes.set_title(title, fontsize=11)
+        axes.set_xlabel(columns_are)
+        axes.tick_params(length=0)
+        seen = [[c for c, may in zip(columns, line, strict=True) if may] for line in allowed]
+        lines = "; ".join(
+            f"{row}: {', '.join(kept) or 'none'}" for row, kept in zip(rows, seen, strict=True)
+        )
+        told.append(f"{title} ({rows_are} by {columns_are}), who may look at whom: {lines}")
     grid[0].set_yticks(range(len(rows)), rows)
     grid[0].set_ylabel(rows_are)
     _show(figure, f"{'. '.join(told)}.")
@@ -159,18 +197,24 @@ def _show(figure: Figure, alt: str) -> None:
     display(Picture(figure, alt))
 
 
-def _heatmap(axes: Axes, matrix: np.ndarray, labels: Sequence[str]) -> None:
+def heatmap(axes: Axes, matrix: np.ndarray, labels: Sequence[str], numbers: bool = True) -> None:
+    """A matrix as cells of colour, with its numbers where they have room; NaN stays empty."""
     axes.imshow(matrix, cmap="cividis", aspect="auto")
     axes.set_xticks(range(len(labels)), labels, rotation=45 if len(labels) > 6 else 0)
     axes.set_yticks([])
+    if not numbers:
+        return
     # thin lines between cells, so that equal neighbours stay two
     for row in range(1, matrix.shape[0]):
         axes.axhline(row - 0.5, color="white", linewidth=1)
     for column in range(1, matrix.shape[1]):
         axes.axvline(column - 0.5, color="white", linewidth=1)
     if matrix.size <= 80:
-        dark = matrix.min() + 0.45 * float(np.ptp(matrix))
+        low = np.nanmin(matrix)
+        dark = low + 0.45 * (np.nanmax(matrix) - low)
         for (row, column), value in np.ndenumerate(matrix):
+            if np.isnan(value):
+                continue
             colour = "white" if value <= dark else "black"
             axes.text(column, row, f"{value:.2f}", ha="center", va="center", color=colour)
 
@@ -206,5 +250,6 @@ def _matrix(values: ArrayLike | Tensor, name: str, height: int, width: int) -> n
     return matrix
 
 
-def _brief(numbers: np.ndarray) -> str:
+def brief(numbers: np.ndarray) -> str:
+    """A row of numbers in a text."""
     return f"[{', '.join(f'{number:.2f}'.rstrip('0').rstrip('.') for number in numbers)}]"

@@ -1,0 +1,32 @@
+"""Live views of what a student's own code computes; each leaves a picture behind.
+
+from transformer_course.widgets import show_attention
+"""
+
+from transformer_course.widgets.attention import show_attention
+from transformer_course.widgets.attention_steps import show_attention_steps
+from transformer_course.widgets.dropout import show_dropout
+from transformer_course.widgets.encoding import show_encoding
+from transformer_course.widgets.mask import MaskView, show_mask
+from transformer_course.widgets.norm_axes import show_norm_axes
+from transformer_course.widgets.patches import show_patches
+from transformer_course.widgets.reshape import show_reshape
+from transformer_course.widgets.rotary import show_rotary
+from transformer_course.widgets.softmax import show_softmax
+from transformer_course.widgets.training import TrainingPlot, show_training
+
+__all__ = [
+    "MaskView",
+    "TrainingPlot",
+    "show_attention",
+    "show_attention_steps",
+    "show_dropout",
+    "show_encoding",
+    "show_mask",
+    "show_norm_axes",
+    "show_patches",
+    "show_reshape",
+    "show_rotary",
+    "show_softmax",
+    "show_training",
+]

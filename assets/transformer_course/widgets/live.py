@@ -1,0 +1,14 @@
+"""The widget behind every view: its program, its data, and where its controls stand."""
+
+import anywidget
+import traitlets
+
+
+class Live(anywidget.AnyWidget):
+    """Arrays go to the page once; `state` comes back, when a control has come to rest."""
+
+    _esm = traitlets.Unicode().tag(sync=True)
+    _css = traitlets.Unicode().tag(sync=True)
+    data = traitlets.Bytes().tag(sync=True)
+    options = traitlets.Dict().tag(sync=True)
+    state = traitlets.Dict().tag(sync=True)

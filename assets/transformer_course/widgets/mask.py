@@ -1,0 +1,125 @@
+"""A mask to paint: which query may look at which key, and what that does to the weights."""
+
+from collections.abc import Sequence
+from functools import partial
+
+import numpy as np
+import torch
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from transformer_course.figures import LINES, Picture, heatmap
+from transformer_course.widgets.view import View, labels, matrix
+
+MOST = 32  # tokens of a side whose cells are still large enough to be painted
+NAMED = 12  # tokens whose names stand upright
+
+
+class MaskView(View):
+    """A view whose mask can be painted, and read."""
+
+    @property
+    def mask(self) -> Tensor:
+        """What is painted: bool (query, key), True where a query may look at a key."""
+        return torch.tensor([[one == "1" for one in row] for row in self.state["mask"]])
+
+
+def show_mask(
+    scores: ArrayLike | Tensor,
+    mask: ArrayLike | Tensor | None = None,
+    queries: Sequence[str] | None = None,
+    keys: Sequence[str] | None = None,
+    title: str = "mask and attention weights",
+) -> MaskView:
+    """Paint a mask, and see the attention weights renormalise.
+
+    `scores`: (query, key), before the softmax, at most 32 by 32. `mask`: (query, key), True where
+    a query may look at a key, everywhere if none is given. `queries` and `keys` name the tokens;
+    without `keys`, both sides share their names. The painted mask is the view's `mask`.
+    """
+    values = matrix(scores, "scores", "query", "key")
+    if max(values.shape) > MOST:
+        raise ValueError(f"scores must be at most {MOST} by {MOST}; got {values.shape}")
+    rows, columns = values.shape
+    allowed = _allowed(mask, rows, columns)
+    shared = keys is None and rows == columns
+    names = [
+        labels(queries, "queries", rows),
+        labels(queries if shared else keys, "keys", columns),
+    ]
+    draw = partial(_picture, values, allowed, names, title)
+    options = {"title": title, "queries": names[0], "keys": names[1]}
+    lines = ["".join("1" if one else "0" for one in row) for row in allowed]
+    state = {"mask": lines, "row": 0, "column": 0, "brush": "forbid"}
+    return MaskView("mask", draw, {"scores": values.astype(np.float32)}, options, state)
+
+
+def _allowed(mask: ArrayLike | Tensor | None, rows: int, columns: int) -> np.ndarray:
+    if mask is None:
+        return np.ones((rows, columns), dtype=bool)
+    values = matrix(mask, "mask", "query", "key")
+    if values.shape != (rows, columns):
+        raise ValueError(f"mask must be ({rows}, {columns}), as the scores; got {values.shape}")
+    other = values[(values != 0) & (values != 1)]
+    if other.size:  # such as 0 and -1e9, to be added: it would be read the wrong way round
+        raise ValueError(f"mask must be True where a query may look, else False; got {other[0]:g}")
+    return values == 1
+
+
+def _picture(
+    scores: np.ndarray, allowed: np.ndarray, names: list[list[str]], title: str
+) -> Picture:
+    """The mask, and beside it the weights that it leaves."""
+    rows, columns = scores.shape
+    weights = np.full(scores.shape, np.nan)
+    for query, kept in enumerate(allowed):
+        weights[query, kept] = torch.softmax(torch.as_tensor(scores[query, kept]), 0).numpy()
+    cell, letters = (0.5, 10) if max(rows, columns) <= NAMED else (0.22, 7)
+    size = (3.2 + 2 * max(cell * columns, 1.2), 1.9 + max(cell * rows, 0.8))
+    figure = Figure(figsize=size, layout="constrained")
+    left, right = figure.subplots(1, 2)
+    heatmap(right, weights, [], numbers=max(rows, columns) <= NAMED)
+    right.images[0].set_clim(0, 1)
+    for number in right.texts:  # readable on the colours of 0 to 1
+        number.set_color("white" if float(number.get_text()) < 0.5 else "black")
+    for axes, heading in ((left, "who may look at whom"), (right, "attention weights")):
+        _hatch(axes, allowed)
+        turned = 0 if columns <= 6 and max(map(len, names[1])) <= 3 else 90
+        axes.set_xticks(range(columns), names[1], rotation=turned)
+        axes.set_yticks(range(rows), names[0])
+        axes.tick_params(which="both", length=0, labelsize=letters)
+        axes.set(xlabel="key", xlim=(-0.5, columns - 0.5), ylim=(rows - 0.5, -0.5), aspect="equal")
+        axes.set_title(heading, fontsize=11)
+    left.set_ylabel("query")
+    figure.colorbar(right.images[0], ax=right, label="weight", shrink=0.8)
+    figure.suptitle(title, fontsize=11)
+    return Picture(figure, f"{title}. {_told(allowed, weights, names)}")
+
+
+def _hatch(axes: Axes, allowed: np.ndarray) -> None:
+    """A dot where a query may look; hatches and a cross where it may not."""
+    axes.set_facecolor("#E3EEF6")
+    for row, column in np.argwhere(~allowed):
+        cell = Rectangle((column - 0.5, row - 0.5), 1, 1, hatch="//")
+        axes.add_patch(cell).set(facecolor="#999999", edgecolor="#555555")
+    axes.plot(*np.argwhere(~allowed).T[::-1], "x", color="black", markersize=5)
+    if not axes.images:
+        axes.plot(*np.argwhere(allowed).T[::-1], "o", color=LINES[0], markersize=4)
+        axes.set_xticks(np.arange(allowed.shape[1] + 1) - 0.5, minor=True)
+        axes.set_yticks(np.arange(allowed.shape[0] + 1) - 0.5, minor=True)
+        axes.grid(which="minor", color="white", linewidth=1)
+
+
+def _told(allowed: np.ndarray, weights: np.ndarray, names: list[list[str]]) -> str:
+    queries, keys = names
+    told = [f"{allowed.sum()} of {allowed.size} pairs of a query and a key may look"]
+    if allowed.size > 64:
+        counts = ", ".join(f"{q}: {n}" for q, n in zip(queries, allowed.sum(1), strict=True))
+        return f"{told[0]}. Keys that a query may look at: {counts}."
+    for query, row in zip(queries, weights, strict=True):
+        seen = [f"{key} {one:.2f}" for key, one in zip(keys, row, strict=True) if one == one]
+        told.append(f"{query}: {', '.join(seen) or 'no key, so all its weights are 0'}")
+    return f"{told[0]}. Weights of each query: {'; '.join(told[1:])}."

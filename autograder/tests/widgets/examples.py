@@ -1,0 +1,60 @@
+"""One example of each live view, small enough to be read: what all of them are held to."""
+
+import torch
+from transformer_course import widgets
+from transformer_course.checks import numbers
+
+WORDS = ["the", "animal", "was", "too", "tired"]
+CAUSAL = torch.ones(5, 5, dtype=torch.bool).tril()
+WEIGHTS = torch.softmax(numbers(3, 5, 5).masked_fill(~CAUSAL, -torch.inf), -1)
+QUERY_KEY_VALUE = numbers(5, 2), numbers(5, 2, seed=1), numbers(5, 2, seed=2)
+
+
+def split(x: torch.Tensor, num_heads: int) -> torch.Tensor:
+    return x.unflatten(-1, (num_heads, -1)).transpose(1, 2)
+
+
+def merge(heads: torch.Tensor) -> torch.Tensor:
+    return heads.transpose(1, 2).flatten(2)
+
+
+def waves(length: int, d_model: int, base: float) -> torch.Tensor:
+    return torch.sin(torch.arange(length)[:, None] / base ** torch.linspace(0, 1, d_model))
+
+
+def turned(x: torch.Tensor, positions: torch.Tensor, base: float) -> torch.Tensor:
+    angles = positions[:, None] / torch.tensor([1.0, 9.0])
+    return torch.stack([angles.cos(), angles.sin()], -1).flatten(-2).to(x)
+
+
+def attend(
+    query: torch.Tensor, key: torch.Tensor, value: torch.Tensor
+) -> tuple[torch.Tensor, torch.Tensor]:
+    weights = torch.softmax(query @ key.T, -1)
+    return weights @ value, weights
+
+
+def trained() -> widgets.TrainingPlot:
+    plot = widgets.show_training(total=20)
+    for step in range(20):
+        plot.add(loss=2 / (step + 1), validation_loss=2.2 / (step + 1), accuracy=step / 20)
+    return plot
+
+
+EXAMPLES = {
+    "attention": lambda: widgets.show_attention(WEIGHTS, WORDS, mask=CAUSAL),
+    "attention_steps": lambda: widgets.show_attention_steps(attend, *QUERY_KEY_VALUE, WORDS),
+    "mask": lambda: widgets.show_mask(numbers(5, 5), CAUSAL, WORDS),
+    "norm_axes": lambda: widgets.show_norm_axes(lengths=[4, 2, 3], x=numbers(3, 4, 5)),
+    "dropout": lambda: widgets.show_dropout(torch.nn.functional.dropout),
+    "reshape": lambda: widgets.show_reshape(split, merge),
+    "encoding": lambda: widgets.show_encoding({"one": numbers(9, 6), "two": numbers(9, 6, seed=1)}),
+    "encoding_settings": lambda: widgets.show_encoding(waves, length=(6, 9), d_model=(3, 4)),
+    "rotary": lambda: widgets.show_rotary(turned, d_model=4, positions=12),
+    "softmax": lambda: widgets.show_softmax(torch.softmax, [2.0, 1.0, 0.5, -1.0]),
+    "patches": lambda: widgets.show_patches(
+        numbers(4, 6), 2, torch.softmax(numbers(2, 2, 7, 7), -1), patches=numbers(6, 4)
+    ),
+    "patches_sizes": lambda: widgets.show_patches(numbers(3, 8, 8), [1, 2, 4]),
+    "training": lambda: trained().view,
+}
