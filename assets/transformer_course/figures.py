@@ -167,7 +167,8 @@ def curves(
 ) -> None:
     """Lines over a shared axis, and what was measured as `dots` beside them.
 
-    `logarithmic` names the axes of which each step doubles ("x", "xy"), `marked` single points.
+    `logarithmic` names the axes of which each step doubles ("x", "xy"; tens on a y axis that spans
+    more than 4096 to 1), `marked` single points.
     """
     figure = Figure(figsize=(6.4, 3.8), layout="constrained")
     axes = figure.subplots()
@@ -182,7 +183,9 @@ def curves(
         axes.set_xscale("log", base=2)
         axes.set_xticks(across, [f"{value:g}" for value in across])
     if "y" in logarithmic:
-        axes.set_yscale("log", base=2)
+        drawn = [value for series in (*lines.values(), *(dots or {}).values()) for value in series]
+        wide = max(drawn) > 2**12 * min(drawn)  # then doublings are too many to tell apart
+        axes.set_yscale("log", base=10 if wide else 2)
         axes.yaxis.set_major_formatter("{x:g}")
     axes.set(xlabel=x, ylabel=y, title=title)
     axes.set_ylim(bottom=bottom)
@@ -191,6 +194,51 @@ def curves(
     told = {**lines, **(dots or {})}
     ends = "; ".join(f"{name} from {v[0]:.3g} to {v[-1]:.3g}" for name, v in told.items())
     _show(figure, f"{title}. {y} for {x} from {across[0]:g} to {across[-1]:g}: {ends}.")
+
+
+def tiles(
+    pictures: Sequence[ArrayLike | Tensor],
+    names: Sequence[str],
+    title: str,
+    across: int = 6,
+    colours: str = "gray",
+) -> None:
+    """Small pictures (height, width) in rows, each under its name; they share one scale."""
+    height, width = torch.as_tensor(pictures[0]).shape
+    drawn = [_matrix(p, name, height, width) for p, name in zip(pictures, names, strict=True)]
+    lines = -(-len(drawn) // across)
+    figure = Figure(figsize=(1.25 * across, 1.25 * height / width * lines + 0.3 * lines + 0.4))
+    figure.set_layout_engine("constrained")
+    low, high = min(p.min() for p in drawn), max(p.max() for p in drawn)
+    grid = figure.subplots(lines, across, squeeze=False).ravel()
+    for axes in grid:
+        axes.axis("off")
+    for axes, picture, name in zip(grid, drawn, names, strict=False):
+        axes.imshow(picture, cmap=colours, vmin=low, vmax=high)
+        axes.set_title(name, fontsize=10)
+    figure.suptitle(title, fontsize=11)
+    _show(figure, f"{title}. {len(drawn)} pictures of {height} by {width}: {', '.join(names)}.")
+
+
+def stations(ways: Mapping[str, Sequence[tuple[Sequence[str], Sequence[str]]]], ends: str) -> None:
+    """What a vector passes on a straight way with detours, such as a block's residual stream.
+
+    A way is title -> its stations in order, each (boxes on the detour, boxes on the straight way
+    behind the "+" where the detour comes back). `ends` names what goes in.
+    """
+    figure = Figure(figsize=(9.5, 2.3 * len(ways)), layout="constrained")
+    grid = figure.subplots(len(ways), 1, squeeze=False)[:, 0]
+    told = []
+    for axes, (title, passed) in zip(grid, ways.items(), strict=True):
+        axes.set_title(title, loc="left", fontsize=11)
+        _ways(axes, passed, ends)
+        parts = [
+            f"a detour through {', '.join(off)} is added back"
+            + f", then {', '.join(on)} on the straight way" * bool(on)
+            for off, on in passed
+        ]
+        told.append(f"{title}: from {ends}, {'; '.join(parts)}")
+    _show(figure, f"{'. '.join(told)}.")
 
 
 def _show(figure: Figure, alt: str) -> None:
@@ -217,6 +265,36 @@ def heatmap(axes: Axes, matrix: np.ndarray, labels: Sequence[str], numbers: bool
                 continue
             colour = "white" if value <= dark else "black"
             axes.text(column, row, f"{value:.2f}", ha="center", va="center", color=colour)
+
+
+def _ways(axes: Axes, passed: Sequence[tuple[Sequence[str], Sequence[str]]], ends: str) -> None:
+    # a box is 1.7 wide, and so is the room it takes with its arrow
+    at, room = 0.9, 1.75
+    straight = {"color": LINES[0], "lw": 3.5, "zorder": 1}
+    axes.text(0.35, 0, ends, ha="center", va="center", fontsize=12, color=INK)
+    first = at - 0.25
+    for off, on in passed:
+        back = at + 0.35 + room * len(off)
+        axes.plot([at, at, back, back], [0, 1.35, 1.35, 0.22], color=INK, lw=1.4, zorder=1)
+        for i, name in enumerate(off):
+            _box(axes, at + 0.2 + room * (i + 0.5), 1.35, name)
+        axes.plot(back, 0, "o", markersize=17, color="white", markeredgecolor=INK, zorder=3)
+        axes.text(back, -0.02, "+", ha="center", va="center", fontsize=14, color=INK, zorder=4)
+        at = back + 0.45
+        for name in on:
+            _box(axes, at + room / 2, 0, name)
+            at += room + 0.1
+    axes.plot([first, at + 0.3], [0, 0], **straight)
+    axes.plot(at + 0.3, 0, ">", markersize=11, color=LINES[0])
+    axes.set(xlim=(0, 13.4), ylim=(-0.65, 1.9))
+    axes.axis("off")
+
+
+def _box(axes: Axes, x: float, y: float, name: str) -> None:
+    colour = "#FBE3CC" if name.startswith("norm") else "#E3EEF6"
+    face = Rectangle((x - 0.72, y - 0.36), 1.44, 0.72, facecolor=colour, edgecolor=INK, zorder=3)
+    axes.add_patch(face)
+    axes.text(x, y, name, ha="center", va="center", fontsize=10, color=INK, zorder=4)
 
 
 def _links(axes: Axes, words: Sequence[str], place: int, weights: np.ndarray) -> None:

@@ -36,7 +36,7 @@ def chromium(**options: Any) -> Iterator[Any]:
 
     program = which("chromium") or which("chromium-browser")
     if program is None:
-        raise FileNotFoundError("no Chromium here: `make system` installs it")
+        raise FileNotFoundError("no Chromium here: `make browser` installs it")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=QUIET)
         try:

@@ -169,7 +169,7 @@ def main() -> None:
         prog="python -m autograder.bench.widgets",
         description=f"""Show the attention weights of {HEADS} heads in JupyterLab by
         show_attention, by ipywidgets' interact with matplotlib, and by bertviz: first paint, and
-        what a step of a slider takes. Needs Chromium (`make system`), what `make bench-widgets`
+        what a step of a slider takes. Needs Chromium (`make browser`), what `make bench-widgets`
         fetches, no network, and 10 minutes of a quiet machine.""",
     )
     add = parser.add_argument

@@ -21,6 +21,7 @@ from autograder.notebook import as_text
 from autograder.repair import Released
 from autograder.samples import filled, solved
 from autograder.submission import Finished, Task
+from autograder.tests.colab import Colab, kit_on_colab
 
 # needs no import, so that a kernel starts fast
 SMALL = """\
@@ -206,3 +207,9 @@ def recorder(monkeypatch):
 
     monkeypatch.setattr(grading.How, "workers", workers)
     return ran
+
+
+@pytest.fixture(scope="session")
+def colab(tmp_path_factory: pytest.TempPathFactory) -> Colab:
+    """An environment like Colab's, with the kit."""
+    return kit_on_colab(tmp_path_factory.mktemp("colab"), tmp_path_factory.mktemp("wheel"))

@@ -1,64 +1,15 @@
-"""The lessons as Colab runs them: on its versions of everything, with the kit's wheel on top.
-
-`make test` makes the environment below from colab.txt. Each run puts a throw-away one on top,
-which gets the kit, so that what is below stays as Colab has it.
-"""
+"""The lessons as Colab runs them: on its versions of everything, with the kit's wheel on top."""
 
 import os
-import subprocess
-from dataclasses import dataclass
 from pathlib import Path
 
 import nbformat
 import pytest
 
 from autograder.lesson import all_lessons, read_lesson
-from autograder.places import ROOT
 from autograder.samples import filled, solved
-from autograder.tests.checkout import build_wheel, pins
-
-BELOW = ROOT / ".venv-colab"
-
-
-@dataclass(frozen=True)
-class Colab:
-    """The environment on top, and what `pip freeze` said before and after the kit came."""
-
-    python: Path
-    before: set[str]
-    after: set[str]
-
-
-@pytest.fixture(scope="session")
-def colab(tmp_path_factory: pytest.TempPathFactory) -> Colab:
-    top = tmp_path_factory.mktemp("colab")
-    assert (BELOW / ".all").exists(), f"`make {BELOW.name}/.all` makes the environment below"
-    run(BELOW / "bin/python", "-m", "venv", "--without-pip", top)
-    (packages_of(top) / "below.pth").write_text(f"{packages_of(BELOW)}\n", encoding="utf-8")
-    (top / "share").symlink_to(BELOW / "share")  # Jupyter finds its kernels there
-    python = top / "bin/python"
-    before = freeze(python)
-    run(python, "-m", "pip", "install", build_wheel(tmp_path_factory.mktemp("wheel")))
-    return Colab(python, before, freeze(python))
-
-
-def packages_of(environment: Path) -> Path:
-    (folder,) = environment.glob("lib/python*/site-packages")
-    return folder
-
-
-def freeze(python: Path) -> set[str]:
-    return set(run(python, "-m", "pip", "freeze", "--all").splitlines())
-
-
-def run(
-    *command: str | Path, folder: Path | None = None, variables: dict[str, str] | None = None
-) -> str:
-    """What a command prints, which is shown too if the test fails."""
-    done = subprocess.run(command, stdout=subprocess.PIPE, text=True, cwd=folder, env=variables)
-    print(done.stdout)
-    done.check_returncode()
-    return done.stdout
+from autograder.tests.checkout import pins
+from autograder.tests.colab import Colab, run
 
 
 def test_the_environment_has_the_versions_of_colab(colab: Colab) -> None:

@@ -12,6 +12,12 @@ DRAWN = {
         "query",
         ["a", "b"],
     ),
+    "masks": lambda: figures.masks(
+        {"causal": ([[True, False], [True, True]], "key", ["a", "b"])}, "query", ["a", "b"]
+    ),
+    "stations": lambda: figures.stations(
+        {"pre": [(["norm1", "attention"], [])], "post": [(["attention"], ["norm1"])]}, "x"
+    ),
     "word_links": lambda: figures.word_links({"tired": (["the", "cat"], 0, [0.25, 0.75])}),
     "curves": lambda: figures.curves(
         [1, 4],
@@ -23,13 +29,17 @@ DRAWN = {
         dots={"measured": [1.1, 1.9]},
         marked={"guess": (4, 1.0)},
     ),
+    "tiles": lambda: figures.tiles([torch.eye(2), torch.ones(2, 2)], ["a", "b"], "two"),
 }
 TOLD = {
     "arrows": "bank [1, 1], river [2, 0]",
     "attention_map": "attention weights (query by key): a: [1, 0]; b: [0, 1]",
     "steps": "out (query by feature): a: [1]; b: [2]",
+    "masks": "causal (query by key), who may look at whom: a: a; b: a, b",
+    "stations": "post: from x, a detour through attention is added back, then norm1 on the straight",
     "word_links": "from “the”, the largest weights go to cat 0.75, the 0.25",
     "curves": "spread for d_k from 1 to 4: root from 1 to 2; measured from 1.1 to 1.9",
+    "tiles": "two. 2 pictures of 2 by 2: a, b.",
 }
 
 

@@ -71,7 +71,7 @@ class TrainingPlot:
         self._send(view.options, view.data)
         display(view.bundle(), raw=True, display_id=self._place)
         data, metadata = self._live._repr_mimebundle_()
-        display({**data, "text/plain": repr(view)}, metadata=metadata, raw=True)
+        display({**data, "text/plain": ""}, metadata=metadata, raw=True)
         self._watch()
 
     def close(self) -> None:

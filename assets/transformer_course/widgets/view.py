@@ -79,7 +79,7 @@ class View:
         place = uuid.uuid4().hex
         display({"text/html": "", "text/plain": ""}, raw=True, display_id=place)
         data, metadata = self.widget._repr_mimebundle_()
-        display({**data, "text/plain": f"[{self.kind}]"}, metadata=metadata, raw=True)
+        display({**data, "text/plain": ""}, metadata=metadata, raw=True)
         update_display(self.bundle(), raw=True, display_id=place)
 
     def _ipython_display_(self) -> None:
