@@ -199,6 +199,11 @@ def test_a_stub_is_no_failure_of_its_own_kind(student, where):
     assert where in str(stopped.value)
 
 
+def test_an_operation_that_torch_does_not_have_is_no_stub():
+    with pytest.raises(CheckFailed, match="your code raised NotImplementedError"):
+        run("def mix(x):\n    return torch.ones(2, device='meta').tolist()", ONE)
+
+
 def test_ipython_shows_the_message_in_place_of_a_traceback(capsys):
     shell = InteractiveShell()
     shell.run_cell("from transformer_course.checks import Check, numbers")
