@@ -25,6 +25,7 @@ from autograder.lesson import Lesson, Mistake, read_lesson
 from autograder.notebook import as_text, source_notebook, student_version
 
 STAMP = "built_from"
+VIEW = "application/vnd.jupyter.widget-view+json"
 Step = Callable[[str], None]  # told what begins
 
 
@@ -94,6 +95,7 @@ def execute(notebook: NotebookNode, allow_errors: bool = False) -> NotebookNode:
         coalesce_streams=True,  # how often a kernel flushes is chance
         record_timing=False,
         kernel_name="python3",
+        store_widget_state=False,
         extra_arguments=["--IPKernelApp.log_level=CRITICAL"],  # it logs about itself
     )
     try:
@@ -102,6 +104,11 @@ def execute(notebook: NotebookNode, allow_errors: bool = False) -> NotebookNode:
         raise BuildFailed(str(error)) from None
     # the kernel's exact version: noise in a file that is kept under version control
     executed.metadata["language_info"] = {"name": "python"}
+    for cell in executed.cells:
+        # a live view stays with its kernel; its picture stands beside it
+        kept = [output for output in cell.get("outputs", []) if VIEW not in output.get("data", {})]
+        if cell.cell_type == "code":
+            cell.outputs = kept
     return executed
 
 
