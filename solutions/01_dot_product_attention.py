@@ -191,19 +191,15 @@ with Check("softmax", "rows far apart from one another") as check:
 
 
 # %% [markdown]
-# Look at your softmax at work. The scores stay the same in each row; only their scale grows.
+# Look at your softmax at work. The bars are what your own function makes of the scores 1, 2, 3, 4, divided by a **temperature**. Move its slider: drag it, or click it and press the arrow keys.
 
 # %%
-scales = [0.0, 0.5, 1.0, 3.0, 10.0]
-softened = softmax(torch.tensor(scales)[:, None] * torch.tensor([1.0, 2.0, 3.0, 4.0]), dim=-1)
-figures.steps(
-    {"softmax(scale · [1, 2, 3, 4])": (softened, "score", ["1", "2", "3", "4"])},
-    "scale",
-    [f"{scale:g}" for scale in scales],
-)
+from transformer_course.widgets import show_softmax
+
+show_softmax(softmax, [1.0, 2.0, 3.0, 4.0])
 
 # %% [markdown]
-# What to see: at scale 0 all scores are equal and so are the weights. As the scale grows, the largest score takes everything. Softmax is a soft choice: how soft depends on the scale of the scores. That will matter soon.
+# What to see: a high temperature brings all scores near zero, and the weights become equal. A low one spreads the scores, and the largest takes everything. Softmax is a soft choice: how soft depends on the scale of the scores. That will matter soon; the other experiment of this view, *d_k*, waits for part 6.
 
 # %% [markdown]
 # ## 4 · A first attention, without learning
@@ -481,6 +477,8 @@ figures.curves(
 
 # %% [markdown]
 # What to see: without the scale the gradient falls towards zero as $d_k$ grows. Divided by $\sqrt{d_k}$ the scores have standard deviation 1 at every width, and the gradient stays as it is.
+#
+# Watch it happen to one query: go back to the view in part 3, choose the experiment *d_k*, and move its slider with and without the division.
 
 # %% [markdown]
 # ## 7 · By hand, once
@@ -718,26 +716,19 @@ with Check("scaled_dot_product_attention", "views that are not contiguous") as c
 
 
 # %% [markdown]
-# Now let your function do your handwork. Does the picture on the right agree with your pencil?
+# Now let your function do your handwork, step by step. Choose a pair of words with the arrow keys, and follow it from the dot product to the output. Does the last step agree with your pencil?
 
 # %%
+from transformer_course.widgets import show_attention_steps
+
 two_queries = torch.tensor([[0.0, 1.0], [1.0, 1.0]])
 two_keys = torch.tensor([[1.0, 1.0], [0.0, -1.0]])
 two_values = torch.tensor([[1.0, 0.0], [-1.0, 1.0]])
-blends, shares = scaled_dot_product_attention(two_queries, two_keys, two_values)
-pair, two = ["flying", "arrows"], ["1", "2"]
-figures.steps(
-    {
-        "value of each word": (two_values, "feature", two),
-        "weights": (shares, "key", pair),
-        "output": (blends, "feature", two),
-    },
-    "word",
-    pair,
-)
+pair = ["flying", "arrows"]
+show_attention_steps(scaled_dot_product_attention, two_queries, two_keys, two_values, pair)
 
 # %% [markdown]
-# What to see: a row of weights (middle) holds the share of each word; the same row of the output (right) blends the two values (left) in just these shares.
+# What to see: a row of weights holds the share of each word; the same row of the output blends the two values in just these shares. Take the division by $\sqrt{d_k}$ out, and see which weights move.
 
 # %% [markdown]
 # ### Bug hunt: two more slides
@@ -1071,8 +1062,19 @@ figures.word_links(pictures)
 
 # %% [markdown]
 # What to see: one layer is no better than a coin, and its loss says so: $\ln 2 = 0.693$. Two layers find the animal when it is tired and the street when it is wide, though they never saw the two together.
+
+# %%
+from transformer_course.widgets import show_attention
+
+with torch.no_grad():
+    layers = reader(torch.tensor([[index_of[word] for word in words]]))
+# one head in each layer: (layer, head, query, key)
+show_attention(torch.stack(layers), words, title="your model's weights on “too wide”")
+
+# %% [markdown]
+# What to see: the view counts from 0, as code does, so its layer 1 is the second. There, find the row of *it*. Then switch to the first layer, and look which rows put weight on the last word.
 #
-# How? The two sentences differ in their last word alone. In layer 2 the weights of *it* differ, so something of that word must have reached *it*, or the nouns, in layer 1. This is why Transformers stack attention: **a layer can only ask with what the layers below have gathered**.
+# How does it work? The two sentences differ in their last word alone. In layer 2 the weights of *it* differ, so something of that word must have reached *it*, or the nouns, in layer 1. This is why Transformers stack attention: **a layer can only ask with what the layers below have gathered**.
 
 # %% [markdown]
 # ## 11 · The real thing

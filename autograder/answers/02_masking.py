@@ -1,0 +1,1872 @@
+# %% given imports
+# pyright: reportRedeclaration=false, reportReturnType=false, reportUnusedExpression=false
+import math
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor
+
+
+# %% wrong causal_mask upper_triangle
+# Every word sees itself and the words after it, as if the text ran from right to left: keep the
+# other triangle, the columns up to the diagonal.
+def causal_mask(length: int) -> Tensor:
+    return torch.ones(length, length, dtype=torch.bool).triu()
+
+
+# %% wrong causal_mask comparison_turned_round
+# Every word sees itself and the words after it, as if the text ran from right to left: keep the
+# other triangle, the columns up to the diagonal.
+def causal_mask(length: int) -> Tensor:
+    places = torch.arange(length)
+    return places[:, None] <= places
+
+
+# %% wrong causal_mask places_on_the_wrong_sides
+# Every word sees itself and the words after it, as if the text ran from right to left: keep the
+# other triangle, the columns up to the diagonal.
+def causal_mask(length: int) -> Tensor:
+    places = torch.arange(length)
+    return places >= places[:, None]
+
+
+# %% wrong causal_mask diagonal_forbidden
+# The diagonal is False, so no word sees itself, and the first one sees nothing at all: a word may
+# know itself, it is written already.
+def causal_mask(length: int) -> Tensor:
+    return torch.ones(length, length, dtype=torch.bool).tril(-1)
+
+
+# %% wrong causal_mask strictly_before
+# The diagonal is False, so no word sees itself, and the first one sees nothing at all: a word may
+# know itself, it is written already.
+def causal_mask(length: int) -> Tensor:
+    places = torch.arange(length)
+    return places[:, None] > places
+
+
+# %% wrong causal_mask true_is_forbidden
+# You mark what is forbidden, and here True means allowed: turn each True and False round.
+def causal_mask(length: int) -> Tensor:
+    return torch.ones(length, length, dtype=torch.bool).triu(1)
+
+
+# %% wrong causal_mask later_places
+# You mark what is forbidden, and here True means allowed: turn each True and False round.
+def causal_mask(length: int) -> Tensor:
+    places = torch.arange(length)
+    return places[:, None] < places
+
+
+# %% wrong causal_mask one_too_wide
+# Each word also sees the next one, which is just the answer it has to predict: the diagonal is
+# the last that is allowed.
+def causal_mask(length: int) -> Tensor:
+    return torch.ones(length, length, dtype=torch.bool).tril(1)
+
+
+# %% wrong causal_mask ones_and_zeros
+# Your mask holds numbers, 1 and 0, and a mask holds True and False: turn it into bool.
+def causal_mask(length: int) -> Tensor:
+    return torch.ones(length, length).tril()
+
+
+# %% wrong causal_mask whole_numbers
+# Your mask holds numbers, 1 and 0, and a mask holds True and False: turn it into bool.
+def causal_mask(length: int) -> Tensor:
+    return torch.ones(length, length, dtype=torch.long).tril()
+
+
+# %% wrong causal_mask minus_infinities
+# You return what is added to the scores, 0 and −∞: the mask itself says only True, may attend, or
+# False.
+def causal_mask(length: int) -> Tensor:
+    return torch.full((length, length), -math.inf).triu(1)
+
+
+# %% wrong causal_mask all_allowed
+# Nothing is forbidden: a word must not see the words after it.
+def causal_mask(length: int) -> Tensor:
+    return torch.ones(length, length, dtype=torch.bool)
+
+
+# %% wrong causal_mask itself_alone
+# Each word sees itself and nothing else: the words before it are written too, and may be seen.
+def causal_mask(length: int) -> Tensor:
+    return torch.eye(length, dtype=torch.bool)
+
+
+# %% wrong causal_mask one_word_back
+# Each word sees itself and one word before it: it may see all words before it, however far.
+def causal_mask(length: int) -> Tensor:
+    square = torch.ones(length, length, dtype=torch.bool)
+    return square.tril() & square.triu(-1)
+
+
+# %% wrong causal_mask other_corner
+# Your triangle sits in the wrong corner: the first word sees all keys but the later ones see
+# fewer and fewer; the first row has one True, the last has all.
+def causal_mask(length: int) -> Tensor:
+    return torch.ones(length, length, dtype=torch.bool).tril().flip(0)
+
+
+# %% wrong causal_mask mirrored
+# Your triangle hangs on the wrong diagonal: the first word sees the last key alone. Query i sees
+# the keys 0 to i.
+def causal_mask(length: int) -> Tensor:
+    return torch.ones(length, length, dtype=torch.bool).tril().flip(1)
+
+
+# %% wrong causal_mask first_row_left_out
+# The first word sees nothing: your loop begins with the second one.
+def causal_mask(length: int) -> Tensor:
+    mask = torch.zeros(length, length, dtype=torch.bool)
+    for i in range(1, length):
+        mask[i, : i + 1] = True
+    return mask
+
+
+# %% wrong causal_mask one_row
+# You return one row, and a mask has a row for each query: its shape is (length, length).
+def causal_mask(length: int) -> Tensor:
+    return torch.arange(length) <= length - 1
+
+
+# %% wrong causal_mask with_a_batch
+# Your mask has one axis too many: it is the same for every sentence, so (length, length) is
+# enough.
+def causal_mask(length: int) -> Tensor:
+    return torch.ones(1, length, length, dtype=torch.bool).tril()
+
+
+# %% wrong causal_mask always_three
+# Your mask is 3 by 3 whatever the length: make it from `length`.
+def causal_mask(length: int) -> Tensor:
+    return torch.tensor([[True, False, False], [True, True, False], [True, True, True]])
+
+
+# %% wrong causal_mask one_longer
+# Your mask has one row and one column too many: the places run from 0 to length − 1.
+def causal_mask(length: int) -> Tensor:
+    places = torch.arange(length + 1)
+    return places[:, None] >= places
+
+
+# %% wrong causal_mask list_of_lists
+# You return a Python list: make a tensor of it.
+def causal_mask(length: int) -> Tensor:
+    return [[j <= i for j in range(length)] for i in range(length)]
+
+
+# %% wrong causal_mask forgotten_return
+# does the last line say `return`?
+def causal_mask(length: int) -> Tensor:
+    torch.ones(length, length, dtype=torch.bool).tril()
+
+
+# %% right causal_mask comparison
+def causal_mask(length: int) -> Tensor:
+    places = torch.arange(length)
+    return places[:, None] >= places
+
+
+# %% right causal_mask not_the_upper_triangle
+def causal_mask(length: int) -> Tensor:
+    return ~torch.ones(length, length, dtype=torch.bool).triu(diagonal=1)
+
+
+# %% right causal_mask numbers_then_bool
+def causal_mask(length: int) -> Tensor:
+    return torch.tril(torch.ones((length, length))).bool()
+
+
+# %% right causal_mask equal_to_one
+def causal_mask(length: int) -> Tensor:
+    return torch.ones(length, length).tril() == 1
+
+
+# %% right causal_mask loops
+def causal_mask(length: int) -> Tensor:
+    mask = torch.zeros(length, length, dtype=torch.bool)
+    for i in range(length):
+        for j in range(i + 1):
+            mask[i, j] = True
+    return mask
+
+
+# %% right causal_mask list_comprehension
+def causal_mask(length: int) -> Tensor:
+    return torch.tensor([[j <= i for j in range(length)] for i in range(length)])
+
+
+# %% right causal_mask running_sums
+def causal_mask(length: int) -> Tensor:
+    return torch.eye(length).cumsum(0) > 0
+
+
+# %% right causal_mask of_torch
+def causal_mask(length: int) -> Tensor:
+    float_mask = torch.nn.Transformer.generate_square_subsequent_mask(length)
+    return float_mask == 0
+
+
+# %% wrong repaired_mask as_on_the_slide
+# This is the slide's own condition, i ≤ j, by which a query sees itself and what comes after it:
+# turn the comparison round.
+def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
+    return query_places[:, None] <= key_places
+
+
+# %% wrong repaired_mask strictly_before
+# A query may see its own place too: not only what stands strictly before it.
+def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
+    return query_places[:, None] > key_places
+
+
+# %% wrong repaired_mask only_the_future
+# Your mask is True where a look is forbidden: at the places after the query's own.
+def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
+    return query_places[:, None] < key_places
+
+
+# %% wrong repaired_mask its_own_place_only
+# Each query sees its own place alone: the places before it are allowed too.
+def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
+    return query_places[:, None] == key_places
+
+
+# %% wrong repaired_mask transposed
+# Rows and columns have changed places: a row belongs to a query, a column to a key.
+def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
+    return key_places[:, None] <= query_places
+
+
+# %% wrong repaired_mask turned_the_result
+# Rows and columns have changed places: a row belongs to a query, a column to a key.
+def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
+    return (query_places[:, None] >= key_places).T
+
+
+# %% wrong repaired_mask places_ignored
+# You compare where the places stand in their tensors, and not the places themselves: the first
+# query need not stand at the first place of the text.
+def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
+    return torch.ones(len(query_places), len(key_places), dtype=torch.bool).tril()
+
+
+# %% wrong repaired_mask counted_anew
+# You compare where the places stand in their tensors, and not the places themselves: the first
+# query need not stand at the first place of the text.
+def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
+    return torch.arange(len(query_places))[:, None] >= torch.arange(len(key_places))
+
+
+# %% wrong repaired_mask aligned_at_the_end
+# You take it that the last query stands at the last key: read both places from the tensors that
+# you are given.
+def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
+    rows, columns = len(query_places), len(key_places)
+    return torch.ones(rows, columns, dtype=torch.bool).tril(columns - rows)
+
+
+# %% wrong repaired_mask no_axis_for_the_queries
+# Each query is to be compared with every key: give the queries an axis of their own, as rows.
+def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
+    return query_places >= key_places
+
+
+# %% wrong repaired_mask numbers
+# Your mask holds numbers, and a mask holds True and False: leave the comparison as it is.
+def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
+    return (query_places[:, None] >= key_places).float()
+
+
+# %% wrong repaired_mask one_too_wide
+# Each query also sees the place after its own: i ≥ j, with nothing added.
+def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
+    return query_places[:, None] + 1 >= key_places
+
+
+# %% wrong repaired_mask keys_sorted
+# You sort the keys first, so the columns no longer belong to the keys that you were given: keep
+# their order.
+def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
+    return query_places[:, None] >= key_places.sort().values
+
+
+# %% wrong repaired_mask queries_sorted
+# You sort the queries first, so the rows no longer belong to the queries that you were given:
+# keep their order.
+def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
+    return query_places.sort().values[:, None] >= key_places
+
+
+# %% wrong repaired_mask the_last_query_for_all
+# Every query gets the same row, that of the last one: compare each query's own place.
+def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
+    return (key_places <= query_places.max()).expand(len(query_places), -1)
+
+
+# %% right repaired_mask keys_before
+def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
+    return key_places[None, :] <= query_places[:, None]
+
+
+# %% right repaired_mask unsqueezed
+def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
+    return torch.ge(query_places.unsqueeze(1), key_places.unsqueeze(0))
+
+
+# %% right repaired_mask not_after
+def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
+    return ~(query_places[:, None] < key_places)
+
+
+# %% right repaired_mask differences
+def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
+    return query_places[:, None] - key_places[None] >= 0
+
+
+# %% right repaired_mask row_by_row
+def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
+    return torch.stack([key_places <= place for place in query_places])
+
+
+# %% right repaired_mask list_comprehension
+def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
+    return torch.tensor([[bool(j <= i) for j in key_places] for i in query_places])
+
+
+# %% wrong padding_mask true_is_padding
+# You mark the padding, and here True means may attend: the words are True, the padding False.
+def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
+    places = torch.arange(max_length)
+    return (places >= lengths[:, None])[:, None]
+
+
+# %% wrong padding_mask turned_round
+# You mark the padding, and here True means may attend: the words are True, the padding False.
+def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
+    places = torch.arange(max_length)
+    return ~(places < lengths[:, None]).unsqueeze(1)
+
+
+# %% wrong padding_mask one_too_many
+# One piece of padding in each sentence counts as a word: places count from 0, so a sentence of 2
+# words has the places 0 and 1.
+def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
+    places = torch.arange(max_length)
+    return (places <= lengths[:, None])[:, None]
+
+
+# %% wrong padding_mask one_too_few
+# The last word of each sentence is taken for padding: places count from 0, so a sentence of 2
+# words has the places 0 and 1.
+def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
+    places = torch.arange(max_length) + 1
+    return (places < lengths[:, None])[:, None]
+
+
+# %% wrong padding_mask no_axis_for_the_queries
+# The axis of size 1 in the middle is missing: without it the batch would meet the queries of the
+# scores.
+def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
+    return torch.arange(max_length) < lengths[:, None]
+
+
+# %% wrong padding_mask along_the_queries
+# The mask stands along the queries, (batch, max_length, 1): it must stand along the keys, the
+# last axis.
+def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
+    return (torch.arange(max_length) < lengths[:, None])[:, :, None]
+
+
+# %% wrong padding_mask along_the_queries_from_columns
+# The mask stands along the queries, (batch, max_length, 1): it must stand along the keys, the
+# last axis.
+def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
+    return torch.arange(max_length)[None, :, None] < lengths[:, None, None]
+
+
+# %% wrong padding_mask axis_in_front
+# The axis of size 1 stands first: it belongs between batch and key, where the scores have their
+# queries.
+def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
+    return (torch.arange(max_length) < lengths[:, None])[None]
+
+
+# %% wrong padding_mask ones_and_zeros
+# Your mask holds numbers, and a mask holds True and False: the comparison itself gives them.
+def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
+    return (torch.arange(max_length) < lengths[:, None])[:, None].float()
+
+
+# %% wrong padding_mask whole_numbers
+# Your mask holds numbers, and a mask holds True and False: the comparison itself gives them.
+def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
+    return (torch.arange(max_length) < lengths[:, None])[:, None].long()
+
+
+# %% wrong padding_mask max_length_ignored
+# Your mask is as long as the longest sentence, and the batch is filled up to max_length: make it
+# that long.
+def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
+    places = torch.arange(int(lengths.max()))
+    return (places < lengths[:, None])[:, None]
+
+
+# %% wrong padding_mask square
+# You forbid the rows of padding too and return (batch, max_length, max_length): one row that
+# serves all queries is asked for.
+def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
+    seen = torch.arange(max_length) < lengths[:, None]
+    return seen[:, None, :] & seen[:, :, None]
+
+
+# %% wrong padding_mask row_for_each_query
+# You repeat the row for each query: (batch, 1, max_length) is enough, the axis of size 1 fits any
+# number of queries.
+def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
+    seen = torch.arange(max_length) < lengths[:, None]
+    return seen[:, None, :].expand(-1, max_length, -1)
+
+
+# %% wrong padding_mask padding_in_front
+# Your padding stands before the words: the words come first, the padding behind them.
+def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
+    places = torch.arange(max_length)
+    return (places >= max_length - lengths[:, None])[:, None]
+
+
+# %% wrong padding_mask all_words
+# Nothing is forbidden: the keys from place `length` on are padding.
+def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
+    return torch.ones(len(lengths), 1, max_length, dtype=torch.bool)
+
+
+# %% wrong padding_mask only_the_last_word
+# One key of each sentence is True: all of its first `length` keys are words.
+def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
+    return (torch.arange(max_length) == lengths[:, None] - 1)[:, None]
+
+
+# %% wrong padding_mask lengths_as_a_row
+# You compare the places with the lengths one by one: each sentence is to be compared with every
+# place, so the lengths need an axis of their own.
+def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
+    return (torch.arange(max_length) < lengths)[:, None]
+
+
+# %% wrong padding_mask the_longest_for_all
+# All sentences get the mask of the longest: compare the places with each one's own length.
+def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
+    return (torch.arange(max_length) < lengths.max()).expand(len(lengths), 1, max_length)
+
+
+# %% wrong padding_mask causal_too
+# Your mask is causal as well, (batch, max_length, max_length): here only the padding is
+# forbidden, `&` adds the rest later.
+def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
+    places = torch.arange(max_length)
+    return (places[:, None] >= places) & (places < lengths[:, None])[:, None]
+
+
+# %% wrong padding_mask changes_its_input
+# Your code writes into the caller's lengths: make a new tensor in place of changing the old one.
+def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
+    lengths.sub_(1)
+    return (torch.arange(max_length) <= lengths[:, None])[:, None]
+
+
+# %% wrong padding_mask minus_infinities
+# You return what is added to the scores, 0 and −∞: the mask itself says only True, may attend, or
+# False.
+def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
+    seen = torch.arange(max_length) < lengths[:, None]
+    return torch.zeros(seen.shape).masked_fill(~seen, -math.inf)[:, None]
+
+
+# %% wrong padding_mask forgotten_return
+# does the last line say `return`?
+def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
+    (torch.arange(max_length) < lengths[:, None])[:, None]
+
+
+# %% right padding_mask one_comparison
+def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
+    return torch.arange(max_length) < lengths[:, None, None]
+
+
+# %% right padding_mask unsqueezed
+def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
+    places = torch.arange(max_length).unsqueeze(0)
+    return (places < lengths.unsqueeze(1)).unsqueeze(1)
+
+
+# %% right padding_mask loop
+def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
+    mask = torch.zeros(len(lengths), 1, max_length, dtype=torch.bool)
+    for i, words in enumerate(lengths.tolist()):
+        mask[i, 0, :words] = True
+    return mask
+
+
+# %% right padding_mask list_comprehension
+def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
+    return torch.tensor([[[j < n for j in range(max_length)]] for n in lengths.tolist()])
+
+
+# %% right padding_mask counted_down
+def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
+    places = torch.ones(len(lengths), max_length, dtype=torch.long).cumsum(1)
+    return (places <= lengths.reshape(-1, 1)).reshape(-1, 1, max_length)
+
+
+# %% right padding_mask not_the_padding
+def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
+    padding = torch.arange(max_length)[None, None] >= lengths.view(-1, 1, 1)
+    return padding.logical_not()
+
+
+# %% right padding_mask row_by_row
+def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
+    rows = [torch.arange(max_length) < n for n in lengths]
+    return torch.stack(rows)[:, None, :]
+
+
+# %% wrong masked_row cut_off
+# You set the third weight to 0 and leave the others as they were, so they sum to 0.3: divide 1
+# and 2 by what is left of the sum, 1 + 2.
+masked_row = [0.1, 0.2, 0.0]
+
+
+# %% wrong masked_row nothing_forbidden
+# These are the weights with all three words allowed: the third one is forbidden, so its weight is
+# 0.
+masked_row = [0.1, 0.2, 0.7]
+
+
+# %% wrong masked_row score_becomes_zero
+# You let the forbidden score be 0, and exp(0) is 1, not 0: the forbidden word has no exp at all.
+masked_row = [1 / 4, 2 / 4, 1 / 4]
+
+
+# %% wrong masked_row shared_evenly
+# You give both words the same: their exps are 1 and 2, so the second still gets twice as much.
+masked_row = [1 / 2, 1 / 2, 0.0]
+
+
+# %% wrong masked_row rest_handed_out_evenly
+# You hand out the third word's 0.7 in equal halves: it goes to the others in proportion to their
+# exps, 1 to 2.
+masked_row = [0.45, 0.55, 0.0]
+
+
+# %% wrong masked_row in_the_wrong_order
+# The two weights have changed places: the second word has the larger exp.
+masked_row = [2 / 3, 1 / 3, 0.0]
+
+
+# %% wrong masked_row exp_taken_again
+# You take exp of 1 and 2, but these are the exps already: only the division is left.
+masked_row = [0.269, 0.731, 0.0]
+
+
+# %% wrong masked_row all_to_the_forbidden
+# The third word takes everything, and it is the forbidden one: what is forbidden gets 0.
+masked_row = [0.0, 0.0, 1.0]
+
+
+# %% wrong masked_row the_winner_takes_all
+# The larger of the two takes everything: softmax leaves the first word its share, one part to the
+# second's two.
+masked_row = [0.0, 1.0, 0.0]
+
+
+# %% wrong masked_row not_divided
+# These are the exps, not yet weights: divide both by their sum.
+masked_row = [1.0, 2.0, 0.0]
+
+
+# %% wrong masked_row divided_by_the_old_sum_less_one
+# They do not sum to 1: divide by the sum of what is left, 1 + 2.
+masked_row = [1 / 9, 2 / 9, 0.0]
+
+
+# %% wrong masked_row shared_by_three
+# You let all three words share evenly, the forbidden one too: it gets 0, and the others 1 to 2.
+masked_row = [1 / 3, 1 / 3, 1 / 3]
+
+
+# %% wrong masked_row the_first_is_forbidden
+# You forbid the first word: the third one is forbidden.
+masked_row = [0.0, 2 / 9, 7 / 9]
+
+
+# %% wrong masked_row the_second_is_forbidden
+# You forbid the second word: the third one is forbidden.
+masked_row = [1 / 8, 0.0, 7 / 8]
+
+
+# %% wrong masked_row minus_infinity
+# −∞ becomes of the forbidden score; its weight is exp(−∞), divided by the sum: 0.
+masked_row = [1 / 3, 2 / 3, float("-inf")]
+
+
+# %% wrong masked_row two_numbers
+# expected 3 numbers
+masked_row = [1 / 3, 2 / 3]
+
+
+# %% wrong masked_row percent
+# These are percent: as parts of 1 they sum to 1.
+masked_row = [33.3, 66.7, 0.0]
+
+
+# %% right masked_row decimals
+masked_row = [0.333, 0.667, 0]
+
+
+# %% right masked_row two_decimals
+masked_row = (0.33, 0.67, 0.0)
+
+
+# %% right masked_row tensor
+masked_row = torch.tensor([1.0, 2.0, 0.0]) / 3
+
+
+# %% right masked_row computed
+masked_row = torch.softmax(
+    torch.tensor([1.0, 2.0, 7.0]).log().masked_fill(torch.tensor([0, 0, 1]) == 1, -math.inf), 0
+)
+
+
+# %% right masked_row cut_decimals
+masked_row = [0.333, 0.666, 0.0]
+
+
+# %% wrong masked_attention masked_after_softmax
+# You forbid after softmax, so the weights that are left no longer sum to 1: forbid the scores,
+# before softmax.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    weights = torch.softmax(scores, dim=-1)
+    if mask is not None:
+        weights = weights.masked_fill(~mask, 0.0)
+    return weights @ value, weights
+
+
+# %% wrong masked_attention weights_times_mask
+# You forbid after softmax, so the weights that are left no longer sum to 1: forbid the scores,
+# before softmax.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    weights = torch.softmax(scores, dim=-1)
+    if mask is not None:
+        weights = weights * mask
+    return weights @ value, weights
+
+
+# %% wrong masked_attention polarity_turned_round
+# You forbid what is allowed, and allow what is forbidden: True means may attend, so −∞ goes where
+# the mask is False.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(mask, -math.inf)
+    weights = torch.softmax(scores, dim=-1)
+    if mask is not None:
+        weights = weights.masked_fill(mask, 0.0)
+    return weights @ value, weights
+
+
+# %% wrong masked_attention polarity_of_where
+# You forbid what is allowed, and allow what is forbidden: True means may attend, so −∞ goes where
+# the mask is False.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = torch.where(mask, -math.inf, scores)
+    weights = torch.softmax(scores, dim=-1)
+    weights = weights.nan_to_num()
+    return weights @ value, weights
+
+
+# %% wrong masked_attention minus_hundred
+# A forbidden score that lies far above the allowed ones takes all the weight before you remove
+# it: only −∞ in its place, before softmax, keeps it out.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -100.0)
+    weights = torch.softmax(scores, dim=-1)
+    if mask is not None:
+        weights = weights.masked_fill(~mask, 0.0)
+    return weights @ value, weights
+
+
+# %% wrong masked_attention minus_hundred_added
+# A forbidden score that lies far above the allowed ones takes all the weight before you remove
+# it: only −∞ in its place, before softmax, keeps it out.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores - 100.0 * (~mask)
+    weights = torch.softmax(scores, dim=-1)
+    if mask is not None:
+        weights = weights.masked_fill(~mask, 0.0)
+    return weights @ value, weights
+
+
+# %% wrong masked_attention minus_thousand
+# A forbidden score that lies far above the allowed ones takes all the weight before you remove
+# it: only −∞ in its place, before softmax, keeps it out.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -1000.0)
+    weights = torch.softmax(scores, dim=-1)
+    if mask is not None:
+        weights = weights.masked_fill(~mask, 0.0)
+    return weights @ value, weights
+
+
+# %% wrong masked_attention score_becomes_zero
+# The forbidden scores become 0, and exp(0) is 1: such a word still answers. It takes −∞ to make
+# its exp 0.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, 0.0)
+    weights = torch.softmax(scores, dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong masked_attention scores_times_mask
+# The forbidden scores become 0, and exp(0) is 1: such a word still answers. It takes −∞ to make
+# its exp 0.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores * mask
+    weights = torch.softmax(scores, dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong masked_attention mask_added
+# You add True and False to the scores, which is 1 and 0: that lifts an allowed score by 1 and
+# forbids nothing.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores + mask
+    weights = torch.softmax(scores, dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong masked_attention empty_row_is_uniform
+# A query that may see nothing takes in everything: all its scores fall alike, and softmax sees
+# only differences. Its weights must become 0.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -1e9)
+    weights = torch.softmax(scores, dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong masked_attention smallest_number_of_the_dtype
+# A query that may see nothing takes in everything: all its scores fall alike, and softmax sees
+# only differences. Its weights must become 0.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+    weights = torch.softmax(scores, dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong masked_attention nan_becomes_uniform
+# A query that may see nothing takes in everything: all its scores fall alike, and softmax sees
+# only differences. Its weights must become 0.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = torch.softmax(scores, dim=-1)
+    weights = weights.nan_to_num(1.0 / scores.shape[-1])
+    return weights @ value, weights
+
+
+# %% wrong masked_attention large_number_subtracted
+# A query that may see nothing sees everything in your code, as if there were no mask: its weights
+# and its output must be 0.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores - 1e6 * (~mask).to(scores.dtype)
+    weights = torch.softmax(scores, dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong masked_attention nan_in_an_empty_row
+# A query that may see nothing has a row of −∞ alone, of which softmax makes NaN: set the weights
+# of what is forbidden to 0 afterwards.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = torch.softmax(scores, dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong masked_attention nan_by_where
+# A query that may see nothing has a row of −∞ alone, of which softmax makes NaN: set the weights
+# of what is forbidden to 0 afterwards.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = torch.where(mask, scores, -math.inf)
+    weights = torch.softmax(scores, dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong masked_attention nan_left_in_the_weights
+# A query that may see nothing has a row of −∞ alone, of which softmax makes NaN: set the weights
+# of what is forbidden to 0 afterwards.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = torch.softmax(scores, dim=-1)
+    output = (weights @ value).nan_to_num()
+    return output, weights
+
+
+# %% wrong masked_attention nan_on_one_side
+# The weights are 0, but the output is still made of the NaN before them: multiply the mended
+# weights by the values.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = torch.softmax(scores, dim=-1)
+    return weights @ value, weights.nan_to_num()
+
+
+# %% wrong masked_attention minus_infinity_added
+# The numbers are right, but the gradient of a row of −∞ is NaN: put −∞ in place of the score
+# (masked_fill, where) instead of adding it.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores + torch.zeros_like(scores).masked_fill(~mask, -math.inf)
+    weights = torch.softmax(scores, dim=-1)
+    weights = weights.nan_to_num()
+    return weights @ value, weights
+
+
+# %% wrong masked_attention logarithm_of_the_mask
+# The numbers are right, but the gradient of a row of −∞ is NaN: put −∞ in place of the score
+# (masked_fill, where) instead of adding it.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores + mask.to(scores.dtype).log()
+    weights = torch.softmax(scores, dim=-1)
+    weights = weights.nan_to_num()
+    return weights @ value, weights
+
+
+# %% wrong masked_attention minus_infinity_times_the_mask
+# Your scores hold +∞, or 0 · ∞, which is no number: −∞, and only where the mask is False
+# (masked_fill or where).
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores + (~mask) * -math.inf
+    weights = torch.softmax(scores, dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong masked_attention plus_infinity
+# Your scores hold +∞, or 0 · ∞, which is no number: −∞, and only where the mask is False
+# (masked_fill or where).
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, math.inf)
+    weights = torch.softmax(scores, dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong masked_attention mask_ignored
+# Your weights are those without a mask: it belongs to the scores, pair by pair, before softmax;
+# not to the queries, the values or the output.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    weights = torch.softmax(scores, dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong masked_attention mask_required
+# None says that nothing is forbidden: ask for it before you use the mask.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    scores = scores.masked_fill(~mask, -math.inf)  # pyright: ignore
+    weights = torch.softmax(scores, dim=-1)
+    weights = weights.masked_fill(~mask, 0.0)  # pyright: ignore
+    return weights @ value, weights
+
+
+# %% wrong masked_attention nothing_without_a_mask
+# Without a mask all may look: you forbid everything.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is None:
+        mask = torch.zeros_like(scores, dtype=torch.bool)
+    scores = scores.masked_fill(~mask, -math.inf)
+    weights = torch.softmax(scores, dim=-1)
+    weights = weights.masked_fill(~mask, 0.0)
+    return weights @ value, weights
+
+
+# %% wrong masked_attention causal_without_a_mask
+# Without a mask all may look, ahead too: you take the causal mask when none is given.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is None:
+        mask = torch.ones_like(scores, dtype=torch.bool).tril()
+    scores = scores.masked_fill(~mask, -math.inf)
+    weights = torch.softmax(scores, dim=-1)
+    weights = weights.masked_fill(~mask, 0.0)
+    return weights @ value, weights
+
+
+# %% wrong masked_attention always_causal
+# You always use the causal mask: use the one that is given.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    mask = torch.ones_like(scores, dtype=torch.bool).tril()
+    scores = scores.masked_fill(~mask, -math.inf)
+    weights = torch.softmax(scores, dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong masked_attention causal_too
+# You add a causal mask to the one that is given: forbid only what that one forbids.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        mask = mask & torch.ones_like(scores, dtype=torch.bool).tril()
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = torch.softmax(scores, dim=-1)
+    if mask is not None:
+        weights = weights.masked_fill(~mask, 0.0)
+    return weights @ value, weights
+
+
+# %% wrong masked_attention mask_along_the_queries
+# You turn the mask round, so it stands along the queries: its last axis belongs to the keys, as
+# the scores' does.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        mask = mask.transpose(-2, -1)
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = torch.softmax(scores, dim=-1)
+    if mask is not None:
+        weights = weights.masked_fill(~mask, 0.0)
+    return weights @ value, weights
+
+
+# %% wrong masked_attention axis_put_in
+# You put one more axis into the mask: it fits the scores as it is given.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        mask = mask.unsqueeze(-3)
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = torch.softmax(scores, dim=-1)
+    if mask is not None:
+        weights = weights.masked_fill(~mask, 0.0)
+    return weights @ value, weights
+
+
+# %% wrong masked_attention axes_squeezed_out
+# You take the axis of size 1 out of the mask, and its batch meets the queries: leave it, it is
+# what fits all queries.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        mask = mask.squeeze()
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = torch.softmax(scores, dim=-1)
+    if mask is not None:
+        weights = weights.masked_fill(~mask, 0.0)
+    return weights @ value, weights
+
+
+# %% wrong masked_attention first_row_for_all
+# All queries get the mask of the first one: each row of the mask belongs to its own query.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        mask = mask[..., :1, :]
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = torch.softmax(scores, dim=-1)
+    if mask is not None:
+        weights = weights.masked_fill(~mask, 0.0)
+    return weights @ value, weights
+
+
+# %% wrong masked_attention rows_with_any_gap_are_emptied
+# You set every row to 0 in which something is forbidden: only a row in which everything is
+# forbidden becomes 0.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = torch.softmax(scores, dim=-1)
+    if mask is not None:
+        weights = torch.where(mask.all(-1, keepdim=True), weights, 0.0)
+    return weights @ value, weights
+
+
+# %% wrong masked_attention values_set_to_zero
+# Your weights are those without a mask: it belongs to the scores, pair by pair, before softmax;
+# not to the queries, the values or the output.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    weights = torch.softmax(scores, dim=-1)
+    if mask is not None:
+        kept = mask.expand(scores.shape).any(-2)[..., None]
+        value = value * kept
+    return weights @ value, weights
+
+
+# %% wrong masked_attention output_masked
+# Your weights are those without a mask: it belongs to the scores, pair by pair, before softmax;
+# not to the queries, the values or the output.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    weights = torch.softmax(scores, dim=-1)
+    output = weights @ value
+    if mask is not None:
+        output = output * mask.any(-1, keepdim=True)
+    return output, weights
+
+
+# %% wrong masked_attention softmax_over_axis_one
+# Your softmax runs over axis 1, which in a batch holds the queries: name the last axis, -1.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = torch.softmax(scores, dim=1).nan_to_num()
+    return weights @ value, weights
+
+
+# %% wrong masked_attention queries_masked
+# Your weights are those without a mask: it belongs to the scores, pair by pair, before softmax;
+# not to the queries, the values or the output.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    if mask is not None:
+        query = query * mask.any(-1, keepdim=True)
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    weights = torch.softmax(scores, dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong masked_attention changes_the_mask
+# Your code writes into the caller's mask: make a new one in place of changing it.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        mask[~mask.any(-1)] = True
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = torch.softmax(scores, dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong masked_attention turns_the_mask_in_place
+# Your code writes into the caller's mask: make a new one in place of changing it.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(mask.logical_not_(), -math.inf)
+    weights = torch.softmax(scores, dim=-1)
+    weights = weights.nan_to_num()
+    return weights @ value, weights
+
+
+# %% wrong masked_attention empty_rows_see_everything
+# A query that may see nothing sees everything in your code, as if there were no mask: its weights
+# and its output must be 0.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        mask = mask | ~mask.any(-1, keepdim=True)
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = torch.softmax(scores, dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong masked_attention renormalised_afterwards
+# A forbidden score that lies far above the allowed ones takes all the weight before you remove
+# it: only −∞ in its place, before softmax, keeps it out.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    weights = torch.softmax(scores, dim=-1)
+    if mask is not None:
+        weights = weights * mask
+        weights = weights / weights.sum(-1, keepdim=True)
+    weights = weights.nan_to_num()
+    return weights @ value, weights
+
+
+# %% wrong masked_attention renormalised_with_an_epsilon
+# Your weights are right to a few digits only: mask before softmax, add nothing to their sum, and
+# stay out of float32.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    weights = torch.softmax(scores, dim=-1)
+    if mask is not None:
+        weights = weights * mask
+        weights = weights / (weights.sum(-1, keepdim=True) + 1e-6)
+    return weights @ value, weights
+
+
+# %% wrong masked_attention exponentials_without_a_shift
+# exp of a score of 1000 is infinite: torch.softmax subtracts the maximum for you.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    powers = scores.exp()
+    if mask is not None:
+        powers = powers * mask
+    weights = powers / powers.sum(-1, keepdim=True)
+    return weights @ value, weights
+
+
+# %% wrong masked_attention no_scale
+# The weights are too sharp: the scores are not divided by √d_k.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = torch.softmax(scores, dim=-1)
+    if mask is not None:
+        weights = weights.masked_fill(~mask, 0.0)
+    return weights @ value, weights
+
+
+# %% wrong masked_attention divided_by_d_k
+# The weights are too even: divide the scores by the root of d_k, not by d_k.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / query.shape[-1]
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = torch.softmax(scores, dim=-1)
+    if mask is not None:
+        weights = weights.masked_fill(~mask, 0.0)
+    return weights @ value, weights
+
+
+# %% wrong masked_attention root_of_the_length
+# You divide by the root of the number of keys: d_k is the width of a query, its last axis.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(key.shape[-2])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = torch.softmax(scores, dim=-1)
+    if mask is not None:
+        weights = weights.masked_fill(~mask, 0.0)
+    return weights @ value, weights
+
+
+# %% wrong masked_attention softmax_over_the_queries
+# Each column sums to 1, and each row should: softmax runs over the keys, the last axis.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = torch.softmax(scores, dim=-2).nan_to_num()
+    return weights @ value, weights
+
+
+# %% wrong masked_attention two_axes_only
+# Your transpose turns round all axes, or the wrong ones, when there is a batch: name the last
+# two.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.T / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = torch.softmax(scores, dim=-1)
+    if mask is not None:
+        weights = weights.masked_fill(~mask, 0.0)
+    return weights @ value, weights
+
+
+# %% wrong masked_attention output_only
+# expected a tuple (output, weights)
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = torch.softmax(scores, dim=-1)
+    if mask is not None:
+        weights = weights.masked_fill(~mask, 0.0)
+    return weights @ value
+
+
+# %% wrong masked_attention wrong_order
+# The two results have changed places: the output comes first, then the weights.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = torch.softmax(scores, dim=-1)
+    if mask is not None:
+        weights = weights.masked_fill(~mask, 0.0)
+    return weights, weights @ value
+
+
+# %% wrong masked_attention scores_returned
+# You return the scores as second result: asked for are the weights, after softmax.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = torch.softmax(scores, dim=-1)
+    if mask is not None:
+        weights = weights.masked_fill(~mask, 0.0)
+    return weights @ value, scores
+
+
+# %% wrong masked_attention weights_before_the_mask
+# You return the weights as they were before the mask: the output is made with others.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    plain = torch.softmax(scores, dim=-1)
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = torch.softmax(scores, dim=-1)
+    if mask is not None:
+        weights = weights.masked_fill(~mask, 0.0)
+    return weights @ value, plain
+
+
+# %% wrong masked_attention detached
+# No gradient flows: stay on the tensors that you are given, without detach.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query.detach() @ key.detach().transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = torch.softmax(scores, dim=-1)
+    if mask is not None:
+        weights = weights.masked_fill(~mask, 0.0)
+    return weights @ value, weights
+
+
+# %% wrong masked_attention float32_on_the_way
+# Your weights are right to a few digits only: mask before softmax, add nothing to their sum, and
+# stay out of float32.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    scores = scores.float()
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = torch.softmax(scores, dim=-1)
+    if mask is not None:
+        weights = weights.masked_fill(~mask, 0.0)
+    weights = weights.to(query.dtype)
+    return weights @ value, weights
+
+
+# %% wrong masked_attention forgotten_return
+# does the last line say `return`?
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = torch.softmax(scores, dim=-1)
+    if mask is not None:
+        weights = weights.masked_fill(~mask, 0.0)
+    weights @ value, weights
+
+
+# %% right masked_attention where_and_nan_to_num
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = torch.where(mask, scores, -math.inf)
+    weights = scores.softmax(-1).nan_to_num()
+    return weights @ value, weights
+
+
+# %% right masked_attention finite_then_zero
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+    weights = torch.softmax(scores, dim=-1)
+    if mask is not None:
+        weights = weights * mask
+    return weights @ value, weights
+
+
+# %% right masked_attention minus_a_billion_then_zero
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is None:
+        mask = torch.ones(scores.shape, dtype=torch.bool)
+    scores = torch.where(mask, scores, torch.full_like(scores, -1e9))
+    weights = F.softmax(scores, dim=-1).masked_fill(mask.logical_not(), 0)
+    return torch.matmul(weights, value), weights
+
+
+# %% right masked_attention einsum
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = torch.einsum("...qd,...kd->...qk", query, key) * query.shape[-1] ** -0.5
+    if mask is not None:
+        scores = scores.masked_fill(~mask, -math.inf)
+    weights = torch.nan_to_num(torch.softmax(scores, dim=-1))
+    return torch.einsum("...qk,...kd->...qd", weights, value), weights
+
+
+# %% right masked_attention in_place_on_its_own_scores
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is not None:
+        scores.masked_fill_(~mask, -math.inf)
+    weights = scores.softmax(dim=-1)
+    if mask is not None:
+        weights = weights.masked_fill(~mask, 0.0)
+    return weights.matmul(value), weights
+
+
+# %% right masked_attention empty_rows_apart
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is None:
+        weights = scores.softmax(-1)
+    else:
+        some = mask.any(-1, keepdim=True)
+        weights = scores.masked_fill(~mask & some, -math.inf).softmax(-1) * some
+    return weights @ value, weights
+
+
+# %% right masked_attention shifted_exponentials
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is None:
+        mask = torch.ones_like(scores, dtype=torch.bool)
+    scores = scores.masked_fill(~mask, -1e30)
+    powers = (scores - scores.amax(-1, keepdim=True)).exp() * mask
+    weights = powers / powers.sum(-1, keepdim=True).clamp(min=1e-30)
+    return weights @ value, weights
+
+
+# %% right masked_attention logarithms
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is None:
+        mask = torch.ones_like(scores, dtype=torch.bool)
+    forbidden = ~mask
+    logs = F.log_softmax(scores.masked_fill(forbidden, -1e12), dim=-1)
+    weights = logs.exp().masked_fill(forbidden, 0.0)
+    return weights @ value, weights
+
+
+# %% right masked_attention of_pytorch
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    leading = torch.broadcast_shapes(query.shape[:-2], key.shape[:-2])
+    identity = torch.eye(key.shape[-2], dtype=query.dtype).expand(*leading, -1, -1)
+    if mask is None:
+        weights = F.scaled_dot_product_attention(query, key, identity)
+    else:
+        some = mask.any(-1, keepdim=True)
+        weights = F.scaled_dot_product_attention(query, key, identity, mask | ~some) * some
+    return weights @ value, weights
+
+
+# %% right masked_attention scaled_query
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    query = query / query.shape[-1] ** 0.5
+    scores = query @ key.mT
+    if mask is not None:
+        scores = scores.masked_fill(mask == False, -torch.inf)  # noqa: E712
+    weights = torch.softmax(scores, -1)
+    weights = torch.where(weights.isnan(), torch.zeros_like(weights), weights)
+    return weights @ value, weights
+
+
+# %% right masked_attention row_by_row
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    if mask is None:
+        mask = torch.ones_like(scores, dtype=torch.bool)
+    mask = mask.expand(scores.shape)
+    rows = []
+    for row, allowed in zip(
+        scores.reshape(-1, scores.shape[-1]), mask.reshape(-1, scores.shape[-1]), strict=True
+    ):
+        weights_of_row = torch.zeros_like(row)
+        if allowed.any():
+            weights_of_row = weights_of_row.masked_scatter(allowed, row[allowed].softmax(0))
+        rows.append(weights_of_row)
+    weights = torch.stack(rows).reshape(scores.shape)
+    return weights @ value, weights
+
+
+# %% wrong leaks_future always_leaks
+# Your function says yes to honest functions too: ask for the dependence on later inputs alone,
+# and answer False where there is none.
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    return True
+
+
+# %% wrong leaks_future never_leaks
+# Your function says no to everything: turned-round words do leak.
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    return False
+
+
+# %% wrong leaks_future looks_at_the_past
+# You look at the other side of the diagonal, where the past reaches the future, as it may: row i
+# is the output, and the columns after i are forbidden.
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    slopes = torch.autograd.functional.jacobian(attend, x)
+    strongest = slopes.abs().amax(dim=(1, 3))
+    return bool((strongest.tril(-1) > 1e-8).any())
+
+
+# %% wrong leaks_future axes_turned_round
+# You look at the other side of the diagonal, where the past reaches the future, as it may: row i
+# is the output, and the columns after i are forbidden.
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    slopes = torch.autograd.functional.jacobian(attend, x)
+    strongest = slopes.abs().amax(dim=(1, 3)).T
+    return bool((strongest.triu(1) > 1e-8).any())
+
+
+# %% wrong leaks_future diagonal_counts
+# You count an output's own input as a leak: only inputs after it are forbidden, the diagonal is
+# not.
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    slopes = torch.autograd.functional.jacobian(attend, x)
+    strongest = slopes.abs().amax(dim=(1, 3))
+    return bool((strongest.triu() > 1e-8).any())
+
+
+# %% wrong leaks_future any_dependence
+# You ask whether anything depends on another word: what counts is later words alone.
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    slopes = torch.autograd.functional.jacobian(attend, x)
+    strongest = slopes.abs().amax(dim=(1, 3))
+    own = torch.eye(len(x), dtype=torch.bool)
+    return bool((strongest.masked_fill(own, 0.0) > 1e-8).any())
+
+
+# %% wrong leaks_future everything_counts
+# Your function says yes to honest functions too: ask for the dependence on later inputs alone,
+# and answer False where there is none.
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    slopes = torch.autograd.functional.jacobian(attend, x)
+    return bool((slopes.abs() > 1e-8).any())
+
+
+# %% wrong leaks_future sum_of_all_outputs
+# You take the gradient of all outputs together, and that mixes later outputs, which may look
+# back, with earlier ones: take one output at a time.
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    x = x.detach().clone().requires_grad_()
+    (slope,) = torch.autograd.grad(attend(x).sum(), x)
+    return bool((slope[1:].abs() > 1e-8).any())
+
+
+# %% wrong leaks_future threshold_zero
+# You count every derivative that is not exactly 0: rounding alone makes some of 1e-12. The
+# docstring says from where on one counts.
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    slopes = torch.autograd.functional.jacobian(attend, x)
+    strongest = slopes.abs().amax(dim=(1, 3))
+    return bool((strongest.triu(1) > 0).any())
+
+
+# %% wrong leaks_future threshold_too_coarse
+# Small leaks slip through: a derivative counts if it is larger than 1e-8. (If you change an input
+# and look: divide the change of the output by it.)
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    slopes = torch.autograd.functional.jacobian(attend, x)
+    strongest = slopes.abs().amax(dim=(1, 3))
+    return bool((strongest.triu(1) > 1e-2).any())
+
+
+# %% wrong leaks_future no_absolute_value
+# A negative derivative is a dependence too: take absolute values before you compare.
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    slopes = torch.autograd.functional.jacobian(attend, x)
+    strongest = slopes.amax(dim=(1, 3))
+    return bool((strongest.triu(1) > 1e-8).any())
+
+
+# %% wrong leaks_future first_output_only
+# You examine the first output alone: each output must be examined, by the inputs after it.
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    slopes = torch.autograd.functional.jacobian(attend, x)
+    strongest = slopes.abs().amax(dim=(1, 3))
+    return bool((strongest[0, 1:] > 1e-8).any())
+
+
+# %% wrong leaks_future last_input_only
+# You examine the last input alone: every input can leak into the outputs before it.
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    slopes = torch.autograd.functional.jacobian(attend, x)
+    strongest = slopes.abs().amax(dim=(1, 3))
+    return bool((strongest[:-1, -1] > 1e-8).any())
+
+
+# %% wrong leaks_future last_word_changed
+# You examine the last input alone: every input can leak into the outputs before it.
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    other = x.clone()
+    other[-1] += 1.0
+    return bool(((attend(other) - attend(x))[:-1].abs() > 1e-8).any())
+
+
+# %% wrong leaks_future neighbours_only
+# You examine the next word alone: a word further off can leak too.
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    slopes = torch.autograd.functional.jacobian(attend, x)
+    strongest = slopes.abs().amax(dim=(1, 3))
+    return bool((strongest.diagonal(1) > 1e-8).any())
+
+
+# %% wrong leaks_future two_diagonals_off
+# You leave out the next word, which is the commonest leak of all: everything right of the
+# diagonal is forbidden.
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    slopes = torch.autograd.functional.jacobian(attend, x)
+    strongest = slopes.abs().amax(dim=(1, 3))
+    return bool((strongest.triu(2) > 1e-8).any())
+
+
+# %% wrong leaks_future features_for_words
+# You take the maximum over the words and keep the features: keep the two axes of length, and take
+# it over the other two.
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    slopes = torch.autograd.functional.jacobian(attend, x)
+    strongest = slopes.abs().amax(dim=(0, 2))
+    return bool((strongest.triu(1) > 1e-8).any())
+
+
+# %% wrong leaks_future first_feature_only
+# You examine the derivatives of one feature by one feature: a leak may run through any of them.
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    slopes = torch.autograd.functional.jacobian(attend, x)
+    strongest = slopes[:, 0, :, 0].abs()
+    return bool((strongest.triu(1) > 1e-8).any())
+
+
+# %% wrong leaks_future all_must_leak
+# You ask whether all later inputs leak: one is enough.
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    slopes = torch.autograd.functional.jacobian(attend, x)
+    strongest = slopes.abs().amax(dim=(1, 3))
+    later = torch.ones(len(x), len(x)).triu(1) == 1
+    return bool((strongest[later] > 1e-8).all())
+
+
+# %% wrong leaks_future turned_answer
+# Your answers are the wrong way round: True says that something leaks.
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    slopes = torch.autograd.functional.jacobian(attend, x)
+    strongest = slopes.abs().amax(dim=(1, 3))
+    return not bool((strongest.triu(1) > 1e-8).any())
+
+
+# %% wrong leaks_future change_not_divided
+# Small leaks slip through: a derivative counts if it is larger than 1e-8. (If you change an input
+# and look: divide the change of the output by it.)
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    for j in range(1, len(x)):
+        other = x.clone()
+        other[j] += 1e-6
+        if ((attend(other) - attend(x))[:j].abs() > 1e-8).any():
+            return True
+    return False
+
+
+# %% wrong leaks_future output_against_input
+# You compare the output with the input: what counts is whether it changes when a later input
+# does.
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    return bool(((attend(x) - x).abs() > 1e-8).any())
+
+
+# %% wrong leaks_future changes_its_input
+# Your code writes into the caller's x: change a copy.
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    before = attend(x)
+    for j in range(1, len(x)):
+        x[j] += 1.0
+        if ((attend(x) - before)[:j].abs() > 1e-8).any():
+            return True
+        x[j] -= 1.0 + 1e-3
+    return False
+
+
+# %% wrong leaks_future a_mask_in_place_of_an_answer
+# You return a tensor of answers: one True or False is asked for, whether any of them is True.
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    slopes = torch.autograd.functional.jacobian(attend, x)
+    strongest = slopes.abs().amax(dim=(1, 3))
+    return strongest.triu(1) > 1e-8
+
+
+# %% wrong leaks_future size_in_place_of_an_answer
+# You return the size of the leak: asked for is True or False, whether it is larger than 1e-8.
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    slopes = torch.autograd.functional.jacobian(attend, x)
+    strongest = slopes.abs().amax(dim=(1, 3))
+    return strongest.triu(1).max()
+
+
+# %% wrong leaks_future no_gradient_asked_for
+# PyTorch follows only tensors that require a gradient: make a copy of x that does, or take the
+# jacobian.
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    output = attend(x)
+    for i in range(len(x) - 1):
+        (slope,) = torch.autograd.grad(output[i].sum(), x, retain_graph=True)
+        if (slope[i + 1 :].abs() > 1e-8).any():
+            return True
+    return False
+
+
+# %% wrong leaks_future gradients_added_up
+# Your function says yes to honest functions too: ask for the dependence on later inputs alone,
+# and answer False where there is none.
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    source = x.detach().clone().requires_grad_()
+    output = attend(source)
+    for i in reversed(range(len(x) - 1)):
+        output[i].sum().backward(retain_graph=True)
+        assert source.grad is not None
+        if (source.grad[i + 1 :].abs() > 1e-8).any():
+            return True
+    return False
+
+
+# %% wrong leaks_future forgotten_return
+# does the last line say `return`?
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    slopes = torch.autograd.functional.jacobian(attend, x)
+    strongest = slopes.abs().amax(dim=(1, 3))
+    bool((strongest.triu(1) > 1e-8).any())
+
+
+# %% right leaks_future one_output_at_a_time
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    source = x.detach().clone().requires_grad_()
+    output = attend(source)
+    for i in range(len(x) - 1):
+        (slope,) = torch.autograd.grad(output[i].sum(), source, retain_graph=True)
+        if (slope[i + 1 :].abs() > 1e-8).any():
+            return True
+    return False
+
+
+# %% right leaks_future transform
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    slopes = torch.func.jacrev(attend)(x).abs().amax((1, 3))
+    later = torch.arange(len(x)) > torch.arange(len(x))[:, None]
+    return (slopes[later] > 1e-8).any()
+
+
+# %% right leaks_future changed_inputs
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    before = attend(x)
+    for j in range(1, len(x)):
+        other = x.clone()
+        other[j] += 1.0
+        if ((attend(other) - before)[:j].abs() > 1e-8).any():
+            return True
+    return False
+
+
+# %% right leaks_future small_steps
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    step = 1e-4 if x.dtype == torch.float64 else 1e-2
+    for j in range(1, len(x)):
+        moved = torch.zeros_like(x)
+        moved[j] = step
+        change = (attend(x + moved) - attend(x - moved))[:j] / (2 * step)
+        if bool((change.abs() > 1e-8).any()):
+            return True
+    return False
+
+
+# %% right leaks_future each_entry
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    length, dim = x.shape
+    source = x.clone().requires_grad_(True)
+    output = attend(source)
+    largest = 0.0
+    for i in range(length - 1):
+        for feature in range(dim):
+            slope = torch.autograd.grad(output[i, feature], source, retain_graph=True)[0]
+            largest = max(largest, slope[i + 1 :].abs().max().item())
+    return largest > 1e-8
+
+
+# %% right leaks_future backward
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    for i in range(len(x) - 1):
+        source = x.detach().clone().requires_grad_()
+        attend(source)[i].sum().backward()
+        if source.grad is not None and source.grad[i + 1 :].abs().amax() > 1e-8:
+            return True
+    return False
+
+
+# %% right leaks_future mask_of_the_jacobian
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    slopes = torch.autograd.functional.jacobian(attend, x)
+    strongest = slopes.abs().amax(3).amax(1)
+    allowed = torch.ones(len(x), len(x), dtype=torch.bool).tril()
+    return bool(strongest.masked_fill(allowed, 0.0).max() > 1e-8)
