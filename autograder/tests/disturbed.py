@@ -17,7 +17,7 @@ from autograder import places
 from autograder.recorder import MARK, RESULT
 from autograder.tests.conftest import SMALL, Instructor
 
-PATIENCE = 120  # seconds until a test gives up waiting for what must come
+PATIENCE = 600  # seconds until a test gives up waiting for what must come
 # the command line, about the lessons of another folder
 COMMAND = """\
 import sys
