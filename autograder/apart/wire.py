@@ -151,14 +151,13 @@ class _Packing:
         return {"kind": reference["kind"], "about": about}
 
     def _tensor(self, value: Tensor) -> dict:
-        data = value.detach().resolve_conj().resolve_neg().cpu().contiguous()
+        data = value.detach().resolve_conj().resolve_neg().cpu()
+        # as it lies in memory: a view that is turned round arrives so, and `.view` refuses it there
+        order = sorted(range(data.dim()), key=lambda axis: -data.stride(axis))
+        data = data.permute(order).contiguous()
         start = self._blob(data.flatten().view(torch.uint8).numpy().tobytes())
-        return {
-            "kind": "tensor",
-            "dtype": NAMES[data.dtype],
-            "shape": list(data.shape),
-            "at": start,
-        }
+        about = {"dtype": NAMES[data.dtype], "shape": list(data.shape), "order": order}
+        return {"kind": "tensor", "at": start} | about
 
     def _blob(self, data: bytes) -> int:
         start = self._length
@@ -207,12 +206,14 @@ def _tensor(packed: Any, blob: memoryview) -> Tensor:
     dtype, shape = DTYPES[packed["dtype"]], [int(size) for size in packed["shape"]]
     if min(shape, default=0) < 0:
         raise ValueError("a tensor of negative size")
+    places = [packed["order"].index(axis) for axis in range(len(shape))]
     part = _part(blob, packed["at"], math.prod(shape) * dtype.itemsize)
     if not part:
-        return torch.empty(shape, dtype=dtype)
+        return torch.empty(shape, dtype=dtype).permute(places)
     # a copy, which torch may write into; a truth value is 0 or 1
     data = torch.frombuffer(bytearray(part), dtype=torch.uint8)
-    return (data != 0 if dtype == torch.bool else data.view(dtype)).reshape(shape)
+    data = (data != 0 if dtype == torch.bool else data.view(dtype)).reshape(shape)
+    return data.permute(places)
 
 
 def _part(blob: memoryview, start: int, count: int) -> memoryview:

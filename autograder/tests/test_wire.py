@@ -31,6 +31,14 @@ def test_tensors_cross_unchanged(dtype):
     assert back["empty"].shape == (0, 3)
 
 
+def test_a_view_that_is_turned_round_arrives_so():
+    for turned in (numbers(3, 4).T, numbers(2, 3, 4, 5).permute(2, 0, 3, 1), torch.zeros(0, 3).T):
+        back = there_and_back(turned)
+        assert torch.equal(back, turned)
+        assert back.stride() == turned.stride()
+    assert not there_and_back(numbers(3, 4).T).is_contiguous()
+
+
 def test_conjugates_and_negatives_cross_as_what_they_stand_for():
     tensor = torch.tensor([1 + 2j, 3j])
     back = there_and_back([tensor.conj(), tensor.conj().imag])
@@ -71,13 +79,13 @@ def raw(head: str, blob: bytes = b"") -> bytes:
 
 
 def test_a_forged_truth_value_is_true_or_false():
-    head = {"kind": "tensor", "dtype": "bool", "shape": [3], "at": 0}
+    head = {"kind": "tensor", "dtype": "bool", "shape": [3], "order": [0], "at": 0}
     stream = io.BytesIO(raw(json.dumps(head), b"\0\1\x7f"))
     back = receive(stream, LIMIT)  # type: ignore[arg-type]
     assert back.view(torch.uint8).tolist() == [0, 1, 1]
 
 
-HEAD = {"kind": "tensor", "dtype": "float64", "shape": [2], "at": 0}
+HEAD = {"kind": "tensor", "dtype": "float64", "shape": [2], "order": [0], "at": 0}
 
 
 @pytest.mark.parametrize(
@@ -88,6 +96,9 @@ HEAD = {"kind": "tensor", "dtype": "float64", "shape": [2], "at": 0}
         "\xff",
         json.dumps(HEAD),
         json.dumps(HEAD | {"shape": [-1]}),
+        json.dumps(HEAD | {"order": [1]}),
+        json.dumps(HEAD | {"order": "0"}),
+        json.dumps(HEAD | {"shape": [1, 2], "order": [0, 0]}),
         json.dumps(HEAD | {"shape": [10**9, 10**9]}),
         json.dumps(HEAD | {"shape": [0, 10**30]}),
         json.dumps(HEAD | {"shape": [float("nan")]}),
