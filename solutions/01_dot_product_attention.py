@@ -1050,29 +1050,24 @@ def train(num_layers: int) -> Reader:
 # <details><summary>None</summary>To be always wrong you must know what is right. The model cannot tell the two cases apart, so it hits one of them.</details>
 
 # %%
+from transformer_course.widgets import show_attention
+
 train(num_layers=1)
 reader = train(num_layers=2)
 pictures = {}
 for adjective in ("tired", "wide"):
     words = sentence("animal", "street", adjective)
     with torch.no_grad():
-        last = reader(torch.tensor([[index_of[word] for word in words]]))[-1]
-    pictures[f"too {adjective}"] = (words, IT, last[0, IT])
+        layers = reader(torch.tensor([[index_of[word] for word in words]]))
+    pictures[f"too {adjective}"] = (words, IT, layers[-1][0, IT])
 figures.word_links(pictures)
-
-# %% [markdown]
-# What to see: one layer is no better than a coin, and its loss says so: $\ln 2 = 0.693$. Two layers find the animal when it is tired and the street when it is wide, though they never saw the two together.
-
-# %%
-from transformer_course.widgets import show_attention
-
-with torch.no_grad():
-    layers = reader(torch.tensor([[index_of[word] for word in words]]))
-# one head in each layer: (layer, head, query, key)
+# of the last sentence all weights: (layer, head, query, key), with one head in each layer
 show_attention(torch.stack(layers), words, title="your model's weights on “too wide”")
 
 # %% [markdown]
-# What to see: the view counts from 0, as code does, so its layer 1 is the second. There, find the row of *it*. Then switch to the first layer, and look which rows put weight on the last word.
+# What to see: one layer is no better than a coin, and its loss says so: $\ln 2 = 0.693$. Two layers find the animal when it is tired and the street when it is wide, though they never saw the two together.
+#
+# The map below shows all weights of both layers. It counts from 0, as code does, so its layer 1 is the second. There, find the row of *it*. Then switch to the first layer, and look which rows put weight on the last word.
 #
 # How does it work? The two sentences differ in their last word alone. In layer 2 the weights of *it* differ, so something of that word must have reached *it*, or the nouns, in layer 1. This is why Transformers stack attention: **a layer can only ask with what the layers below have gathered**.
 

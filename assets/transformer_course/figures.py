@@ -164,11 +164,13 @@ def curves(
     dots: Mapping[str, Sequence[float]] | None = None,
     marked: Mapping[str, tuple[float, float]] | None = None,
     bottom: float | None = None,
+    legend_columns: int = 1,
 ) -> None:
     """Lines over a shared axis, and what was measured as `dots` beside them.
 
     `logarithmic` names the axes of which each step doubles ("x", "xy"; tens on a y axis that spans
     more than 4096 to 1), `marked` single points.
+    `legend_columns` above 1 makes the names a wide, low block.
     """
     figure = Figure(figsize=(6.4, 3.8), layout="constrained")
     axes = figure.subplots()
@@ -190,7 +192,7 @@ def curves(
     axes.set(xlabel=x, ylabel=y, title=title)
     axes.set_ylim(bottom=bottom)
     axes.grid(alpha=0.3)
-    axes.legend()
+    axes.legend(ncols=legend_columns)
     told = {**lines, **(dots or {})}
     ends = "; ".join(f"{name} from {v[0]:.3g} to {v[-1]:.3g}" for name, v in told.items())
     _show(figure, f"{title}. {y} for {x} from {across[0]:g} to {across[-1]:g}: {ends}.")
@@ -286,7 +288,7 @@ def _ways(axes: Axes, passed: Sequence[tuple[Sequence[str], Sequence[str]]], end
             at += room + 0.1
     axes.plot([first, at + 0.3], [0, 0], **straight)
     axes.plot(at + 0.3, 0, ">", markersize=11, color=LINES[0])
-    axes.set(xlim=(0, 13.4), ylim=(-0.65, 1.9))
+    axes.set(xlim=(0, 13.9), ylim=(-0.65, 1.9))
     axes.axis("off")
 
 

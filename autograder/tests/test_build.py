@@ -16,7 +16,7 @@ from autograder.tests.checkout import build_wheel
 LESSONS = all_lessons()
 each_lesson = pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
 # lines of solutions that stand in lessons for good reasons, and give nothing away
-PLAIN = {"super().__init__()"}
+PLAIN = {"super().__init__()", "return x", "if mask is None:"}
 
 
 def region(name: str) -> re.Pattern[str]:

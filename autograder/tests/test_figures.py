@@ -36,7 +36,7 @@ TOLD = {
     "attention_map": "attention weights (query by key): a: [1, 0]; b: [0, 1]",
     "steps": "out (query by feature): a: [1]; b: [2]",
     "masks": "causal (query by key), who may look at whom: a: a; b: a, b",
-    "stations": "post: from x, a detour through attention is added back, then norm1 on the straight",
+    "stations": "post: from x, a detour through attention is added back, then norm1 on",
     "word_links": "from “the”, the largest weights go to cat 0.75, the 0.25",
     "curves": "spread for d_k from 1 to 4: root from 1 to 2; measured from 1.1 to 1.9",
     "tiles": "two. 2 pictures of 2 by 2: a, b.",

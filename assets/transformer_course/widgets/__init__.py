@@ -3,6 +3,10 @@
 from transformer_course.widgets import show_attention
 """
 
+import importlib
+
+from IPython.core.getipython import get_ipython
+
 from transformer_course.widgets.attention import show_attention
 from transformer_course.widgets.attention_steps import show_attention_steps
 from transformer_course.widgets.dropout import show_dropout
@@ -30,3 +34,7 @@ __all__ = [
     "show_softmax",
     "show_training",
 ]
+
+# where a kernel runs, views are live: the first one need not wait for what that takes
+if getattr(get_ipython(), "kernel", None) is not None:
+    importlib.import_module("transformer_course.widgets.live")

@@ -1,0 +1,3642 @@
+# %% given imports
+# pyright: reportRedeclaration=false, reportReturnType=false, reportUnusedExpression=false
+# pyright: reportArgumentType=false, reportCallIssue=false, reportAttributeAccessIssue=false
+# pyright: reportOptionalMemberAccess=false, reportIndexIssue=false
+import math
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+def attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    """As the lesson gives it."""
+    identity = torch.eye(key.shape[-2], dtype=key.dtype).expand(*key.shape[:-1], key.shape[-2])
+    weights = F.scaled_dot_product_attention(query, key, identity, mask)
+    return weights @ value, weights
+
+
+# %% wrong ConcatMultiHead averaged_heads
+# You average the heads before the projection, where they belong side by side: what each head
+# found is lost in the mean.
+class ConcatMultiHead(nn.Module):
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.queries = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
+        self.values = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        outputs, weights = [], []
+        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
+            output, weight = attention(ask(x), answer(x), give(x))
+            outputs.append(output)
+            weights.append(weight)
+        return self.w_output(torch.stack(outputs).mean(0).repeat(1, 1, len(outputs))), torch.stack(
+            weights, dim=1
+        )
+
+
+# %% wrong ConcatMultiHead added_heads
+# You add the heads up, where they belong side by side.
+class ConcatMultiHead(nn.Module):
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.queries = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
+        self.values = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        outputs, weights = [], []
+        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
+            output, weight = attention(ask(x), answer(x), give(x))
+            outputs.append(output)
+            weights.append(weight)
+        return self.w_output(torch.stack(outputs).sum(0).repeat(1, 1, len(outputs))), torch.stack(
+            weights, dim=1
+        )
+
+
+# %% wrong ConcatMultiHead averaged_weights
+# Your weights are the mean over the heads: each head has its own, on an axis of its own.
+class ConcatMultiHead(nn.Module):
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.queries = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
+        self.values = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        outputs, weights = [], []
+        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
+            output, weight = attention(ask(x), answer(x), give(x))
+            outputs.append(output)
+            weights.append(weight)
+        return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
+
+
+# %% wrong ConcatMultiHead summed_output_without_projection
+# The output projection is missing: w_output brings the heads, side by side, back to the width of
+# the model.
+class ConcatMultiHead(nn.Module):
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.queries = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
+        self.values = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        outputs, weights = [], []
+        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
+            output, weight = attention(ask(x), answer(x), give(x))
+            outputs.append(output)
+            weights.append(weight)
+        return torch.stack(outputs).sum(0), torch.stack(weights, dim=1)
+
+
+# %% wrong ConcatMultiHead not_projected
+# The heads come back side by side, h times as wide as the model: w_output is still missing.
+class ConcatMultiHead(nn.Module):
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.queries = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
+        self.values = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        outputs, weights = [], []
+        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
+            output, weight = attention(ask(x), answer(x), give(x))
+            outputs.append(output)
+            weights.append(weight)
+        return torch.cat(outputs, dim=-1), torch.stack(weights, dim=1)
+
+
+# %% wrong ConcatMultiHead shared_layers
+# All your heads use the same three layers, so all see the same: each head needs layers of its
+# own.
+class ConcatMultiHead(nn.Module):
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.queries = nn.ModuleList([nn.Linear(d_model, d_model, bias=False)] * num_heads)
+        self.keys = nn.ModuleList([nn.Linear(d_model, d_model, bias=False)] * num_heads)
+        self.values = nn.ModuleList([nn.Linear(d_model, d_model, bias=False)] * num_heads)
+        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        outputs, weights = [], []
+        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
+            output, weight = attention(ask(x), answer(x), give(x))
+            outputs.append(output)
+            weights.append(weight)
+        return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
+
+
+# %% wrong ConcatMultiHead plain_lists
+# PyTorch does not see layers in a plain list: keep them in an nn.ModuleList.
+class ConcatMultiHead(nn.Module):
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.queries = [nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)]
+        self.keys = [nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)]
+        self.values = [nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)]
+        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        outputs, weights = [], []
+        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
+            output, weight = attention(ask(x), answer(x), give(x))
+            outputs.append(output)
+            weights.append(weight)
+        return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
+
+
+# %% wrong ConcatMultiHead with_biases
+# Your layers have biases: here none has one.
+class ConcatMultiHead(nn.Module):
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.queries = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=True) for _ in range(num_heads)
+        )
+        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=True) for _ in range(num_heads))
+        self.values = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=True) for _ in range(num_heads)
+        )
+        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=True)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        outputs, weights = [], []
+        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
+            output, weight = attention(ask(x), answer(x), give(x))
+            outputs.append(output)
+            weights.append(weight)
+        return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
+
+
+# %% wrong ConcatMultiHead output_with_bias
+# Your w_output has a bias: here no layer has one.
+class ConcatMultiHead(nn.Module):
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.queries = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
+        self.values = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.w_output = nn.Linear(num_heads * d_model, d_model)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        outputs, weights = [], []
+        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
+            output, weight = attention(ask(x), answer(x), give(x))
+            outputs.append(output)
+            weights.append(weight)
+        return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
+
+
+# %% wrong ConcatMultiHead concatenated_words
+# You put the heads one below the other, along the words: side by side is along the features, the
+# last axis.
+class ConcatMultiHead(nn.Module):
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.queries = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
+        self.values = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        outputs, weights = [], []
+        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
+            output, weight = attention(ask(x), answer(x), give(x))
+            outputs.append(output)
+            weights.append(weight)
+        return self.w_output(torch.cat(outputs, dim=1)), torch.stack(weights, dim=1)
+
+
+# %% wrong ConcatMultiHead stacked_heads_first
+# The heads axis of your weights stands before the batch: the order is (batch, heads, query,
+# key).
+class ConcatMultiHead(nn.Module):
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.queries = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
+        self.values = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        outputs, weights = [], []
+        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
+            output, weight = attention(ask(x), answer(x), give(x))
+            outputs.append(output)
+            weights.append(weight)
+        return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights)
+
+
+# %% wrong ConcatMultiHead stacked_heads_last
+# The heads axis of your weights stands last: the order is (batch, heads, query, key).
+class ConcatMultiHead(nn.Module):
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.queries = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
+        self.values = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        outputs, weights = [], []
+        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
+            output, weight = attention(ask(x), answer(x), give(x))
+            outputs.append(output)
+            weights.append(weight)
+        return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=-1)
+
+
+# %% wrong ConcatMultiHead weights_side_by_side
+# Your weights of all heads stand in one row: make a new axis for the heads instead.
+class ConcatMultiHead(nn.Module):
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.queries = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
+        self.values = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        outputs, weights = [], []
+        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
+            output, weight = attention(ask(x), answer(x), give(x))
+            outputs.append(output)
+            weights.append(weight)
+        return self.w_output(torch.cat(outputs, dim=-1)), torch.cat(weights, dim=-1)
+
+
+# %% wrong ConcatMultiHead last_head_only
+# Only the weights of the last head come back: collect those of every head.
+class ConcatMultiHead(nn.Module):
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.queries = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
+        self.values = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        outputs, weights = [], []
+        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
+            output, weight = attention(ask(x), answer(x), give(x))
+            outputs.append(output)
+            weights.append(weight)
+        return self.w_output(torch.cat(outputs, dim=-1)), weights[-1][:, None].expand(
+            -1, len(weights), -1, -1
+        )
+
+
+# %% wrong ConcatMultiHead heads_interleaved
+# You mix the heads feature by feature: first all features of head 0, then all of head 1.
+class ConcatMultiHead(nn.Module):
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.queries = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
+        self.values = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        outputs, weights = [], []
+        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
+            output, weight = attention(ask(x), answer(x), give(x))
+            outputs.append(output)
+            weights.append(weight)
+        return self.w_output(torch.stack(outputs, dim=-1).flatten(-2)), torch.stack(weights, dim=1)
+
+
+# %% wrong ConcatMultiHead heads_backwards
+# The heads stand in reverse order before w_output: head 0 comes first.
+class ConcatMultiHead(nn.Module):
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.queries = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
+        self.values = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        outputs, weights = [], []
+        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
+            output, weight = attention(ask(x), answer(x), give(x))
+            outputs.append(output)
+            weights.append(weight)
+        return self.w_output(torch.cat(outputs[::-1], dim=-1)), torch.stack(weights, dim=1)
+
+
+# %% wrong ConcatMultiHead key_asks_itself
+# Your queries never get used, the keys ask themselves: queries first, then keys.
+class ConcatMultiHead(nn.Module):
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.queries = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
+        self.values = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        outputs, weights = [], []
+        for _ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
+            output, weight = attention(answer(x), answer(x), give(x))
+            outputs.append(output)
+            weights.append(weight)
+        return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
+
+
+# %% wrong ConcatMultiHead query_used_for_key
+# Your keys never get used: the queries are compared with the keys, not with themselves.
+class ConcatMultiHead(nn.Module):
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.queries = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
+        self.values = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        outputs, weights = [], []
+        for ask, _answer, give in zip(self.queries, self.keys, self.values, strict=True):
+            output, weight = attention(ask(x), ask(x), give(x))
+            outputs.append(output)
+            weights.append(weight)
+        return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
+
+
+# %% wrong ConcatMultiHead value_not_projected
+# The heads blend x itself: each head projects its values too.
+class ConcatMultiHead(nn.Module):
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.queries = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
+        self.values = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        outputs, weights = [], []
+        for ask, answer, _give in zip(self.queries, self.keys, self.values, strict=True):
+            output, weight = attention(ask(x), answer(x), x)
+            outputs.append(output)
+            weights.append(weight)
+        return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
+
+
+# %% wrong ConcatMultiHead head_feeds_the_next
+# Each head reads what the head before it gave: all heads read the same x.
+class ConcatMultiHead(nn.Module):
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.queries = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
+        self.values = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        outputs, weights = [], []
+        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
+            output, weight = attention(ask(x), answer(x), give(x))
+            outputs.append(output)
+            weights.append(weight)
+            x = output
+        return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
+
+
+# %% wrong ConcatMultiHead first_query_for_all
+# Every head asks with the layer of head 0: use its own.
+class ConcatMultiHead(nn.Module):
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.queries = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
+        self.values = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        outputs, weights = [], []
+        for _ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
+            output, weight = attention(self.queries[0](x), answer(x), give(x))
+            outputs.append(output)
+            weights.append(weight)
+        return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
+
+
+# %% wrong ConcatMultiHead no_scale
+# The scores are not divided by anything: divide them by the root of the head's width, here
+# d_model.
+class ConcatMultiHead(nn.Module):
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.queries = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
+        self.values = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        outputs, weights = [], []
+        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
+            scores = ask(x) @ answer(x).transpose(-2, -1)
+            weight = torch.softmax(scores, dim=-1)
+            output = weight @ give(x)
+            outputs.append(output)
+            weights.append(weight)
+        return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
+
+
+# %% wrong ConcatMultiHead scaled_by_split_width
+# You divide by the root of d_model / heads: these heads are as wide as the model, so by the root
+# of d_model.
+class ConcatMultiHead(nn.Module):
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.queries = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
+        self.values = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        outputs, weights = [], []
+        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
+            scores = ask(x) @ answer(x).transpose(-2, -1)
+            weight = torch.softmax(scores / math.sqrt(x.shape[-1] / len(self.queries)), dim=-1)
+            output = weight @ give(x)
+            outputs.append(output)
+            weights.append(weight)
+        return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
+
+
+# %% wrong ConcatMultiHead divided_by_width
+# You divide the scores by the width itself: divide by its root.
+class ConcatMultiHead(nn.Module):
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.queries = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
+        self.values = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        outputs, weights = [], []
+        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
+            scores = ask(x) @ answer(x).transpose(-2, -1)
+            weight = torch.softmax(scores / x.shape[-1], dim=-1)
+            output = weight @ give(x)
+            outputs.append(output)
+            weights.append(weight)
+        return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
+
+
+# %% wrong ConcatMultiHead softmax_over_queries
+# Each column of your weights sums to 1, and each row should: softmax runs over the keys, the
+# last axis.
+class ConcatMultiHead(nn.Module):
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.queries = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
+        self.values = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        outputs, weights = [], []
+        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
+            scores = ask(x) @ answer(x).transpose(-2, -1)
+            weight = torch.softmax(scores / math.sqrt(x.shape[-1]), dim=-2)
+            output = weight @ give(x)
+            outputs.append(output)
+            weights.append(weight)
+        return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
+
+
+# %% wrong ConcatMultiHead softmax_over_batch
+# Your softmax runs over the batch: it belongs to the keys, the last axis.
+class ConcatMultiHead(nn.Module):
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.queries = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
+        self.values = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        outputs, weights = [], []
+        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
+            scores = ask(x) @ answer(x).transpose(-2, -1)
+            weight = torch.softmax(scores / math.sqrt(x.shape[-1]), dim=0)
+            output = weight @ give(x)
+            outputs.append(output)
+            weights.append(weight)
+        return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
+
+
+# %% wrong ConcatMultiHead narrow_heads
+# w_output takes all heads side by side, each as wide as the model: nn.Linear(num_heads *
+# d_model, d_model)
+class ConcatMultiHead(nn.Module):
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        d_head = d_model // num_heads
+        self.queries = nn.ModuleList(
+            nn.Linear(d_model, d_head, bias=False) for _ in range(num_heads)
+        )
+        self.keys = nn.ModuleList(nn.Linear(d_model, d_head, bias=False) for _ in range(num_heads))
+        self.values = nn.ModuleList(
+            nn.Linear(d_model, d_head, bias=False) for _ in range(num_heads)
+        )
+        self.w_output = nn.Linear(num_heads * d_head, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        outputs, weights = [], []
+        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
+            output, weight = attention(ask(x), answer(x), give(x))
+            outputs.append(output)
+            weights.append(weight)
+        return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
+
+
+# %% wrong ConcatMultiHead output_misnamed
+# the layer that brings the heads back to d_model is called `w_output`
+class ConcatMultiHead(nn.Module):
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.queries = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
+        self.values = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.w_out = nn.Linear(num_heads * d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        outputs, weights = [], []
+        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
+            output, weight = attention(ask(x), answer(x), give(x))
+            outputs.append(output)
+            weights.append(weight)
+        return self.w_out(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
+
+
+# %% wrong ConcatMultiHead only_output
+# The weights are missing: return the output and the weights.
+class ConcatMultiHead(nn.Module):
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.queries = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
+        self.values = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        outputs, weights = [], []
+        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
+            output, weight = attention(ask(x), answer(x), give(x))
+            outputs.append(output)
+            weights.append(weight)
+        return self.w_output(torch.cat(outputs, dim=-1))
+
+
+# %% wrong ConcatMultiHead detached
+# Your output is cut off from the weights of the heads: no gradient can flow back.
+class ConcatMultiHead(nn.Module):
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.queries = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
+        self.values = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        outputs, weights = [], []
+        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
+            output, weight = attention(ask(x).detach(), answer(x).detach(), give(x).detach())
+            outputs.append(output)
+            weights.append(weight)
+        return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
+
+
+# %% wrong ConcatMultiHead causal
+# No word looks at a later one: in this exercise every word sees all words.
+class ConcatMultiHead(nn.Module):
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.queries = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
+        self.values = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        outputs, weights = [], []
+        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
+            output, weight = attention(
+                ask(x), answer(x), give(x), torch.ones(x.shape[1], x.shape[1]).tril().bool()
+            )
+            outputs.append(output)
+            weights.append(weight)
+        return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
+
+
+# %% wrong ConcatMultiHead no_call_of_super
+# Your `__init__` makes layers before the module is ready for them: its first line calls the
+# `__init__` of nn.Module.
+class ConcatMultiHead(nn.Module):
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        self.queries = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
+        self.values = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        outputs, weights = [], []
+        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
+            output, weight = attention(ask(x), answer(x), give(x))
+            outputs.append(output)
+            weights.append(weight)
+        return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
+
+
+# %% wrong ConcatMultiHead residual
+# You add x to the result: here the output is what w_output gives.
+class ConcatMultiHead(nn.Module):
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.queries = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
+        self.values = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        outputs, weights = [], []
+        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
+            output, weight = attention(ask(x), answer(x), give(x))
+            outputs.append(output)
+            weights.append(weight)
+        return x + self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
+
+
+# %% wrong ConcatMultiHead output_per_head
+# w_output takes all heads side by side, each as wide as the model: nn.Linear(num_heads *
+# d_model, d_model)
+class ConcatMultiHead(nn.Module):
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.queries = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
+        self.values = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.w_output = nn.Linear(d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        outputs, weights = [], []
+        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
+            output, weight = attention(ask(x), answer(x), give(x))
+            outputs.append(output)
+            weights.append(weight)
+        return sum(self.w_output(output) for output in outputs), torch.stack(weights, dim=1)
+
+
+# %% right ConcatMultiHead one_list_of_heads
+class Head(nn.Module):
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.q = nn.Linear(width, width, bias=False)
+        self.k = nn.Linear(width, width, bias=False)
+        self.v = nn.Linear(width, width, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        scores = self.q(x) @ self.k(x).mT / x.shape[-1] ** 0.5
+        weights = scores.softmax(-1)
+        return weights @ self.v(x), weights
+
+
+class ConcatMultiHead(nn.Module):
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.heads = nn.ModuleList([Head(d_model) for _ in range(num_heads)])
+        self.w_output = nn.Linear(d_model * num_heads, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        pairs = [head(x) for head in self.heads]
+        joined = torch.cat([output for output, _ in pairs], dim=-1)
+        return self.w_output(joined), torch.stack([weights for _, weights in pairs], dim=1)
+
+
+# %% right ConcatMultiHead packed_without_a_loop
+class ConcatMultiHead(nn.Module):
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.packed = nn.Linear(d_model, 3 * num_heads * d_model, bias=False)
+        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        batch, length, d_model = x.shape
+        roles = self.packed(x).reshape(batch, length, 3, self.num_heads, d_model)
+        query, key, value = roles.permute(2, 0, 3, 1, 4)
+        output, weights = attention(query, key, value)
+        return self.w_output(output.transpose(1, 2).flatten(2)), weights
+
+
+# %% right ConcatMultiHead matrices_and_einsum
+class ConcatMultiHead(nn.Module):
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        shape = (3, num_heads, d_model, d_model)
+        self.matrices = nn.Parameter(torch.randn(shape) / d_model**0.5)
+        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        query, key, value = torch.einsum("bld,rhde->rbhle", x, self.matrices)
+        scores = torch.einsum("bhqd,bhkd->bhqk", query, key) / math.sqrt(x.shape[-1])
+        weights = torch.softmax(scores, dim=-1)
+        blends = torch.einsum("bhqk,bhkd->bqhd", weights, value)
+        return self.w_output(blends.reshape(*x.shape[:2], -1)), weights
+
+
+# %% right ConcatMultiHead named_layers
+class ConcatMultiHead(nn.Module):
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        for i in range(num_heads):
+            for role in "qkv":
+                setattr(self, f"{role}{i}", nn.Linear(d_model, d_model, bias=False))
+        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        found = []
+        for i in range(self.num_heads):
+            q, k, v = (getattr(self, f"{role}{i}")(x) for role in "qkv")
+            found.append(attention(q, k, v))
+        joined = torch.cat([pair[0] for pair in found], 2)
+        return self.w_output(joined), torch.cat([pair[1][:, None] for pair in found], 1)
+
+
+# %% right ConcatMultiHead output_in_parts
+class ConcatMultiHead(nn.Module):
+    def __init__(self, d_model: int, num_heads: int) -> None:
+        super().__init__()
+        self.queries = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
+        self.values = nn.ModuleList(
+            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+        )
+        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        outputs, weights = [], []
+        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
+            output, weight = attention(ask(x), answer(x), give(x))
+            outputs.append(output)
+            weights.append(weight)
+        blocks = self.w_output.weight.chunk(len(outputs), dim=1)
+        parts = [output @ block.T for output, block in zip(outputs, blocks, strict=True)]
+        return torch.stack(parts).sum(0), torch.stack(weights, dim=1)
+
+
+# %% wrong split_heads view_without_transpose
+# The shape is right, but each head holds the features of a few words: first cut the last axis,
+# then exchange the axes of length and heads.
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
+    if x.shape[-1] % num_heads:
+        raise ValueError(f"d_model {x.shape[-1]} is no multiple of num_heads {num_heads}")
+    batch, length, d_model = x.shape
+    return x.reshape(batch, num_heads, length, d_model // num_heads)
+
+
+# %% wrong split_heads not_transposed
+# The heads stand behind the length: exchange these two axes.
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
+    if x.shape[-1] % num_heads:
+        raise ValueError(f"d_model {x.shape[-1]} is no multiple of num_heads {num_heads}")
+    batch, length, d_model = x.shape
+    return x.reshape(batch, length, num_heads, d_model // num_heads)
+
+
+# %% wrong split_heads interleaved
+# You deal the features out like cards, one to each head in turn: each head gets neighbours.
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
+    if x.shape[-1] % num_heads:
+        raise ValueError(f"d_model {x.shape[-1]} is no multiple of num_heads {num_heads}")
+    batch, length, d_model = x.shape
+    return x.reshape(batch, length, d_model // num_heads, num_heads).permute(0, 3, 1, 2)
+
+
+# %% wrong split_heads sizes_exchanged
+# You make as many heads as a head has features, and the other way round: heads first, then their
+# width.
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
+    if x.shape[-1] % num_heads:
+        raise ValueError(f"d_model {x.shape[-1]} is no multiple of num_heads {num_heads}")
+    batch, length, d_model = x.shape
+    return x.reshape(batch, length, d_model // num_heads, num_heads).transpose(1, 2)
+
+
+# %% wrong split_heads heads_first
+# The heads stand before the batch: the order is (batch, heads, length, d_head).
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
+    if x.shape[-1] % num_heads:
+        raise ValueError(f"d_model {x.shape[-1]} is no multiple of num_heads {num_heads}")
+    return torch.stack(x.chunk(num_heads, dim=-1))
+
+
+# %% wrong split_heads transposed_then_reshaped
+# You exchange length and features before you cut, and so the cut goes through the words: cut
+# first.
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
+    if x.shape[-1] % num_heads:
+        raise ValueError(f"d_model {x.shape[-1]} is no multiple of num_heads {num_heads}")
+    batch, length, d_model = x.shape
+    return x.transpose(1, 2).reshape(batch, num_heads, length, d_model // num_heads)
+
+
+# %% wrong split_heads features_and_words_exchanged
+# The last two axes are exchanged: each head is (length, d_head).
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
+    if x.shape[-1] % num_heads:
+        raise ValueError(f"d_model {x.shape[-1]} is no multiple of num_heads {num_heads}")
+    batch, length, d_model = x.shape
+    return x.transpose(1, 2).reshape(batch, num_heads, d_model // num_heads, length)
+
+
+# %% wrong split_heads heads_in_the_batch
+# Batch and heads share one axis: here they are two, (batch, heads, length, d_head).
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
+    if x.shape[-1] % num_heads:
+        raise ValueError(f"d_model {x.shape[-1]} is no multiple of num_heads {num_heads}")
+    batch, length, d_model = x.shape
+    parts = x.reshape(batch, length, num_heads, d_model // num_heads).transpose(1, 2)
+    return parts.flatten(0, 1)
+
+
+# %% wrong split_heads wrong_axes_exchanged
+# You exchange the axes of batch and heads: the batch stays first, exchange length and heads.
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
+    if x.shape[-1] % num_heads:
+        raise ValueError(f"d_model {x.shape[-1]} is no multiple of num_heads {num_heads}")
+    batch, length, d_model = x.shape
+    return x.reshape(batch, length, num_heads, d_model // num_heads).transpose(0, 2)
+
+
+# %% wrong split_heads last_two_exchanged
+# You exchange the axes of heads and d_head: exchange those of length and heads.
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
+    if x.shape[-1] % num_heads:
+        raise ValueError(f"d_model {x.shape[-1]} is no multiple of num_heads {num_heads}")
+    batch, length, d_model = x.shape
+    return x.reshape(batch, length, num_heads, d_model // num_heads).transpose(2, 3)
+
+
+# %% wrong split_heads words_split
+# You share out the words among the heads: each head gets all words, and a share of the features.
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
+    if x.shape[-1] % num_heads:
+        raise ValueError(f"d_model {x.shape[-1]} is no multiple of num_heads {num_heads}")
+    batch, length, d_model = x.shape
+    return x.repeat(1, num_heads, 1).reshape(batch, num_heads, length, d_model)
+
+
+# %% wrong split_heads no_check
+# The heads cannot share these features evenly, and you say nothing of it: test it first, and
+# raise a ValueError with both numbers.
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
+    batch, length, d_model = x.shape
+    return x.reshape(batch, length, num_heads, d_model // num_heads).transpose(1, 2)
+
+
+# %% wrong split_heads rest_cut_off
+# Nothing is raised where the heads cannot share the features evenly: raise a ValueError that
+# names both numbers, and neither return it nor drop what is left over.
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
+    batch, length, d_model = x.shape
+    d_head = d_model // num_heads
+    kept = x[..., : num_heads * d_head]
+    return kept.reshape(batch, length, num_heads, d_head).transpose(1, 2)
+
+
+# %% wrong split_heads error_without_numbers
+# Your error does not name both numbers: put d_model and num_heads into its text.
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
+    if x.shape[-1] % num_heads:
+        raise ValueError("d_model is no multiple of num_heads")
+    batch, length, d_model = x.shape
+    return x.reshape(batch, length, num_heads, d_model // num_heads).transpose(1, 2)
+
+
+# %% wrong split_heads error_with_one_number
+# Your error does not name both numbers: put d_model and num_heads into its text.
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
+    if x.shape[-1] % num_heads:
+        raise ValueError(f"{x.shape[-1]} features cannot be shared evenly")
+    batch, length, d_model = x.shape
+    return x.reshape(batch, length, num_heads, d_model // num_heads).transpose(1, 2)
+
+
+# %% wrong split_heads assertion
+# An assert raises an AssertionError: the docstring asks for a ValueError.
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
+    assert x.shape[-1] % num_heads == 0, (x.shape[-1], num_heads)
+    batch, length, d_model = x.shape
+    return x.reshape(batch, length, num_heads, d_model // num_heads).transpose(1, 2)
+
+
+# %% wrong split_heads length_tested
+# You test whether the heads divide the length: they share the features, the last axis.
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
+    if x.shape[1] % num_heads:
+        raise ValueError(f"{x.shape[1]} {num_heads}")
+    batch, length, d_model = x.shape
+    return x.reshape(batch, length, num_heads, d_model // num_heads).transpose(1, 2)
+
+
+# %% wrong split_heads test_inverted
+# You raise the error where the heads do share the features evenly: turn the condition round.
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
+    if x.shape[-1] % num_heads == 0:
+        raise ValueError(f"{x.shape[-1]} {num_heads}")
+    batch, length, d_model = x.shape
+    return x.reshape(batch, length, num_heads, d_model // num_heads).transpose(1, 2)
+
+
+# %% wrong split_heads error_returned
+# Nothing is raised where the heads cannot share the features evenly: raise a ValueError that
+# names both numbers, and neither return it nor drop what is left over.
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
+    if x.shape[-1] % num_heads:
+        return ValueError(f"{x.shape[-1]} {num_heads}")
+    batch, length, d_model = x.shape
+    return x.reshape(batch, length, num_heads, d_model // num_heads).transpose(1, 2)
+
+
+# %% wrong split_heads a_tuple_of_heads
+# You return several tensors: put the heads on an axis of one tensor.
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
+    if x.shape[-1] % num_heads:
+        raise ValueError(f"d_model {x.shape[-1]} is no multiple of num_heads {num_heads}")
+    return x.chunk(num_heads, dim=-1)
+
+
+# %% wrong split_heads chunks_of_that_size
+# You make as many heads as a head has features, and the other way round: heads first, then their
+# width.
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
+    if x.shape[-1] % num_heads:
+        raise ValueError(f"d_model {x.shape[-1]} is no multiple of num_heads {num_heads}")
+    return torch.stack(x.split(num_heads, dim=-1), dim=1)
+
+
+# %% wrong split_heads detached
+# Your heads are cut off from x: no gradient can flow back.
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
+    if x.shape[-1] % num_heads:
+        raise ValueError(f"d_model {x.shape[-1]} is no multiple of num_heads {num_heads}")
+    batch, length, d_model = x.shape
+    return x.detach().reshape(batch, length, num_heads, d_model // num_heads).transpose(1, 2)
+
+
+# %% wrong split_heads number_of_heads_fixed
+# You always make two heads: num_heads says how many.
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
+    if x.shape[-1] % num_heads:
+        raise ValueError(f"d_model {x.shape[-1]} is no multiple of num_heads {num_heads}")
+    return torch.stack(x.chunk(2, dim=-1), dim=1)
+
+
+# %% wrong split_heads heads_backwards
+# The heads stand in reverse order: head 0 gets the first features.
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
+    if x.shape[-1] % num_heads:
+        raise ValueError(f"d_model {x.shape[-1]} is no multiple of num_heads {num_heads}")
+    return torch.stack(x.chunk(num_heads, dim=-1)[::-1], dim=1)
+
+
+# %% wrong split_heads true_division
+# d_model / num_heads is 3.0, and no size: whole numbers divide with //.
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
+    if x.shape[-1] % num_heads:
+        raise ValueError(f"d_model {x.shape[-1]} is no multiple of num_heads {num_heads}")
+    batch, length, d_model = x.shape
+    return x.reshape(batch, length, num_heads, d_model / num_heads).transpose(1, 2)
+
+
+# %% wrong split_heads forgotten_return
+# does the last line say `return`?
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
+    if x.shape[-1] % num_heads:
+        raise ValueError(f"d_model {x.shape[-1]} is no multiple of num_heads {num_heads}")
+    batch, length, d_model = x.shape
+    x.reshape(batch, length, num_heads, d_model // num_heads).transpose(1, 2)
+
+
+# %% right split_heads chunks_stacked
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
+    if x.shape[-1] % num_heads:
+        raise ValueError(f"d_model {x.shape[-1]} is no multiple of num_heads {num_heads}")
+    return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
+
+
+# %% right split_heads permuted
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
+    batch, length, d_model = x.shape
+    d_head, rest = divmod(d_model, num_heads)
+    if rest:
+        raise ValueError(f"{d_model} / {num_heads} leaves {rest}")
+    return x.reshape(batch, length, num_heads, d_head).permute(0, 2, 1, 3).contiguous()
+
+
+# %% right split_heads written_head_by_head
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
+    if x.shape[-1] % num_heads:
+        raise ValueError(f"d_model {x.shape[-1]} is no multiple of num_heads {num_heads}")
+    batch, length, d_model = x.shape
+    heads = x.new_empty(batch, num_heads, length, d_model // num_heads)
+    for i, part in enumerate(x.split(d_model // num_heads, dim=2)):
+        heads[:, i] = part
+    return heads
+
+
+# %% right split_heads the_error_of_reshape
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
+    _batch, _length, d_model = x.shape
+    try:
+        return x.unflatten(2, (num_heads, d_model // num_heads)).swapaxes(1, 2)
+    except RuntimeError as error:
+        raise ValueError(f"num_heads={num_heads} does not divide d_model={d_model}") from error
+
+
+# %% right split_heads by_places
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
+    if x.shape[-1] % num_heads:
+        raise ValueError(f"d_model {x.shape[-1]} is no multiple of num_heads {num_heads}")
+    places = torch.arange(x.shape[-1]).reshape(num_heads, -1)
+    return x[:, :, places].transpose(1, 2)
+
+
+# %% wrong merge_heads view_without_transpose
+# The shape is right, but the features of a word come from several words: exchange the axes of
+# heads and length first.
+def merge_heads(x: Tensor) -> Tensor:
+    batch, heads, length, d_head = x.shape
+    return x.reshape(batch, length, heads * d_head)
+
+
+# %% wrong merge_heads view_after_transpose
+# After a transpose the numbers do not lie in memory in their new order, and `view` refuses:
+# reshape copies them.
+def merge_heads(x: Tensor) -> Tensor:
+    batch, heads, length, d_head = x.shape
+    return x.transpose(1, 2).view(batch, length, heads * d_head)
+
+
+# %% wrong merge_heads interleaved
+# You deal the features of the heads like cards: first all of head 0, then all of head 1.
+def merge_heads(x: Tensor) -> Tensor:
+    batch, heads, length, d_head = x.shape
+    return x.permute(0, 2, 3, 1).reshape(batch, length, heads * d_head)
+
+
+# %% wrong merge_heads averaged
+# You average the heads: put them side by side.
+def merge_heads(x: Tensor) -> Tensor:
+    return x.mean(1)
+
+
+# %% wrong merge_heads added
+# You add the heads up: put them side by side.
+def merge_heads(x: Tensor) -> Tensor:
+    return x.sum(1)
+
+
+# %% wrong merge_heads words_in_a_row
+# You put the heads one below the other, along the words: side by side is along the features.
+def merge_heads(x: Tensor) -> Tensor:
+    return x.flatten(1, 2)
+
+
+# %% wrong merge_heads two_axes_left
+# Heads and features are still two axes: make one of them.
+def merge_heads(x: Tensor) -> Tensor:
+    return x.transpose(1, 2)
+
+
+# %% wrong merge_heads wrong_axes_exchanged
+# You exchange the length and the features of a head: exchange heads and length.
+def merge_heads(x: Tensor) -> Tensor:
+    batch, heads, length, d_head = x.shape
+    return x.transpose(2, 3).reshape(batch, length, heads * d_head)
+
+
+# %% wrong merge_heads mixed_sequences
+# The shape is right, but the features of a word come from several words: exchange the axes of
+# heads and length first.
+def merge_heads(x: Tensor) -> Tensor:
+    batch, heads, length, d_head = x.shape
+    return x.transpose(0, 1).reshape(batch, length, heads * d_head)
+
+
+# %% wrong merge_heads transposed_back_wrongly
+# You exchange batch and length as well: the batch stays where it is.
+def merge_heads(x: Tensor) -> Tensor:
+    batch, heads, length, d_head = x.shape
+    return x.permute(2, 0, 1, 3).reshape(batch, length, heads * d_head)
+
+
+# %% wrong merge_heads first_head_only
+# Only head 0 comes back: put all heads side by side.
+def merge_heads(x: Tensor) -> Tensor:
+    return x[:, 0]
+
+
+# %% wrong merge_heads backwards
+# The heads stand in reverse order: head 0 comes first.
+def merge_heads(x: Tensor) -> Tensor:
+    return torch.cat(x.unbind(1)[::-1], dim=-1)
+
+
+# %% wrong merge_heads sequences_side_by_side
+# You put the sequences side by side, and not the heads: the heads are axis 1.
+def merge_heads(x: Tensor) -> Tensor:
+    return torch.cat([*x], dim=-1)
+
+
+# %% wrong merge_heads a_list_of_heads
+# You return several tensors: put the heads side by side in one.
+def merge_heads(x: Tensor) -> Tensor:
+    return x.unbind(1)
+
+
+# %% wrong merge_heads detached
+# Your result is cut off from the heads: no gradient can flow back.
+def merge_heads(x: Tensor) -> Tensor:
+    return x.detach().transpose(1, 2).flatten(2)
+
+
+# %% wrong merge_heads batch_lost
+# All words of all sequences stand in one axis: keep the batch.
+def merge_heads(x: Tensor) -> Tensor:
+    _batch, heads, _length, d_head = x.shape
+    return x.transpose(1, 2).reshape(-1, heads * d_head)
+
+
+# %% wrong merge_heads forgotten_return
+# does the last line say `return`?
+def merge_heads(x: Tensor) -> Tensor:
+    x.transpose(1, 2).flatten(2)
+
+
+# %% right merge_heads concatenated
+def merge_heads(x: Tensor) -> Tensor:
+    return torch.cat(x.unbind(dim=1), dim=-1)
+
+
+# %% right merge_heads contiguous_view
+def merge_heads(x: Tensor) -> Tensor:
+    batch, heads, length, d_head = x.shape
+    return x.transpose(1, 2).contiguous().view(batch, length, heads * d_head)
+
+
+# %% right merge_heads permuted
+def merge_heads(x: Tensor) -> Tensor:
+    batch, _heads, length, _d_head = x.shape
+    return x.permute(0, 2, 1, 3).reshape(batch, length, -1)
+
+
+# %% right merge_heads loop
+def merge_heads(x: Tensor) -> Tensor:
+    _batch, heads, length, _d_head = x.shape
+    merged = []
+    for word in range(length):
+        merged.append(torch.cat([x[:, head, word] for head in range(heads)], dim=1))
+    return torch.stack(merged, dim=1)
+
+
+# %% right merge_heads written_in_place
+def merge_heads(x: Tensor) -> Tensor:
+    batch, heads, length, d_head = x.shape
+    merged = torch.zeros(batch, length, heads * d_head, dtype=x.dtype)
+    for head in range(heads):
+        merged[..., head * d_head : (head + 1) * d_head] = x[:, head]
+    return merged
+
+
+# %% wrong repaired_queries slices_of_x
+# Each head still sees its own slice of the word alone: multiply whole words by the matrix, then
+# split.
+def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
+    d_head = x.shape[-1] // num_heads
+    heads = []
+    for i in range(num_heads):
+        own = slice(i * d_head, (i + 1) * d_head)
+        heads.append(x[..., own] @ w_query[own, own])
+    return torch.stack(heads, dim=1)
+
+
+# %% wrong repaired_queries split_first
+# You split first, and then the widths do not fit the matrix: multiply first.
+def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
+    return split_heads(x, num_heads) @ w_query
+
+
+# %% wrong repaired_queries not_projected
+# You split x itself: first it goes through the matrix.
+def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
+    return split_heads(x, num_heads)
+
+
+# %% wrong repaired_queries not_split
+# The heads have not shared out the result yet: split it.
+def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
+    return x @ w_query
+
+
+# %% wrong repaired_queries transposed_matrix
+# You multiply by the transposed matrix: a word is a row of x, and the matrix stands on its right
+# as it is.
+def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
+    return split_heads(x @ w_query.T, num_heads)
+
+
+# %% wrong repaired_queries view_without_transpose
+# The shape is right, but each head holds the queries of a few words: split with your own
+# function.
+def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
+    batch, length, d_model = x.shape
+    return (x @ w_query).reshape(batch, num_heads, length, d_model // num_heads)
+
+
+# %% wrong repaired_queries not_transposed
+# The heads stand behind the length: the order is (batch, heads, length, d_head).
+def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
+    return (x @ w_query).unflatten(-1, (num_heads, -1))
+
+
+# %% wrong repaired_queries interleaved
+# Head 0 gets neighbouring columns, the first ones: you deal them out like cards.
+def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
+    return (x @ w_query).unflatten(-1, (-1, num_heads)).permute(0, 3, 1, 2)
+
+
+# %% wrong repaired_queries slices_against_rows
+# Each head multiplies its slice of the word by its rows of the matrix: every head needs all rows
+# and all features.
+def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
+    parts = zip(x.chunk(num_heads, -1), w_query.chunk(num_heads, 0), strict=True)
+    return torch.stack([part @ rows for part, rows in parts], dim=1)
+
+
+# %% wrong repaired_queries rows_for_columns
+# You multiply by the transposed matrix: a word is a row of x, and the matrix stands on its right
+# as it is.
+def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
+    return torch.stack([x @ rows.T for rows in w_query.chunk(num_heads, 0)], dim=1)
+
+
+# %% wrong repaired_queries heads_first
+# The heads stand before the batch: the order is (batch, heads, length, d_head).
+def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
+    return torch.stack((x @ w_query).chunk(num_heads, -1))
+
+
+# %% wrong repaired_queries elementwise
+# You multiply number by number: a projection is a matrix product.
+def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
+    return split_heads(x * w_query[0], num_heads)
+
+
+# %% wrong repaired_queries head_zero_for_all
+# All heads get the queries of head 0: each has columns of its own.
+def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
+    d_head = x.shape[-1] // num_heads
+    return torch.stack([x @ w_query[:, :d_head]] * num_heads, dim=1)
+
+
+# %% right repaired_queries columns_of_each_head
+def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
+    return torch.stack([x @ columns for columns in w_query.chunk(num_heads, 1)], dim=1)
+
+
+# %% right repaired_queries einsum
+def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
+    columns = w_query.reshape(x.shape[-1], num_heads, -1)
+    return torch.einsum("bld,dhe->bhle", x, columns)
+
+
+# %% right repaired_queries broadcast
+def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
+    columns = w_query.unflatten(1, (num_heads, -1)).transpose(0, 1)
+    return x[:, None] @ columns
+
+
+# %% right repaired_queries reshaped
+def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
+    queries = F.linear(x, w_query.T)
+    return queries.reshape(*x.shape[:2], num_heads, -1).transpose(1, 2)
+
+
+# %% right repaired_queries all_slices_added
+def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
+    d_head = x.shape[-1] // num_heads
+    rows = zip(x.split(d_head, -1), w_query.split(d_head, 0), strict=True)
+    whole = sum(part @ matrix for part, matrix in rows)
+    return split_heads(whole, num_heads)
+
+
+# %% wrong repaired_output not_transposed
+# The matrix still stands the wrong way round: transpose it.
+def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
+    return merge_heads(heads) @ w_output
+
+
+# %% wrong repaired_output matrix_on_the_left
+# The matrix stands on the left of the words: a word is a row, so the matrix stands on its right.
+def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
+    return w_output @ merge_heads(heads)
+
+
+# %% wrong repaired_output heads_not_merged
+# You multiply each head alone: first put all heads of a word side by side.
+def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
+    return heads @ w_output.T
+
+
+# %% wrong repaired_output merged_without_exchange
+# The features of a word come from several words: exchange heads and length before you make one
+# axis of the last two.
+def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
+    batch, num_heads, length, d_v = heads.shape
+    return heads.reshape(batch, length, num_heads * d_v) @ w_output.T
+
+
+# %% wrong repaired_output interleaved
+# The heads are dealt out feature by feature: head 0 comes first, with all its features.
+def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
+    return heads.permute(0, 2, 3, 1).flatten(2) @ w_output.T
+
+
+# %% wrong repaired_output heads_added
+# You add the heads up before the matrix, and so all share one part of it: put them side by side.
+def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
+    width = heads.shape[-1]
+    return heads.sum(1) @ w_output[:, :width].T
+
+
+# %% wrong repaired_output heads_averaged
+# You take the mean over the heads: put them side by side.
+def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
+    mean = heads.mean(1)
+    return mean.repeat(1, 1, heads.shape[1]) @ w_output.T
+
+
+# %% wrong repaired_output not_projected
+# The heads stand side by side, and the matrix is not used yet.
+def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
+    return merge_heads(heads)
+
+
+# %% wrong repaired_output reshaped_matrix
+# You reshape the matrix where it should be transposed: reshape keeps the order of the numbers,
+# and mixes rows with columns.
+def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
+    return merge_heads(heads) @ w_output.reshape(w_output.shape[1], w_output.shape[0])
+
+
+# %% wrong repaired_output heads_backwards
+# The heads stand in reverse order: head 0 comes first.
+def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
+    return merge_heads(heads.flip(1)) @ w_output.T
+
+
+# %% wrong repaired_output words_last
+# Your output has its last two axes exchanged: (batch, length, d_model).
+def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
+    return w_output @ merge_heads(heads).transpose(1, 2)
+
+
+# %% wrong repaired_output words_and_features_flattened
+# You put the words of all heads in a row: side by side is along the features.
+def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
+    return heads.flatten(1, 2) @ w_output.T[: heads.shape[-1]]
+
+
+# %% right repaired_output linear
+def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
+    return F.linear(merge_heads(heads), w_output)
+
+
+# %% right repaired_output einsum
+def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
+    blocks = w_output.unflatten(1, (heads.shape[1], heads.shape[3]))
+    return torch.einsum("bhlv,mhv->blm", heads, blocks)
+
+
+# %% right repaired_output concatenated
+def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
+    return torch.cat(list(heads.unbind(1)), dim=-1) @ w_output.mT
+
+
+# %% right repaired_output sum_over_heads
+def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
+    blocks = w_output.chunk(heads.shape[1], dim=1)
+    return sum(head @ block.T for head, block in zip(heads.unbind(1), blocks, strict=True))
+
+
+# %% right repaired_output left_product
+def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
+    merged = heads.transpose(1, 2).flatten(2)
+    return (w_output @ merged.transpose(1, 2)).transpose(1, 2)
+
+
+# %% wrong MultiHeadAttention scaled_by_model_width
+# Your weights are too even: you divide the scores by the root of d_model, and each score sums
+# over the features of one head only, so divide by the root of d_head.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        scores = q @ k.transpose(-2, -1) / math.sqrt(query.shape[-1])
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -math.inf)
+        weights = torch.softmax(scores, dim=-1).nan_to_num()
+        heads = weights @ v
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention no_scale
+# Your weights are too sharp: the scores are not divided by the root of d_head.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        scores = q @ k.transpose(-2, -1)
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -math.inf)
+        weights = torch.softmax(scores, dim=-1).nan_to_num()
+        heads = weights @ v
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention divided_by_d_head
+# Your weights are too even: you divide the scores by d_head, and not by its root.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        scores = q @ k.transpose(-2, -1) / q.shape[-1]
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -math.inf)
+        weights = torch.softmax(scores, dim=-1).nan_to_num()
+        heads = weights @ v
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention scaled_by_heads
+# You divide by the root of the number of heads: divide by the root of d_head.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        scores = q @ k.transpose(-2, -1) / math.sqrt(self.num_heads)
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -math.inf)
+        weights = torch.softmax(scores, dim=-1).nan_to_num()
+        heads = weights @ v
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention scaled_by_length
+# You divide by the root of the number of words: divide by the root of d_head.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-2])
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -math.inf)
+        weights = torch.softmax(scores, dim=-1).nan_to_num()
+        heads = weights @ v
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention softmax_over_queries
+# Each column of your weights sums to 1, and each row should: softmax runs over the keys.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+        weights = torch.softmax(scores, dim=-2).nan_to_num()
+        heads = weights @ v
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention softmax_over_heads
+# Your softmax runs over the heads: the weights of one head sum to 1 over the keys.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+        weights = torch.softmax(scores, dim=1).nan_to_num()
+        heads = weights @ v
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention view_without_transpose
+# Your heads hold a few words each, torn apart by a view: cut the last axis, then exchange the
+# axes of length and heads.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        batch = len(query)
+        q, k, v = (
+            layer(x).view(batch, self.num_heads, x.shape[1], -1)
+            for layer, x in ((self.w_query, query), (self.w_key, key), (self.w_value, value))
+        )
+        heads, weights = attention(q, k, v, mask)
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention heads_merged_by_view
+# The heads of several words end up in one: exchange heads and length back before you make one
+# axis of them.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        heads, weights = attention(q, k, v, mask)
+        return self.w_output(heads.reshape(query.shape)), weights
+
+
+# %% wrong MultiHeadAttention interleaved_heads
+# You deal the features out to the heads like cards: head 0 gets the first d_head neighbours.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q, k, v = (
+            layer(x).unflatten(-1, (-1, self.num_heads)).permute(0, 3, 1, 2)
+            for layer, x in ((self.w_query, query), (self.w_key, key), (self.w_value, value))
+        )
+        heads, weights = attention(q, k, v, mask)
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention no_output_projection
+# The output projection is missing: the merged heads go through w_output.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        heads, weights = attention(q, k, v, mask)
+        return merge_heads(heads), weights
+
+
+# %% wrong MultiHeadAttention averaged_weights
+# Your weights are the mean over the heads: return those of each head.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        heads, weights = attention(q, k, v, mask)
+        return self.w_output(merge_heads(heads)), weights.mean(1)
+
+
+# %% wrong MultiHeadAttention averaged_weights_in_every_head
+# Your weights are the mean over the heads, repeated: return those of each head.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        heads, weights = attention(q, k, v, mask)
+        return self.w_output(merge_heads(heads)), weights.mean(1, keepdim=True).expand_as(weights)
+
+
+# %% wrong MultiHeadAttention summed_weights
+# Your weights are added up over the heads: return those of each head.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        heads, weights = attention(q, k, v, mask)
+        return self.w_output(merge_heads(heads)), weights.sum(1)
+
+
+# %% wrong MultiHeadAttention query_used_for_key
+# Your keys are made from the query: each of the three has its own input.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(query), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        heads, weights = attention(q, k, v, mask)
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention query_for_all
+# Keys and values are made from the query: each of the three has its own input.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(query), self.num_heads)
+        v = split_heads(self.w_value(query), self.num_heads)
+        heads, weights = attention(q, k, v, mask)
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention key_used_for_value
+# Your values are made from the key: each of the three has its own input.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(key), self.num_heads)
+        heads, weights = attention(q, k, v, mask)
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention key_layer_for_query
+# The query goes through the layer of the keys: it has its own, w_query.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_key(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        heads, weights = attention(q, k, v, mask)
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention query_layer_for_key
+# The key goes through the layer of the queries: it has its own, w_key.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_query(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        heads, weights = attention(q, k, v, mask)
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention key_layer_for_value
+# The value goes through the layer of the keys: it has its own, w_value.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_key(value), self.num_heads)
+        heads, weights = attention(q, k, v, mask)
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention values_not_projected
+# The heads blend the values as they come: they go through w_value first.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(value, self.num_heads)
+        heads, weights = attention(q, k, v, mask)
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention nothing_projected
+# Queries and keys are not projected: each goes through its layer first.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(query, self.num_heads)
+        k = split_heads(key, self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        heads, weights = attention(q, k, v, mask)
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention split_before_projection
+# Each head goes through a block of the matrix alone, so it is blind to the rest of the word:
+# project whole words, then split.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        d_head = query.shape[-1] // self.num_heads
+
+        def per_slice(layer: nn.Linear, x: Tensor) -> Tensor:
+            parts = []
+            for i in range(self.num_heads):
+                own = slice(i * d_head, (i + 1) * d_head)
+                shift = None if layer.bias is None else layer.bias[own]
+                parts.append(F.linear(x[..., own], layer.weight[own, own], shift))
+            return torch.stack(parts, dim=1)
+
+        q, k = per_slice(self.w_query, query), per_slice(self.w_key, key)
+        v = per_slice(self.w_value, value)
+        heads, weights = attention(q, k, v, mask)
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention shared_layer
+# All three roles share one layer: make one for each.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = self.w_query
+        self.w_value = self.w_query
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        heads, weights = attention(q, k, v, mask)
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention heads_share_weights
+# All heads use the features of head 0: each has its own share.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        q, k, v = (part[:, :1].expand_as(part) for part in (q, k, v))
+        heads, weights = attention(q, k, v, mask)
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention one_head
+# You attend once, with all features: split into heads first.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q, k, v = self.w_query(query), self.w_key(key), self.w_value(value)
+        heads, weights = attention(q[:, None], k[:, None], v[:, None], mask)
+        weights = weights.expand(-1, self.num_heads, -1, -1)
+        return self.w_output(heads[:, 0]), weights
+
+
+# %% wrong MultiHeadAttention heads_averaged
+# You average the heads in place of merging them: put them side by side.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        heads, weights = attention(q, k, v, mask)
+        return self.w_output(heads.mean(1).repeat(1, 1, self.num_heads)), weights
+
+
+# %% wrong MultiHeadAttention attends_over_heads
+# Your attention compares the heads of one word with one another: the length must stand second
+# last.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads).transpose(1, 2)
+        k = split_heads(self.w_key(key), self.num_heads).transpose(1, 2)
+        v = split_heads(self.w_value(value), self.num_heads).transpose(1, 2)
+        heads, weights = attention(q, k, v, mask)
+        return self.w_output(heads.flatten(2)), weights
+
+
+# %% wrong MultiHeadAttention bias_ignored
+# hand `bias` on to each of the four layers, w_output too
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model)
+        self.w_key = nn.Linear(d_model, d_model)
+        self.w_value = nn.Linear(d_model, d_model)
+        self.w_output = nn.Linear(d_model, d_model)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        heads, weights = attention(q, k, v, mask)
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention never_a_bias
+# hand `bias` on to each of the four layers, w_output too
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias=False)
+        self.w_key = nn.Linear(d_model, d_model, bias=False)
+        self.w_value = nn.Linear(d_model, d_model, bias=False)
+        self.w_output = nn.Linear(d_model, d_model, bias=False)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        heads, weights = attention(q, k, v, mask)
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention output_without_bias
+# hand `bias` on to each of the four layers, w_output too
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias=False)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        heads, weights = attention(q, k, v, mask)
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention residual
+# You add the query to the result: here the output is what w_output gives.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        heads, weights = attention(q, k, v, mask)
+        return query + self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention narrow_layers
+# four layers nn.Linear(d_model, d_model); then project, split, attend, merge, w_output
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        d_head = d_model // num_heads
+        self.w_query = nn.Linear(d_model, d_head, bias)
+        self.w_key = nn.Linear(d_model, d_head, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        heads, weights = attention(q, k, v, mask)
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention names_of_pytorch
+# The parts have other names: they are called w_query, w_key, w_value and w_output.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.q_proj = nn.Linear(d_model, d_model, bias)
+        self.k_proj = nn.Linear(d_model, d_model, bias)
+        self.v_proj = nn.Linear(d_model, d_model, bias)
+        self.out_proj = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.q_proj(query), self.num_heads)
+        k = split_heads(self.k_proj(key), self.num_heads)
+        v = split_heads(self.v_proj(value), self.num_heads)
+        heads, weights = attention(q, k, v, mask)
+        return self.out_proj(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention output_only
+# The weights are missing: return the output and the weights.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        heads, _weights = attention(q, k, v, mask)
+        return self.w_output(merge_heads(heads))
+
+
+# %% wrong MultiHeadAttention weights_first
+# You return the weights first: the order is (output, weights).
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        heads, weights = attention(q, k, v, mask)
+        return weights, self.w_output(merge_heads(heads))
+
+
+# %% wrong MultiHeadAttention output_applied_twice
+# w_output is applied twice: once is enough.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        heads, weights = attention(q, k, v, mask)
+        return self.w_output(self.w_output(merge_heads(heads))), weights
+
+
+# %% wrong MultiHeadAttention detached
+# Your queries and keys are cut off from their layers: no gradient can flow back.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        heads, weights = attention(q.detach(), k.detach(), v, mask)
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention dropout_left_in
+# Your weights are dropped at random: there is no dropout in this exercise.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        heads, weights = attention(q, k, v, mask)
+        weights = F.dropout(weights, 0.5)
+        heads = weights @ v
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention mask_ignored
+# The mask changes nothing in your weights: hand it to the attention.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        heads, weights = attention(q, k, v)
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention mask_without_heads_axis
+# A mask (batch, query or 1, key) meets your scores with its batch at the place of the heads: put
+# the heads axis into it, behind the batch.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        heads, weights = attention(q, k, v, mask)
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention mask_axis_at_the_wrong_place
+# A mask (batch, query or 1, key) meets your scores with its batch at the place of the heads: put
+# the heads axis into it, behind the batch.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        heads, weights = attention(q, k, v, mask)
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention mask_axis_before_the_keys
+# You put the new axis of the mask before the keys: the heads axis stands second, behind the
+# batch.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, :, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        heads, weights = attention(q, k, v, mask)
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention every_mask_gets_an_axis
+# A mask (query, key) gets an axis as well, and its queries are taken for sequences: only a mask
+# with three axes needs one.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        heads, weights = attention(q, k, v, mask)
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention mask_turned_round
+# Your mask is turned round: True means may attend.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        if mask is not None:
+            mask = ~mask
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        heads, weights = attention(q, k, v, mask)
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention empty_row_is_nan
+# A query that may look at nothing has weights that are no numbers: they must become 0.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -math.inf)
+        weights = torch.softmax(scores, dim=-1)
+        heads = weights @ v
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention minus_1e9
+# A query that may look at nothing looks at everything: a large negative score is not enough
+# there, its weights must be 0.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+        if mask is not None:
+            scores = scores.masked_fill(~mask, -1e9)
+        weights = torch.softmax(scores, dim=-1)
+        heads = weights @ v
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention masked_after_softmax
+# The allowed words do not share the whole 1: forbid before softmax, not after it.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+        weights = torch.softmax(scores, dim=-1)
+        if mask is not None:
+            weights = weights * mask
+        heads = weights @ v
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention score_zero
+# You set forbidden scores to 0, and exp(0) = 1: a forbidden score becomes minus infinity.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+        if mask is not None:
+            scores = scores * mask
+        weights = torch.softmax(scores, dim=-1).nan_to_num()
+        heads = weights @ v
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention mask_for_head_zero
+# Only head 0 obeys the mask: all heads do.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+        if mask is not None:
+            full = torch.ones_like(scores, dtype=torch.bool)
+            full[:, 0] = mask.expand(len(query), -1, -1, -1)[:, 0] if mask.dim() == 4 else mask
+            scores = scores.masked_fill(~full, -math.inf)
+        weights = torch.softmax(scores, dim=-1).nan_to_num()
+        heads = weights @ v
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention mask_repeated_in_blocks
+# A mask (batch, query or 1, key) meets your scores with its batch at the place of the heads: put
+# the heads axis into it, behind the batch.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            batch, rows, keys = mask.shape
+            mask = mask.repeat(self.num_heads, 1, 1).view(batch, self.num_heads, rows, keys)
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        heads, weights = attention(q, k, v, mask)
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention padding_masked_on_queries
+# You mask the queries of the padding, and its keys still answer: the last axis of a mask belongs
+# to the keys.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+        if mask is not None:
+            if mask.shape[-2] == 1:
+                mask = mask[..., :1].expand_as(mask)
+            scores = scores.masked_fill(~mask, -math.inf)
+        weights = torch.softmax(scores, dim=-1).nan_to_num()
+        heads = weights @ v
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention output_zeroed
+# The output of a query that sees nothing is w_output(0), which is its bias: you set it to 0.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        heads, weights = attention(q, k, v, mask)
+        output = self.w_output(merge_heads(heads))
+        if mask is not None:
+            output = output * (weights.sum(-1) > 0).all(1)[..., None]
+        return output, weights
+
+
+# %% wrong MultiHeadAttention nan_in_the_gradient
+# The gradient holds NaN: a forbidden score is added to, where it should be replaced, or NaN is
+# made and wiped away later.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+        if mask is not None:
+            scores = scores + torch.where(mask, 0.0, -math.inf)
+        weights = torch.softmax(scores, dim=-1).nan_to_num()
+        heads = weights @ v
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% right MultiHeadAttention fused_kernel
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        heads = F.scaled_dot_product_attention(q, k, v, mask)
+        identity = torch.eye(k.shape[-2], dtype=k.dtype).expand(*k.shape[:-1], k.shape[-2])
+        weights = F.scaled_dot_product_attention(q, k, identity, mask)
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% right MultiHeadAttention einsum
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        def heads_of(layer: nn.Linear, x: Tensor) -> Tensor:
+            return layer(x).view(x.shape[0], x.shape[1], self.num_heads, -1)
+
+        q, k = heads_of(self.w_query, query), heads_of(self.w_key, key)
+        v = heads_of(self.w_value, value)
+        scores = torch.einsum("bqhd,bkhd->bhqk", q, k) * q.shape[-1] ** -0.5
+        if mask is not None:
+            full = mask.unsqueeze(1) if mask.ndim == 3 else mask
+            scores = torch.where(full, scores, -math.inf)
+            weights = torch.where(full, scores.softmax(-1), 0.0)
+        else:
+            weights = scores.softmax(-1)
+        blends = torch.einsum("bhqk,bkhd->bqhd", weights, v)
+        return self.w_output(blends.flatten(2)), weights
+
+
+# %% right MultiHeadAttention loop_over_heads
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        q, k, v = self.w_query(query), self.w_key(key), self.w_value(value)
+        d_head = q.shape[-1] // self.num_heads
+        outputs, all_weights = [], []
+        for i in range(self.num_heads):
+            own = slice(i * d_head, (i + 1) * d_head)
+            seen = mask
+            if mask is not None and mask.dim() == 4:
+                seen = mask[:, i] if mask.shape[1] > 1 else mask[:, 0]
+            output, weights = attention(q[..., own], k[..., own], v[..., own], seen)
+            outputs.append(output)
+            all_weights.append(weights)
+        return self.w_output(torch.cat(outputs, -1)), torch.stack(all_weights, 1)
+
+
+# %% right MultiHeadAttention heads_in_the_batch
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        batch, rows, _ = query.shape
+        q, k, v = (
+            split_heads(layer(x), self.num_heads).flatten(0, 1)
+            for layer, x in ((self.w_query, query), (self.w_key, key), (self.w_value, value))
+        )
+        if mask is not None:
+            full = mask[:, None] if mask.dim() == 3 else mask
+            mask = full.expand(batch, self.num_heads, rows, k.shape[1]).flatten(0, 1)
+        output, weights = attention(q, k, v, mask)
+        output = merge_heads(output.unflatten(0, (batch, self.num_heads)))
+        return self.w_output(output), weights.unflatten(0, (batch, self.num_heads))
+
+
+# %% right MultiHeadAttention scaled_queries
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        scores = (q * q.shape[-1] ** -0.5) @ k.mT
+        if mask is None:
+            mask = torch.ones_like(scores, dtype=torch.bool)
+        powers = (scores - scores.amax(-1, keepdim=True).detach()).exp() * mask
+        weights = powers / powers.sum(-1, keepdim=True).clamp_min(1e-30)
+        heads = weights @ v
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% right MultiHeadAttention functional_of_torch
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None:
+            full = mask[:, None] if mask.dim() == 3 else mask
+            mask = full.expand(len(query), self.num_heads, query.shape[1], key.shape[1])
+        q, k, v = self.w_query(query), self.w_key(key), self.w_value(value)
+        heads, weights = attention(
+            *(torch.stack(part.chunk(self.num_heads, -1), 1) for part in (q, k, v)), mask=mask
+        )
+        return self.w_output(torch.cat(heads.unbind(1), -1)), weights
+
+
+# %% right MultiHeadAttention layers_in_a_loop
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.d_head = d_model // num_heads
+        for role in ("output", "value", "key", "query"):
+            setattr(self, f"w_{role}", nn.Linear(d_model, d_model, bias=bias))
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        heads, weights = attention(q, k, v, mask)
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong attention_parameters three_matrices
+# You count three matrices: the output projection is the fourth.
+def attention_parameters(d_model: int, bias: bool) -> int:
+    return 3 * d_model * (d_model + bias)
+
+
+# %% wrong attention_parameters no_biases
+# You leave out the biases: with bias there are d_model more for each matrix.
+def attention_parameters(d_model: int, bias: bool) -> int:
+    return 4 * d_model * d_model
+
+
+# %% wrong attention_parameters always_biases
+# You count biases where there are none: they come only if `bias`.
+def attention_parameters(d_model: int, bias: bool) -> int:
+    return 4 * d_model * (d_model + 1)
+
+
+# %% wrong attention_parameters one_bias
+# You count the bias of one layer: all four have one.
+def attention_parameters(d_model: int, bias: bool) -> int:
+    return 4 * d_model * d_model + bias * d_model
+
+
+# %% wrong attention_parameters three_biases
+# You count three biases: the output projection has one too.
+def attention_parameters(d_model: int, bias: bool) -> int:
+    return 4 * d_model * d_model + 3 * bias * d_model
+
+
+# %% wrong attention_parameters one_number_of_bias
+# A bias is not one number but d_model of them, one for each feature that comes out.
+def attention_parameters(d_model: int, bias: bool) -> int:
+    return 4 * d_model * d_model + 4 * bias
+
+
+# %% wrong attention_parameters bias_is_turned_round
+# You count the biases when there are none, and not when there are some.
+def attention_parameters(d_model: int, bias: bool) -> int:
+    return 4 * d_model * (d_model + (not bias))
+
+
+# %% wrong attention_parameters one_matrix
+# You count one matrix: there are four.
+def attention_parameters(d_model: int, bias: bool) -> int:
+    return d_model * (d_model + bias)
+
+
+# %% wrong attention_parameters eight_full_heads
+# You count eight heads of full width: narrow heads share the width, and the number of heads
+# drops out.
+def attention_parameters(d_model: int, bias: bool) -> int:
+    return 4 * 8 * d_model * (d_model + bias)
+
+
+# %% wrong attention_parameters added_for_squared
+# A matrix has d_model · d_model numbers: you add where you should multiply.
+def attention_parameters(d_model: int, bias: bool) -> int:
+    return 4 * (d_model + d_model) + 4 * d_model * bias
+
+
+# %% wrong attention_parameters printed
+# You print the count: return it.
+def attention_parameters(d_model: int, bias: bool) -> int:
+    print(4 * d_model * (d_model + bias))
+
+
+# %% wrong attention_parameters slide_only
+# You return the number of the slide, whatever d_model is: compute it.
+def attention_parameters(d_model: int, bias: bool) -> int:
+    return 4 * 512 * (512 + bias)
+
+
+# %% right attention_parameters written_out
+def attention_parameters(d_model: int, bias: bool) -> int:
+    count = 0
+    for _ in ("query", "key", "value", "output"):
+        count += d_model**2
+        if bias:
+            count += d_model
+    return count
+
+
+# %% right attention_parameters built
+def attention_parameters(d_model: int, bias: bool) -> int:
+    block = nn.MultiheadAttention(d_model, 1, bias=bias)
+    return sum(weight.numel() for weight in block.parameters())
+
+
+# %% right attention_parameters packed
+def attention_parameters(d_model: int, bias: bool) -> int:
+    packed = 3 * d_model * d_model + (3 * d_model if bias else 0)
+    output = d_model * d_model + (d_model if bias else 0)
+    return packed + output
+
+
+# %% right attention_parameters two_cases
+def attention_parameters(d_model: int, bias: bool) -> int:
+    if bias:
+        return 4 * (d_model + 1) * d_model
+    return (2 * d_model) ** 2
+
+
+# %% wrong heads_fit divisible
+# You ask whether the heads divide d_model, and d_head plays no part: how wide are all heads
+# together?
+def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
+    return d_model % num_heads == 0
+
+
+# %% wrong heads_fit floor_division
+# The division drops its rest, so heads that are a little too narrow pass: multiply instead.
+def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
+    return d_model // num_heads == d_head
+
+
+# %% wrong heads_fit rounded_division
+# You round the quotient, so heads that are a little off pass: multiply instead.
+def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
+    return round(d_model / num_heads) == d_head
+
+
+# %% wrong heads_fit head_divides
+# You ask whether d_head divides d_model, and the number of heads plays no part.
+def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
+    return d_model % d_head == 0
+
+
+# %% wrong heads_fit both_divide
+# You ask whether both numbers divide d_model: together, multiplied, they must give it.
+def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
+    return d_model % num_heads == 0 and d_model % d_head == 0
+
+
+# %% wrong heads_fit at_most
+# Heads that are too narrow pass: they must fill d_model exactly.
+def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
+    return num_heads * d_head <= d_model
+
+
+# %% wrong heads_fit at_least
+# Heads that are too wide pass: they must fill d_model exactly.
+def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
+    return num_heads * d_head >= d_model
+
+
+# %% wrong heads_fit turned_round
+# You say True where they do not fit.
+def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
+    return num_heads * d_head != d_model
+
+
+# %% wrong heads_fit product_divisible
+# Wide heads whose product is a multiple of d_model pass: it must be d_model itself.
+def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
+    return num_heads * d_head % d_model == 0
+
+
+# %% wrong heads_fit divides_product
+# Narrow heads pass as long as their product divides d_model: it must be d_model itself.
+def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
+    return d_model % (num_heads * d_head) == 0
+
+
+# %% wrong heads_fit always
+# You say True to all.
+def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
+    return True
+
+
+# %% wrong heads_fit a_number
+# You return a number: return True or False.
+def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
+    return d_model - num_heads * d_head
+
+
+# %% wrong heads_fit added
+# You add the two numbers: multiply them.
+def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
+    return num_heads + d_head == d_model
+
+
+# %% right heads_fit exact_division
+def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
+    return d_model / num_heads == d_head
+
+
+# %% right heads_fit divmod_of_both
+def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
+    return divmod(d_model, num_heads) == (d_head, 0)
+
+
+# %% right heads_fit as_a_sum
+def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
+    width = 0
+    for _ in range(num_heads):
+        width += d_head
+    return width == d_model
+
+
+# %% right heads_fit difference
+def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
+    return not (d_model - d_head * num_heads)
+
+
+# %% wrong load_from_torch transposed
+# Your matrices are transposed: both blocks keep them the same way round.
+def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
+    parts = (mine.w_query, mine.w_key, mine.w_value)
+    with torch.no_grad():
+        for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
+            part.weight.copy_(weight.T)
+        if theirs.in_proj_bias is not None:
+            for part, shift in zip(parts, theirs.in_proj_bias.chunk(3), strict=True):
+                part.bias.copy_(shift)
+            mine.w_output.bias.copy_(theirs.out_proj.bias)
+        mine.w_output.weight.copy_(theirs.out_proj.weight)
+
+
+# %% wrong load_from_torch output_transposed
+# The matrix of w_output is transposed: out_proj keeps it the same way round.
+def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
+    parts = (mine.w_query, mine.w_key, mine.w_value)
+    with torch.no_grad():
+        for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
+            part.weight.copy_(weight)
+        if theirs.in_proj_bias is not None:
+            for part, shift in zip(parts, theirs.in_proj_bias.chunk(3), strict=True):
+                part.bias.copy_(shift)
+            mine.w_output.bias.copy_(theirs.out_proj.bias)
+        mine.w_output.weight.copy_(theirs.out_proj.weight.T)
+
+
+# %% wrong load_from_torch key_first
+# The first third of in_proj_weight belongs to the queries, the second to the keys.
+def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
+    parts = (mine.w_key, mine.w_query, mine.w_value)
+    with torch.no_grad():
+        for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
+            part.weight.copy_(weight)
+        if theirs.in_proj_bias is not None:
+            for part, shift in zip(parts, theirs.in_proj_bias.chunk(3), strict=True):
+                part.bias.copy_(shift)
+            mine.w_output.bias.copy_(theirs.out_proj.bias)
+        mine.w_output.weight.copy_(theirs.out_proj.weight)
+
+
+# %% wrong load_from_torch value_second
+# The order in in_proj_weight is queries, keys, values: keys and values are exchanged.
+def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
+    parts = (mine.w_query, mine.w_value, mine.w_key)
+    with torch.no_grad():
+        for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
+            part.weight.copy_(weight)
+        if theirs.in_proj_bias is not None:
+            for part, shift in zip(parts, theirs.in_proj_bias.chunk(3), strict=True):
+                part.bias.copy_(shift)
+            mine.w_output.bias.copy_(theirs.out_proj.bias)
+        mine.w_output.weight.copy_(theirs.out_proj.weight)
+
+
+# %% wrong load_from_torch value_first
+# The order in in_proj_weight is queries, keys, values: yours is the reverse.
+def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
+    parts = (mine.w_value, mine.w_key, mine.w_query)
+    with torch.no_grad():
+        for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
+            part.weight.copy_(weight)
+        if theirs.in_proj_bias is not None:
+            for part, shift in zip(parts, theirs.in_proj_bias.chunk(3), strict=True):
+                part.bias.copy_(shift)
+            mine.w_output.bias.copy_(theirs.out_proj.bias)
+        mine.w_output.weight.copy_(theirs.out_proj.weight)
+
+
+# %% wrong load_from_torch no_output
+# w_output still holds what it held: it gets the weights of out_proj.
+def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
+    parts = (mine.w_query, mine.w_key, mine.w_value)
+    with torch.no_grad():
+        for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
+            part.weight.copy_(weight)
+        if theirs.in_proj_bias is not None:
+            for part, shift in zip(parts, theirs.in_proj_bias.chunk(3), strict=True):
+                part.bias.copy_(shift)
+            mine.w_output.bias.copy_(theirs.out_proj.bias)
+
+
+# %% wrong load_from_torch no_biases
+# The biases of the three parts still hold what they held: they come from in_proj_bias.
+def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
+    parts = (mine.w_query, mine.w_key, mine.w_value)
+    with torch.no_grad():
+        for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
+            part.weight.copy_(weight)
+        if theirs.in_proj_bias is not None:
+            mine.w_output.bias.copy_(theirs.out_proj.bias)
+        mine.w_output.weight.copy_(theirs.out_proj.weight)
+
+
+# %% wrong load_from_torch no_output_bias
+# The bias of w_output still holds what it held: out_proj has one.
+def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
+    parts = (mine.w_query, mine.w_key, mine.w_value)
+    with torch.no_grad():
+        for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
+            part.weight.copy_(weight)
+        if theirs.in_proj_bias is not None:
+            for part, shift in zip(parts, theirs.in_proj_bias.chunk(3), strict=True):
+                part.bias.copy_(shift)
+        mine.w_output.weight.copy_(theirs.out_proj.weight)
+
+
+# %% wrong load_from_torch biases_demanded
+# A block without biases has None for in_proj_bias: copy biases only if there are some.
+def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
+    parts = (mine.w_query, mine.w_key, mine.w_value)
+    with torch.no_grad():
+        for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
+            part.weight.copy_(weight)
+        for part, shift in zip(parts, theirs.in_proj_bias.chunk(3), strict=True):
+            part.bias.copy_(shift)
+        mine.w_output.bias.copy_(theirs.out_proj.bias)
+        mine.w_output.weight.copy_(theirs.out_proj.weight)
+
+
+# %% wrong load_from_torch columns_cut
+# You cut in_proj_weight along its columns: the three matrices stand below one another.
+def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
+    parts = (mine.w_query, mine.w_key, mine.w_value)
+    with torch.no_grad():
+        for part, weight in zip(parts, theirs.in_proj_weight.chunk(3, dim=1), strict=True):
+            part.weight.copy_(weight)
+        if theirs.in_proj_bias is not None:
+            for part, shift in zip(parts, theirs.in_proj_bias.chunk(3), strict=True):
+                part.bias.copy_(shift)
+            mine.w_output.bias.copy_(theirs.out_proj.bias)
+        mine.w_output.weight.copy_(theirs.out_proj.weight)
+
+
+# %% wrong load_from_torch interleaved_rows
+# You take every third row for each part: the rows of a part stand together.
+def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
+    parts = (mine.w_query, mine.w_key, mine.w_value)
+    with torch.no_grad():
+        for part, weight in zip(
+            parts, [theirs.in_proj_weight[i::3] for i in range(3)], strict=True
+        ):
+            part.weight.copy_(weight)
+        if theirs.in_proj_bias is not None:
+            for part, shift in zip(parts, theirs.in_proj_bias.chunk(3), strict=True):
+                part.bias.copy_(shift)
+            mine.w_output.bias.copy_(theirs.out_proj.bias)
+        mine.w_output.weight.copy_(theirs.out_proj.weight)
+
+
+# %% wrong load_from_torch first_third_for_all
+# All three parts get the same third: cut in_proj_weight into three.
+def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
+    parts = (mine.w_query, mine.w_key, mine.w_value)
+    with torch.no_grad():
+        for part, weight in zip(
+            parts, [theirs.in_proj_weight[: theirs.embed_dim]] * 3, strict=True
+        ):
+            part.weight.copy_(weight)
+        if theirs.in_proj_bias is not None:
+            for part, shift in zip(parts, theirs.in_proj_bias.chunk(3), strict=True):
+                part.bias.copy_(shift)
+            mine.w_output.bias.copy_(theirs.out_proj.bias)
+        mine.w_output.weight.copy_(theirs.out_proj.weight)
+
+
+# %% wrong load_from_torch biases_in_another_order
+# The biases stand in the same order as the matrices: queries, keys, values.
+def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
+    parts = (mine.w_query, mine.w_key, mine.w_value)
+    with torch.no_grad():
+        for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
+            part.weight.copy_(weight)
+        if theirs.in_proj_bias is not None:
+            for part, shift in zip(parts, theirs.in_proj_bias.chunk(3)[::-1], strict=True):
+                part.bias.copy_(shift)
+            mine.w_output.bias.copy_(theirs.out_proj.bias)
+        mine.w_output.weight.copy_(theirs.out_proj.weight)
+
+
+# %% wrong load_from_torch shared
+# Theirs and mine share their numbers, so training theirs changes mine: copy them.
+def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
+    parts = (mine.w_query, mine.w_key, mine.w_value)
+    with torch.no_grad():
+        for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
+            part.weight.data = weight
+        if theirs.in_proj_bias is not None:
+            for part, shift in zip(parts, theirs.in_proj_bias.chunk(3), strict=True):
+                part.bias.copy_(shift)
+            mine.w_output.bias.copy_(theirs.out_proj.bias)
+        mine.w_output.weight.copy_(theirs.out_proj.weight)
+
+
+# %% wrong load_from_torch output_shared
+# w_output shares its numbers with out_proj, so training theirs changes mine: copy them.
+def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
+    parts = (mine.w_query, mine.w_key, mine.w_value)
+    with torch.no_grad():
+        for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
+            part.weight.copy_(weight)
+        if theirs.in_proj_bias is not None:
+            for part, shift in zip(parts, theirs.in_proj_bias.chunk(3), strict=True):
+                part.bias.copy_(shift)
+            mine.w_output.bias.copy_(theirs.out_proj.bias)
+        mine.w_output.weight.data = theirs.out_proj.weight.data
+
+
+# %% wrong load_from_torch biases_shared
+# The biases share their numbers with theirs, so training theirs changes mine: copy them.
+def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
+    parts = (mine.w_query, mine.w_key, mine.w_value)
+    with torch.no_grad():
+        for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
+            part.weight.copy_(weight)
+        if theirs.in_proj_bias is not None:
+            for part, shift in zip(parts, theirs.in_proj_bias.chunk(3), strict=True):
+                part.bias.data = shift
+            mine.w_output.bias.copy_(theirs.out_proj.bias)
+        mine.w_output.weight.copy_(theirs.out_proj.weight)
+
+
+# %% wrong load_from_torch other_direction
+# You copy from mine to theirs: theirs is where the numbers come from.
+def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
+    parts = (mine.w_query, mine.w_key, mine.w_value)
+    with torch.no_grad():
+        for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
+            weight.copy_(part.weight)
+        if theirs.in_proj_bias is not None:
+            for part, shift in zip(parts, theirs.in_proj_bias.chunk(3), strict=True):
+                part.bias.copy_(shift)
+            mine.w_output.bias.copy_(theirs.out_proj.bias)
+        mine.w_output.weight.copy_(theirs.out_proj.weight)
+
+
+# %% wrong load_from_torch no_grad_forgotten
+# A weight that learns cannot be written into outside `torch.no_grad()`.
+def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
+    parts = (mine.w_query, mine.w_key, mine.w_value)
+    if True:
+        for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
+            part.weight.copy_(weight)
+        if theirs.in_proj_bias is not None:
+            for part, shift in zip(parts, theirs.in_proj_bias.chunk(3), strict=True):
+                part.bias.copy_(shift)
+            mine.w_output.bias.copy_(theirs.out_proj.bias)
+        mine.w_output.weight.copy_(theirs.out_proj.weight)
+
+
+# %% wrong load_from_torch names_rebound
+# Nothing was written into w_query: write into its own weight with copy_. (`load_state_dict` with
+# strict=False keeps silent about names that it does not find.)
+def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
+    parts = (mine.w_query, mine.w_key, mine.w_value)
+    with torch.no_grad():
+        for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
+            part.weight.data.clone().copy_(weight)
+        if theirs.in_proj_bias is not None:
+            for part, shift in zip(parts, theirs.in_proj_bias.chunk(3), strict=True):
+                part.bias.copy_(shift)
+            mine.w_output.bias.copy_(theirs.out_proj.bias)
+        mine.w_output.weight.copy_(theirs.out_proj.weight)
+
+
+# %% wrong load_from_torch nothing_copied
+# Nothing was written into w_query: write into its own weight with copy_. (`load_state_dict` with
+# strict=False keeps silent about names that it does not find.)
+def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
+    mine.load_state_dict(theirs.state_dict(), strict=False)
+
+
+# %% wrong load_from_torch same_names_expected
+# The parts of theirs have other names than mine, so `load_state_dict` cannot fill one from the
+# other as it stands.
+def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
+    mine.load_state_dict(theirs.state_dict())
+
+
+# %% wrong load_from_torch scaled_as_well
+# The weights are changed on their way: copy them as they are.
+def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
+    parts = (mine.w_query, mine.w_key, mine.w_value)
+    with torch.no_grad():
+        for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
+            part.weight.copy_(weight / math.sqrt(theirs.head_dim * 4))
+        if theirs.in_proj_bias is not None:
+            for part, shift in zip(parts, theirs.in_proj_bias.chunk(3), strict=True):
+                part.bias.copy_(shift)
+            mine.w_output.bias.copy_(theirs.out_proj.bias)
+        mine.w_output.weight.copy_(theirs.out_proj.weight)
+
+
+# %% right load_from_torch state_of_mine
+def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
+    named = zip(("w_query", "w_key", "w_value"), theirs.in_proj_weight.chunk(3), strict=True)
+    state = {f"{name}.weight": weight for name, weight in named}
+    if theirs.in_proj_bias is not None:
+        named = zip(("w_query", "w_key", "w_value"), theirs.in_proj_bias.chunk(3), strict=True)
+        state |= {f"{name}.bias": shift for name, shift in named}
+    state |= {f"w_output.{name}": part for name, part in theirs.out_proj.state_dict().items()}
+    mine.load_state_dict(state)
+
+
+# %% right load_from_torch slices_of_data
+def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
+    d = theirs.embed_dim
+    for i, part in enumerate((mine.w_query, mine.w_key, mine.w_value)):
+        part.weight.data[:] = theirs.in_proj_weight.data[i * d : (i + 1) * d]
+        if part.bias is not None:
+            part.bias.data[:] = theirs.in_proj_bias.data[i * d : (i + 1) * d]
+    mine.w_output.weight.data[:] = theirs.out_proj.weight.data
+    if mine.w_output.bias is not None:
+        mine.w_output.bias.data[:] = theirs.out_proj.bias.data
+
+
+# %% right load_from_torch cloned
+def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
+    q, k, v = theirs.in_proj_weight.detach().clone().chunk(3)
+    mine.w_query.weight.data, mine.w_key.weight.data, mine.w_value.weight.data = q, k, v
+    mine.w_output.weight.data = theirs.out_proj.weight.detach().clone()
+    if theirs.in_proj_bias is not None:
+        q, k, v = theirs.in_proj_bias.detach().clone().chunk(3)
+        mine.w_query.bias.data, mine.w_key.bias.data, mine.w_value.bias.data = q, k, v
+        mine.w_output.bias.data = theirs.out_proj.bias.detach().clone()
+
+
+# %% right load_from_torch new_parameters
+def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
+    weights = theirs.in_proj_weight.detach().unflatten(0, (3, -1))
+    for i, part in enumerate((mine.w_query, mine.w_key, mine.w_value)):
+        part.weight = nn.Parameter(weights[i].clone())
+        if theirs.in_proj_bias is not None:
+            part.bias = nn.Parameter(theirs.in_proj_bias.detach().chunk(3)[i].clone())
+    mine.w_output.weight = nn.Parameter(theirs.out_proj.weight.detach().clone())
+    if theirs.out_proj.bias is not None:
+        mine.w_output.bias = nn.Parameter(theirs.out_proj.bias.detach().clone())
+
+
+# %% right load_from_torch a_copy_of_theirs_returned
+def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
+    import copy
+
+    source = copy.deepcopy(theirs)
+    with torch.no_grad():
+        packed = (source.in_proj_weight, source.in_proj_bias)
+        for kind, tensor in zip(("weight", "bias"), packed, strict=True):
+            if tensor is not None:
+                for role, part in zip(("query", "key", "value"), tensor.chunk(3), strict=True):
+                    getattr(getattr(mine, f"w_{role}"), kind).copy_(part)
+    mine.w_output.load_state_dict(source.out_proj.state_dict())
+    return mine

@@ -1,0 +1,2704 @@
+# %% given imports
+# pyright: reportRedeclaration=false, reportReturnType=false, reportArgumentType=false
+import math
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+# %% wrong sinusoidal_encoding as_in_the_listing
+# Sine and cosine of a pair have two different angles, as in the slide's listing: i counts pairs,
+# so columns 2i and 2i + 1 share one speed.
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    if d_model % 2:
+        raise ValueError(f"d_model must be even; got {d_model}")
+    columns = torch.arange(d_model)
+    angles = torch.arange(length)[:, None] / base ** (2 * columns / d_model)
+    return torch.where(columns % 2 == 0, angles.sin(), angles.cos())
+
+
+# %% wrong sinusoidal_encoding as_in_the_listing_by_loops
+# Sine and cosine of a pair have two different angles, as in the slide's listing: i counts pairs,
+# so columns 2i and 2i + 1 share one speed.
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    if d_model % 2:
+        raise ValueError(f"d_model must be even; got {d_model}")
+    table = torch.zeros(length, d_model)
+    for p in range(length):
+        for i in range(d_model):
+            wave = math.cos if i % 2 else math.sin
+            table[p, i] = wave(p / base ** (2 * i / d_model))
+    return table
+
+
+# %% wrong sinusoidal_encoding a_speed_for_each_column
+# Each column has a speed of its own, base^(-column / d_model): columns 2i and 2i + 1 share one,
+# that of the pair.
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    if d_model % 2:
+        raise ValueError(f"d_model must be even; got {d_model}")
+    columns = torch.arange(d_model)
+    angles = torch.arange(length)[:, None] / base ** (columns / d_model)
+    return torch.where(columns % 2 == 0, angles.sin(), angles.cos())
+
+
+# %% wrong sinusoidal_encoding halves
+# All sines stand in the left half and all cosines in the right: they alternate, sine and cosine
+# of a pair side by side.
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    if d_model % 2:
+        raise ValueError(f"d_model must be even; got {d_model}")
+    angles = torch.arange(length)[:, None] * base ** (-torch.arange(0, d_model, 2) / d_model)
+    return torch.cat([angles.sin(), angles.cos()], dim=-1)
+
+
+# %% wrong sinusoidal_encoding cosine_first
+# Your cosines stand in the even columns and your sines in the odd ones: the sine comes first.
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    if d_model % 2:
+        raise ValueError(f"d_model must be even; got {d_model}")
+    angles = torch.arange(length)[:, None] * base ** (-torch.arange(0, d_model, 2) / d_model)
+    return torch.stack([angles.cos(), angles.sin()], dim=-1).flatten(-2)
+
+
+# %% wrong sinusoidal_encoding places_from_one
+# Your first row is place 1: places count from 0, and place 0 is [0, 1, 0, 1, …].
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    if d_model % 2:
+        raise ValueError(f"d_model must be even; got {d_model}")
+    angles = torch.arange(1, length + 1)[:, None] * base ** (-torch.arange(0, d_model, 2) / d_model)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+
+
+# %% wrong sinusoidal_encoding linear_speeds
+# Your speeds fall in equal steps, 1 - 2i / d_model: they fall by equal factors, as powers of the
+# base.
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    if d_model % 2:
+        raise ValueError(f"d_model must be even; got {d_model}")
+    speeds = 1 - torch.arange(0, d_model, 2) / d_model
+    angles = torch.arange(length)[:, None] * speeds
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+
+
+# %% wrong sinusoidal_encoding speeds_of_one_over_i
+# Your speeds are 1, 1/2, 1/3, …: they are powers of the base, and each is smaller than the one
+# before by the same factor.
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    if d_model % 2:
+        raise ValueError(f"d_model must be even; got {d_model}")
+    speeds = 1 / torch.arange(1, d_model // 2 + 1)
+    angles = torch.arange(length)[:, None] * speeds
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+
+
+# %% wrong sinusoidal_encoding half_the_exponent
+# Your exponent is i / d_model, half of what it should be: it is 2i / d_model, so that the last
+# clock is almost base times slower than the first.
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    if d_model % 2:
+        raise ValueError(f"d_model must be even; got {d_model}")
+    speeds = base ** (-torch.arange(d_model // 2) / d_model)
+    angles = torch.arange(length)[:, None] * speeds
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+
+
+# %% wrong sinusoidal_encoding twice_the_exponent
+# Your exponent is 4i / d_model, twice what it should be: 2i already runs over 0, 2, 4, …
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    if d_model % 2:
+        raise ValueError(f"d_model must be even; got {d_model}")
+    evens = torch.arange(0, d_model, 2)
+    angles = torch.arange(length)[:, None] * base ** (-2 * evens / d_model)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+
+
+# %% wrong sinusoidal_encoding logarithm_of_base_ten
+# You take the logarithm of the base to base 10 and put it back with exp: exp belongs to the
+# natural logarithm, math.log.
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    if d_model % 2:
+        raise ValueError(f"d_model must be even; got {d_model}")
+    speeds = torch.exp(torch.arange(0, d_model, 2) * (-math.log10(base) / d_model))
+    angles = torch.arange(length)[:, None] * speeds
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+
+
+# %% wrong sinusoidal_encoding logarithm_of_base_two
+# You take the logarithm of the base to base 2 and put it back with exp: exp belongs to the
+# natural logarithm, math.log.
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    if d_model % 2:
+        raise ValueError(f"d_model must be even; got {d_model}")
+    speeds = torch.exp(torch.arange(0, d_model, 2) * (-math.log2(base) / d_model))
+    angles = torch.arange(length)[:, None] * speeds
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+
+
+# %% wrong sinusoidal_encoding base_ignored
+# Your base is always 10000: use the one that you are given.
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    if d_model % 2:
+        raise ValueError(f"d_model must be even; got {d_model}")
+    angles = torch.arange(length)[:, None] * 10000.0 ** (-torch.arange(0, d_model, 2) / d_model)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+
+
+# %% wrong sinusoidal_encoding clocks_that_get_faster
+# Your clocks get faster from left to right: the exponent of the base is negative.
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    if d_model % 2:
+        raise ValueError(f"d_model must be even; got {d_model}")
+    angles = torch.arange(length)[:, None] * base ** (torch.arange(0, d_model, 2) / d_model)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+
+
+# %% wrong sinusoidal_encoding exponent_down_to_minus_one
+# Your last speed is 1 / base exactly: divide 2i by d_model, not by d_model - 2.
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    if d_model % 2:
+        raise ValueError(f"d_model must be even; got {d_model}")
+    speeds = base ** -torch.linspace(0, 1, d_model // 2)
+    angles = torch.arange(length)[:, None] * speeds
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+
+
+# %% wrong sinusoidal_encoding last_speed_missing_its_place
+# Your first speed is already below 1: the pairs count from i = 0, and base^0 = 1.
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    if d_model % 2:
+        raise ValueError(f"d_model must be even; got {d_model}")
+    angles = torch.arange(length)[:, None] * base ** (-torch.arange(2, d_model + 2, 2) / d_model)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+
+
+# %% wrong sinusoidal_encoding turned_table
+# Your table lies on its side: a row is a place, a column a wave.
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    if d_model % 2:
+        raise ValueError(f"d_model must be even; got {d_model}")
+    angles = torch.arange(length)[:, None] * base ** (-torch.arange(0, d_model, 2) / d_model)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2).T
+
+
+# %% wrong sinusoidal_encoding angles_only
+# These are the angles: their sines and cosines are still missing.
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    if d_model % 2:
+        raise ValueError(f"d_model must be even; got {d_model}")
+    speeds = base ** (-torch.arange(0, d_model, 2) / d_model)
+    return (torch.arange(length)[:, None] * speeds).repeat_interleave(2, dim=-1)
+
+
+# %% wrong sinusoidal_encoding sines_only
+# There are sines in every column: the odd columns hold the cosine of the same angle.
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    if d_model % 2:
+        raise ValueError(f"d_model must be even; got {d_model}")
+    speeds = base ** (-torch.arange(0, d_model, 2) / d_model)
+    return (torch.arange(length)[:, None] * speeds).repeat_interleave(2, dim=-1).sin()
+
+
+# %% wrong sinusoidal_encoding turns_for_radians
+# Your angles are 2π times too large: ω is the angle of a step in radians, so there is no 2π in
+# the formula.
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    if d_model % 2:
+        raise ValueError(f"d_model must be even; got {d_model}")
+    speeds = 2 * math.pi * base ** (-torch.arange(0, d_model, 2) / d_model)
+    angles = torch.arange(length)[:, None] * speeds
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+
+
+# %% wrong sinusoidal_encoding places_as_a_share
+# You divide the places by the length: then a step in a short text is another step than in a long
+# one. The angle is the place itself times the speed.
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    if d_model % 2:
+        raise ValueError(f"d_model must be even; got {d_model}")
+    places = torch.arange(length)[:, None] / length
+    angles = places * base ** (-torch.arange(0, d_model, 2) / d_model)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+
+
+# %% wrong sinusoidal_encoding degrees
+# You turn the angles from degrees to radians, but they are in radians already.
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    if d_model % 2:
+        raise ValueError(f"d_model must be even; got {d_model}")
+    angles = torch.arange(length)[:, None] * base ** (-torch.arange(0, d_model, 2) / d_model)
+    angles = torch.deg2rad(angles)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+
+
+# %% wrong sinusoidal_encoding numpy_float64
+# Your numbers are right, but come in NumPy's float64: hand them back in torch's default dtype.
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    if d_model % 2:
+        raise ValueError(f"d_model must be even; got {d_model}")
+    speeds = base ** (-np.arange(0, d_model, 2) / d_model)
+    angles = np.arange(length)[:, None] * speeds
+    return torch.from_numpy(np.stack([np.sin(angles), np.cos(angles)], axis=-1)).flatten(-2)
+
+
+# %% wrong sinusoidal_encoding axes_stacked_the_wrong_way
+# All sines stand in the left half and all cosines in the right: they alternate, sine and cosine
+# of a pair side by side.
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    if d_model % 2:
+        raise ValueError(f"d_model must be even; got {d_model}")
+    angles = torch.arange(length)[:, None] * base ** (-torch.arange(0, d_model, 2) / d_model)
+    return torch.stack([angles.sin(), angles.cos()], dim=1).flatten(1)
+
+
+# %% wrong sinusoidal_encoding whole_numbers
+# Your exponents are rounded down to whole numbers: divide with /, not with //.
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    if d_model % 2:
+        raise ValueError(f"d_model must be even; got {d_model}")
+    angles = torch.arange(length)[:, None] * base ** (
+        -(torch.arange(0, d_model, 2) // d_model).float()
+    )
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+
+
+# %% wrong sinusoidal_encoding half_precision
+# Your numbers went through half precision: stay in the default dtype.
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    if d_model % 2:
+        raise ValueError(f"d_model must be even; got {d_model}")
+    angles = torch.arange(length)[:, None] * base ** (-torch.arange(0, d_model, 2) / d_model)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2).half().float()
+
+
+# %% wrong sinusoidal_encoding plus_for_times
+# You add the speed to the place: the angle is the place times the speed.
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    if d_model % 2:
+        raise ValueError(f"d_model must be even; got {d_model}")
+    angles = torch.arange(length)[:, None] + base ** (-torch.arange(0, d_model, 2) / d_model)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+
+
+# %% wrong sinusoidal_encoding with_a_batch_axis
+# Your table has a batch axis in front: it is (length, d_model), and fits every batch by itself.
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    if d_model % 2:
+        raise ValueError(f"d_model must be even; got {d_model}")
+    angles = torch.arange(length)[:, None] * base ** (-torch.arange(0, d_model, 2) / d_model)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[None]
+
+
+# %% wrong sinusoidal_encoding scaled_to_length_one
+# Your rows have the length 1: leave sine and cosine as they are, nothing is normalised.
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    if d_model % 2:
+        raise ValueError(f"d_model must be even; got {d_model}")
+    angles = torch.arange(length)[:, None] * base ** (-torch.arange(0, d_model, 2) / d_model)
+    return F.normalize(torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2), dim=-1)
+
+
+# %% wrong sinusoidal_encoding odd_width_truncated
+# An odd width slips through: raise a ValueError that names it, before you compute anything.
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    angles = torch.arange(length)[:, None] * base ** (-torch.arange(0, d_model, 2) / d_model)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[:, :d_model]
+
+
+# %% wrong sinusoidal_encoding odd_width_in_silence
+# An odd width slips through: raise a ValueError that names it, before you compute anything.
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    angles = torch.arange(length)[:, None] * base ** (-torch.arange(0, d_model, 2) / d_model)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+
+
+# %% wrong sinusoidal_encoding odd_width_asserted
+# An odd width stops with an AssertionError: raise a ValueError, which is for wrong values.
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    assert d_model % 2 == 0, f"d_model is odd: {d_model}"
+    angles = torch.arange(length)[:, None] * base ** (-torch.arange(0, d_model, 2) / d_model)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+
+
+# %% wrong sinusoidal_encoding odd_width_without_its_number
+# Your error does not say which width it was: put d_model into its message.
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    if d_model % 2:
+        raise ValueError("d_model must be even")
+    angles = torch.arange(length)[:, None] * base ** (-torch.arange(0, d_model, 2) / d_model)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+
+
+# %% wrong sinusoidal_encoding odd_width_does_not_fit
+# An odd width runs into PyTorch's own error about shapes: look at d_model first, and raise a
+# ValueError that names it.
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    table = torch.zeros(length, d_model)
+    angles = torch.arange(length)[:, None] * base ** (-torch.arange(0, d_model, 2) / d_model)
+    table[:, 0::2] = angles.sin()
+    table[:, 1::2] = angles.cos()
+    return table
+
+
+# %% wrong sinusoidal_encoding length_looked_at
+# You refuse odd lengths: a text may have any length, it is the width, d_model, that must be
+# even.
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    if length % 2:
+        raise ValueError(f"must be even: {length}")
+    angles = torch.arange(length)[:, None] * base ** (-torch.arange(0, d_model, 2) / d_model)
+    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+
+
+# %% right sinusoidal_encoding filled_table
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    if d_model % 2 == 1:
+        raise ValueError(f"an odd width has no pairs: d_model = {d_model}")
+    table = torch.empty(length, d_model)
+    exponents = torch.arange(0, d_model, 2).float() / d_model
+    angles = torch.outer(torch.arange(length).float(), 1.0 / base**exponents)
+    table[:, 0::2], table[:, 1::2] = torch.sin(angles), torch.cos(angles)
+    return table
+
+
+# %% right sinusoidal_encoding exp_of_log
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    if d_model % 2 != 0:
+        raise ValueError(f"d_model = {d_model} is odd")
+    speeds = torch.exp(torch.arange(0, d_model, 2) * (-math.log(base) / d_model))
+    angles = torch.arange(length).unsqueeze(1) * speeds
+    return torch.stack((angles.sin(), angles.cos()), dim=2).reshape(length, d_model)
+
+
+# %% right sinusoidal_encoding loops
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    if d_model % 2:
+        raise ValueError(f"{d_model} columns cannot be paired")
+    rows = []
+    for p in range(length):
+        row = []
+        for i in range(d_model // 2):
+            angle = p / base ** (2 * i / d_model)
+            row += [math.sin(angle), math.cos(angle)]
+        rows.append(row)
+    return torch.tensor(rows)
+
+
+# %% right sinusoidal_encoding numpy_and_back
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    if d_model % 2:
+        raise ValueError(f"d_model={d_model}: odd")
+    columns = np.arange(d_model)
+    angles = np.arange(length)[:, None] / np.power(base, 2 * (columns // 2) / d_model)
+    angles[:, 1::2] += np.pi / 2
+    return torch.tensor(np.sin(angles), dtype=torch.get_default_dtype())
+
+
+# %% right sinusoidal_encoding complex_numbers
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    if d_model % 2:
+        raise ValueError(f"d_model should be even and is {d_model}")
+    speeds = base ** (-torch.arange(d_model // 2) / (d_model // 2))
+    angles = torch.einsum("p,i->pi", torch.arange(length).float(), speeds)
+    hands = torch.view_as_real(torch.polar(torch.ones_like(angles), angles))
+    return hands.flip(-1).reshape(length, d_model)
+
+
+# %% right sinusoidal_encoding float64_inside
+def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
+    if d_model & 1:
+        raise ValueError(f"got the odd width {d_model}")
+    columns = torch.arange(d_model)
+    exponents = (columns - columns % 2).double() / d_model
+    angles = torch.arange(length)[:, None] / torch.tensor(base, dtype=torch.float64) ** exponents
+    return torch.where(columns % 2 == 0, angles.sin(), angles.cos()).to(torch.get_default_dtype())
+
+
+# %% wrong shift_matrix transposed
+# Your matrix moves back by offset steps, not forward: the sines stand on the wrong sides. The
+# encoding is a row on the left of the matrix, so the first column makes the new sine.
+def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
+    angles = offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+    matrix = torch.zeros(d_model, d_model)
+    for i, b in enumerate(angles):
+        matrix[2 * i, 2 * i] = b.cos()
+        matrix[2 * i, 2 * i + 1] = b.sin()
+        matrix[2 * i + 1, 2 * i] = -b.sin()
+        matrix[2 * i + 1, 2 * i + 1] = b.cos()
+    return matrix
+
+
+# %% wrong shift_matrix offset_negated
+# Your matrix moves back by offset steps, not forward: the sines stand on the wrong sides. The
+# encoding is a row on the left of the matrix, so the first column makes the new sine.
+def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
+    angles = -offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+    matrix = torch.zeros(d_model, d_model)
+    for i, b in enumerate(angles):
+        matrix[2 * i, 2 * i] = b.cos()
+        matrix[2 * i, 2 * i + 1] = -b.sin()
+        matrix[2 * i + 1, 2 * i] = b.sin()
+        matrix[2 * i + 1, 2 * i + 1] = b.cos()
+    return matrix
+
+
+# %% wrong shift_matrix turned_at_the_end
+# Your matrix moves back by offset steps, not forward: the sines stand on the wrong sides. The
+# encoding is a row on the left of the matrix, so the first column makes the new sine.
+def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
+    angles = offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+    matrix = torch.zeros(d_model, d_model)
+    for i, b in enumerate(angles):
+        matrix[2 * i, 2 * i] = b.cos()
+        matrix[2 * i, 2 * i + 1] = -b.sin()
+        matrix[2 * i + 1, 2 * i] = b.sin()
+        matrix[2 * i + 1, 2 * i + 1] = b.cos()
+    return matrix.T
+
+
+# %% wrong shift_matrix no_minus
+# Both sines have the same sign: in cos(a + b) = cos a cos b - sin a sin b there is a minus.
+def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
+    angles = offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+    matrix = torch.zeros(d_model, d_model)
+    for i, b in enumerate(angles):
+        matrix[2 * i, 2 * i] = b.cos()
+        matrix[2 * i, 2 * i + 1] = b.sin()
+        matrix[2 * i + 1, 2 * i] = b.sin()
+        matrix[2 * i + 1, 2 * i + 1] = b.cos()
+    return matrix
+
+
+# %% wrong shift_matrix both_minus
+# Both sines are negative: in sin(a + b) = sin a cos b + cos a sin b there is a plus.
+def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
+    angles = offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+    matrix = torch.zeros(d_model, d_model)
+    for i, b in enumerate(angles):
+        matrix[2 * i, 2 * i] = b.cos()
+        matrix[2 * i, 2 * i + 1] = -b.sin()
+        matrix[2 * i + 1, 2 * i] = -b.sin()
+        matrix[2 * i + 1, 2 * i + 1] = b.cos()
+    return matrix
+
+
+# %% wrong shift_matrix sine_on_the_diagonal
+# Sines stand on the diagonal and cosines beside it: with offset 0 nothing should move, and cos 0
+# = 1 is what keeps it.
+def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
+    angles = offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+    matrix = torch.zeros(d_model, d_model)
+    for i, b in enumerate(angles):
+        matrix[2 * i, 2 * i] = b.sin()
+        matrix[2 * i, 2 * i + 1] = b.cos()
+        matrix[2 * i + 1, 2 * i] = -b.cos()
+        matrix[2 * i + 1, 2 * i + 1] = b.sin()
+    return matrix
+
+
+# %% wrong shift_matrix one_speed_for_all
+# All pairs turn at the same speed, 1 radian a step: each has its own, base^(-2i / d_model).
+def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
+    angles = torch.full((d_model // 2,), float(offset))
+    matrix = torch.zeros(d_model, d_model)
+    for i, b in enumerate(angles):
+        matrix[2 * i, 2 * i] = b.cos()
+        matrix[2 * i, 2 * i + 1] = -b.sin()
+        matrix[2 * i + 1, 2 * i] = b.sin()
+        matrix[2 * i + 1, 2 * i + 1] = b.cos()
+    return matrix
+
+
+# %% wrong shift_matrix half_the_exponent
+# Your exponent is i / d_model, half of what it should be: pair i has the speed base^(-2i /
+# d_model).
+def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
+    angles = offset * base ** (-torch.arange(d_model // 2) / d_model)
+    matrix = torch.zeros(d_model, d_model)
+    for i, b in enumerate(angles):
+        matrix[2 * i, 2 * i] = b.cos()
+        matrix[2 * i, 2 * i + 1] = -b.sin()
+        matrix[2 * i + 1, 2 * i] = b.sin()
+        matrix[2 * i + 1, 2 * i + 1] = b.cos()
+    return matrix
+
+
+# %% wrong shift_matrix base_ignored
+# Your base is always 10000: use the one that you are given.
+def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
+    angles = offset * 10000.0 ** (-torch.arange(0, d_model, 2) / d_model)
+    matrix = torch.zeros(d_model, d_model)
+    for i, b in enumerate(angles):
+        matrix[2 * i, 2 * i] = b.cos()
+        matrix[2 * i, 2 * i + 1] = -b.sin()
+        matrix[2 * i + 1, 2 * i] = b.sin()
+        matrix[2 * i + 1, 2 * i + 1] = b.cos()
+    return matrix
+
+
+# %% wrong shift_matrix faster_clocks
+# Your slow clocks are the fast ones: the exponent of the base is negative.
+def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
+    angles = offset * base ** (torch.arange(0, d_model, 2) / d_model)
+    matrix = torch.zeros(d_model, d_model)
+    for i, b in enumerate(angles):
+        matrix[2 * i, 2 * i] = b.cos()
+        matrix[2 * i, 2 * i + 1] = -b.sin()
+        matrix[2 * i + 1, 2 * i] = b.sin()
+        matrix[2 * i + 1, 2 * i + 1] = b.cos()
+    return matrix
+
+
+# %% wrong shift_matrix offset_ignored
+# Your matrix takes one step, whatever offset says: the angle of a pair is the offset times its
+# speed.
+def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
+    angles = base ** (-torch.arange(0, d_model, 2) / d_model)
+    matrix = torch.zeros(d_model, d_model)
+    for i, b in enumerate(angles):
+        matrix[2 * i, 2 * i] = b.cos()
+        matrix[2 * i, 2 * i + 1] = -b.sin()
+        matrix[2 * i + 1, 2 * i] = b.sin()
+        matrix[2 * i + 1, 2 * i + 1] = b.cos()
+    return matrix
+
+
+# %% wrong shift_matrix distance_without_sign
+# Your matrix moves forward even when offset is negative: keep its sign.
+def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
+    angles = abs(offset) * base ** (-torch.arange(0, d_model, 2) / d_model)
+    matrix = torch.zeros(d_model, d_model)
+    for i, b in enumerate(angles):
+        matrix[2 * i, 2 * i] = b.cos()
+        matrix[2 * i, 2 * i + 1] = -b.sin()
+        matrix[2 * i + 1, 2 * i] = b.sin()
+        matrix[2 * i + 1, 2 * i + 1] = b.cos()
+    return matrix
+
+
+# %% wrong shift_matrix halves
+# Your pairs are column i and column i + d_model / 2: in this encoding sine and cosine stand side
+# by side, in 2i and 2i + 1.
+def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
+    angles = offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+    cosines, sines = torch.diag(angles.cos()), torch.diag(angles.sin())
+    return torch.cat([torch.cat([cosines, -sines], 1), torch.cat([sines, cosines], 1)])
+
+
+# %% wrong shift_matrix all_pairs_mixed
+# Your blocks stand outside the diagonal too, so that each pair takes in all others: outside the
+# 2 × 2 blocks on the diagonal all is 0.
+def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
+    angles = offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+    rows = torch.stack(
+        [
+            torch.stack([angles.cos(), -angles.sin()], -1),
+            torch.stack([angles.sin(), angles.cos()], -1),
+        ],
+        dim=1,
+    )
+    return rows.reshape(d_model, 2).repeat(1, d_model // 2)
+
+
+# %% wrong shift_matrix permutation_of_rows
+# Your matrix moves columns from place to place: it should turn each pair by an angle.
+def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
+    return torch.eye(d_model).roll(offset, dims=1)
+
+
+# %% wrong shift_matrix cosines_only
+# Only the cosines are there: a turn needs the sines beside the diagonal too.
+def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
+    angles = offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+    return torch.diag(angles.cos().repeat_interleave(2))
+
+
+# %% wrong shift_matrix stacked_blocks
+# You return the blocks one behind the other: put them on the diagonal of one matrix, (d_model,
+# d_model).
+def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
+    angles = offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+    return torch.stack(
+        [
+            torch.stack([angles.cos(), -angles.sin()], -1),
+            torch.stack([angles.sin(), angles.cos()], -1),
+        ],
+        dim=1,
+    )
+
+
+# %% wrong shift_matrix float64
+# Your numbers are right, but come in float64: hand them back in torch's default dtype.
+def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
+    angles = offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+    matrix = torch.zeros(d_model, d_model)
+    for i, b in enumerate(angles):
+        matrix[2 * i, 2 * i] = b.cos()
+        matrix[2 * i, 2 * i + 1] = -b.sin()
+        matrix[2 * i + 1, 2 * i] = b.sin()
+        matrix[2 * i + 1, 2 * i + 1] = b.cos()
+    return matrix.double()
+
+
+# %% wrong shift_matrix first_block_for_all
+# All pairs turn at the same speed, 1 radian a step: each has its own, base^(-2i / d_model).
+def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
+    b = torch.tensor(float(offset))
+    block = torch.stack([b.cos(), -b.sin(), b.sin(), b.cos()]).reshape(2, 2)
+    return torch.kron(torch.eye(d_model // 2), block)
+
+
+# %% wrong shift_matrix turns_for_radians
+# Your angles are 2π times too large: speeds are in radians a step already.
+def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
+    angles = 2 * math.pi * offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+    matrix = torch.zeros(d_model, d_model)
+    for i, b in enumerate(angles):
+        matrix[2 * i, 2 * i] = b.cos()
+        matrix[2 * i, 2 * i + 1] = -b.sin()
+        matrix[2 * i + 1, 2 * i] = b.sin()
+        matrix[2 * i + 1, 2 * i + 1] = b.cos()
+    return matrix
+
+
+# %% wrong shift_matrix a_speed_for_each_column
+# Each column turns by an angle of its own: both columns of a pair have one speed, base^(-2i /
+# d_model).
+def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
+    angles = offset * base ** (-torch.arange(d_model) / d_model)
+    matrix = torch.diag(angles.cos())
+    for i in range(0, d_model, 2):
+        matrix[i, i + 1], matrix[i + 1, i] = -angles[i + 1].sin(), angles[i].sin()
+    return matrix
+
+
+# %% wrong shift_matrix whole_turns_only_forward
+# Your matrix is the identity for a negative offset: it should move back.
+def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
+    angles = max(offset, 0) * base ** (-torch.arange(0, d_model, 2) / d_model)
+    matrix = torch.zeros(d_model, d_model)
+    for i, b in enumerate(angles):
+        matrix[2 * i, 2 * i] = b.cos()
+        matrix[2 * i, 2 * i + 1] = -b.sin()
+        matrix[2 * i + 1, 2 * i] = b.sin()
+        matrix[2 * i + 1, 2 * i + 1] = b.cos()
+    return matrix
+
+
+# %% right shift_matrix filled_by_slices
+def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
+    angles = offset / base ** (torch.arange(0, d_model, 2) / d_model)
+    matrix = torch.zeros(d_model, d_model)
+    sine_rows, cosine_rows = torch.arange(0, d_model, 2), torch.arange(1, d_model, 2)
+    matrix[sine_rows, sine_rows] = matrix[cosine_rows, cosine_rows] = angles.cos()
+    matrix[sine_rows, cosine_rows], matrix[cosine_rows, sine_rows] = -angles.sin(), angles.sin()
+    return matrix
+
+
+# %% right shift_matrix loop_with_math
+def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
+    blocks = []
+    for i in range(d_model // 2):
+        b = offset * base ** (-2 * i / d_model)
+        blocks.append(torch.tensor([[math.cos(b), -math.sin(b)], [math.sin(b), math.cos(b)]]))
+    return torch.block_diag(*blocks)
+
+
+# %% right shift_matrix matrix_exponential
+def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
+    generator = torch.zeros(d_model, d_model, dtype=torch.float64)
+    for i in range(d_model // 2):
+        speed = base ** (-2 * i / d_model)
+        generator[2 * i, 2 * i + 1], generator[2 * i + 1, 2 * i] = -speed, speed
+    return torch.matrix_exp(offset * generator).to(torch.get_default_dtype())
+
+
+# %% right shift_matrix powers_of_one_step
+def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
+    speeds = [base ** (-2 * i / d_model) for i in range(d_model // 2)]
+    one = torch.block_diag(
+        *(
+            torch.tensor([[math.cos(s), -math.sin(s)], [math.sin(s), math.cos(s)]]).double()
+            for s in speeds
+        )
+    )
+    return torch.linalg.matrix_power(one, offset).float()
+
+
+# %% right shift_matrix encodings_of_the_offset
+def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
+    angles = offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+    sines, cosines = angles.sin(), angles.cos()
+    matrix = torch.diag(cosines.repeat_interleave(2))
+    beside = torch.stack([sines, torch.zeros_like(sines)], -1).flatten()[:-1]
+    return matrix + torch.diag(beside, -1) - torch.diag(beside, 1)
+
+
+# %% wrong repaired_entry as_in_the_listing
+# This is the listing's own angle, in which every column has another: columns 2i and 2i + 1 share
+# one.
+def repaired_entry(position: int, column: int, d_model: int) -> float:
+    angle = position / 10000 ** (2 * column / d_model)
+    return math.cos(angle) if column % 2 else math.sin(angle)
+
+
+# %% wrong repaired_entry column_in_the_exponent
+# Your exponent is column / d_model, so the cosine of a pair has a smaller angle than its sine:
+# take 2i with i = column // 2.
+def repaired_entry(position: int, column: int, d_model: int) -> float:
+    angle = position / 10000 ** (column / d_model)
+    return math.cos(angle) if column % 2 else math.sin(angle)
+
+
+# %% wrong repaired_entry half_the_exponent
+# Your exponent is i / d_model, half of what it should be: it is 2i / d_model, with i the number
+# of the pair.
+def repaired_entry(position: int, column: int, d_model: int) -> float:
+    angle = position / 10000 ** (column // 2 / d_model)
+    return math.cos(angle) if column % 2 else math.sin(angle)
+
+
+# %% wrong repaired_entry twice_the_exponent
+# Your exponent is twice too large: 2i, with i = column // 2, is the even number of the two
+# columns.
+def repaired_entry(position: int, column: int, d_model: int) -> float:
+    angle = position / 10000 ** (4 * (column // 2) / d_model)
+    return math.cos(angle) if column % 2 else math.sin(angle)
+
+
+# %% wrong repaired_entry cosine_first
+# Sine and cosine have changed places: even columns hold the sine.
+def repaired_entry(position: int, column: int, d_model: int) -> float:
+    angle = position / 10000 ** (2 * (column // 2) / d_model)
+    return math.sin(angle) if column % 2 else math.cos(angle)
+
+
+# %% wrong repaired_entry halves
+# You have sines in the left half and cosines in the right: they alternate.
+def repaired_entry(position: int, column: int, d_model: int) -> float:
+    half = d_model // 2
+    angle = position / 10000 ** (2 * (column % half) / d_model)
+    return math.cos(angle) if column >= half else math.sin(angle)
+
+
+# %% wrong repaired_entry sines_only
+# Odd columns hold the cosine, not the sine.
+def repaired_entry(position: int, column: int, d_model: int) -> float:
+    return math.sin(position / 10000 ** (2 * (column // 2) / d_model))
+
+
+# %% wrong repaired_entry exponent_positive
+# Your angles grow with the column: the position is divided by the power of 10000.
+def repaired_entry(position: int, column: int, d_model: int) -> float:
+    angle = position * 10000 ** (2 * (column // 2) / d_model)
+    return math.cos(angle) if column % 2 else math.sin(angle)
+
+
+# %% wrong repaired_entry rounded_exponent
+# Your exponent is rounded down to 0, so all columns have the same angle: divide by d_model with
+# /.
+def repaired_entry(position: int, column: int, d_model: int) -> float:
+    angle = position / 10000 ** (column // 2 * 2 // d_model)
+    return math.cos(angle) if column % 2 else math.sin(angle)
+
+
+# %% wrong repaired_entry rounded_up
+# You round up: columns 1 and 2 then form a pair. Columns 0 and 1 are pair 0: round down.
+def repaired_entry(position: int, column: int, d_model: int) -> float:
+    angle = position / 10000 ** (2 * ((column + 1) // 2) / d_model)
+    return math.cos(angle) if column % 2 else math.sin(angle)
+
+
+# %% wrong repaired_entry position_from_one
+# You count positions from 1: the first is 0.
+def repaired_entry(position: int, column: int, d_model: int) -> float:
+    angle = (position + 1) / 10000 ** (2 * (column // 2) / d_model)
+    return math.cos(angle) if column % 2 else math.sin(angle)
+
+
+# %% wrong repaired_entry angle_only
+# This is the angle: its sine or cosine is still missing.
+def repaired_entry(position: int, column: int, d_model: int) -> float:
+    return position / 10000 ** (2 * (column // 2) / d_model)
+
+
+# %% wrong repaired_entry another_base
+# Your base is not 10000, the one of the slide: count its zeros.
+def repaired_entry(position: int, column: int, d_model: int) -> float:
+    angle = position / 1000 ** (2 * (column // 2) / d_model)
+    return math.cos(angle) if column % 2 else math.sin(angle)
+
+
+# %% wrong repaired_entry cosine_of_the_next_pair
+# You round up: columns 1 and 2 then form a pair. Columns 0 and 1 are pair 0: round down.
+def repaired_entry(position: int, column: int, d_model: int) -> float:
+    pair = (column + column % 2) / 2
+    wave = math.cos if column % 2 else math.sin
+    return wave(position / 10000 ** (2 * pair / d_model))
+
+
+# %% right repaired_entry even_part_of_the_column
+def repaired_entry(position: int, column: int, d_model: int) -> float:
+    angle = position * 10000.0 ** (-(column - column % 2) / d_model)
+    return math.sin(angle + math.pi / 2 * (column % 2))
+
+
+# %% right repaired_entry from_the_whole_table
+def repaired_entry(position: int, column: int, d_model: int) -> float:
+    return sinusoidal_encoding(position + 1, d_model)[position, column].item()
+
+
+# %% right repaired_entry tensor_of_one_number
+def repaired_entry(position: int, column: int, d_model: int) -> float:
+    angle = torch.tensor(position / 10000 ** (column // 2 * 2 / d_model), dtype=torch.float64)
+    return (angle.sin(), angle.cos())[column % 2]  # pyright: ignore[reportReturnType]
+
+
+# %% right repaired_entry divmod
+def repaired_entry(position: int, column: int, d_model: int) -> float:
+    pair, is_cosine = divmod(column, 2)
+    angle = math.exp(math.log(10000) * -2 * pair / d_model) * position
+    if is_cosine:
+        return math.cos(angle)
+    return math.sin(angle)
+
+
+# %% right repaired_entry numpy
+def repaired_entry(position: int, column: int, d_model: int) -> float:
+    angle = position / np.power(10000.0, 2 * (column // 2) / d_model)
+    return np.cos(angle) if column % 2 == 1 else np.sin(angle)
+
+
+# %% wrong wavelengths without_two_pi
+# You forgot the 2π: a full turn is 2π radians, and 1 / ω places make one radian.
+def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
+    return base ** (torch.arange(0, d_model, 2) / d_model)
+
+
+# %% wrong wavelengths half_a_turn
+# These are half turns: a full turn is 2π radians.
+def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
+    return math.pi * base ** (torch.arange(0, d_model, 2) / d_model)
+
+
+# %% wrong wavelengths speeds
+# These are the speeds, radians for each place: how many places make 2π radians?
+def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
+    return base ** (-torch.arange(0, d_model, 2) / d_model)
+
+
+# %% wrong wavelengths turns_in_a_step
+# Your clocks need fewer and fewer places: divide 2π by the speed, do not multiply.
+def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
+    return 2 * math.pi * base ** (-torch.arange(0, d_model, 2) / d_model)
+
+
+# %% wrong wavelengths turns_upside_down
+# This is the part of a turn in one step: one over it is the number of places.
+def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
+    return base ** (-torch.arange(0, d_model, 2) / d_model) / (2 * math.pi)
+
+
+# %% wrong wavelengths one_for_each_column
+# Every column has a number: sine and cosine of a pair share one, so there are d_model / 2.
+def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
+    return 2 * math.pi * base ** (torch.arange(d_model) // 2 * 2 / d_model)
+
+
+# %% wrong wavelengths half_the_exponent
+# Your exponent is i / d_model: the pair i has the speed base^(-2i / d_model).
+def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
+    return 2 * math.pi * base ** (torch.arange(d_model // 2) / d_model)
+
+
+# %% wrong wavelengths base_ignored
+# Your base is always 10000: use the one that you are given.
+def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
+    return 2 * math.pi * 10000.0 ** (torch.arange(0, d_model, 2) / d_model)
+
+
+# %% wrong wavelengths degrees
+# A full turn is 2π here, not 360: the speeds are in radians.
+def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
+    return 360 * base ** (torch.arange(0, d_model, 2) / d_model)
+
+
+# %% wrong wavelengths rounded
+# You round to whole places: a turn may end between two of them.
+def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
+    return (2 * math.pi * base ** (torch.arange(0, d_model, 2) / d_model)).round()
+
+
+# %% wrong wavelengths slowest_first
+# Your clocks stand in the wrong order: the fastest comes first.
+def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
+    return (2 * math.pi * base ** (torch.arange(0, d_model, 2) / d_model)).flip(0)
+
+
+# %% wrong wavelengths slowest_alone
+# You return one clock alone: there is a number for each pair.
+def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
+    return torch.tensor([2 * math.pi * base ** ((d_model - 2) / d_model)])
+
+
+# %% wrong wavelengths up_to_the_base
+# Your last clock takes 2π · base places: divide 2i by d_model, not by d_model - 2.
+def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
+    return 2 * math.pi * base ** torch.linspace(0, 1, d_model // 2)
+
+
+# %% wrong wavelengths from_pair_one
+# Your first clock is already slow: the pairs count from i = 0, and the first speed is 1.
+def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
+    return 2 * math.pi * base ** (torch.arange(2, d_model + 2, 2) / d_model)
+
+
+# %% right wavelengths two_pi_over_the_speed
+def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
+    speeds = base ** (-torch.arange(0, d_model, 2) / d_model)
+    return 2 * math.pi / speeds
+
+
+# %% right wavelengths loop
+def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
+    return torch.tensor([2 * math.pi * base ** (2 * i / d_model) for i in range(d_model // 2)])
+
+
+# %% right wavelengths exp_of_log
+def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
+    pairs = torch.arange(d_model // 2, dtype=torch.float64)
+    return torch.exp(math.log(base) * 2 * pairs / d_model + math.log(2 * math.pi))
+
+
+# %% right wavelengths geometric
+def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
+    factor = base ** (2 / d_model)
+    return torch.cumprod(torch.tensor([2 * math.pi] + [factor] * (d_model // 2 - 1)), 0)
+
+
+# %% right wavelengths from_numpy
+def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
+    return torch.from_numpy(
+        np.float32(2 * np.pi) * np.power(base, np.arange(0, d_model, 2) / d_model)
+    )
+
+
+# %% wrong LearnedPositions one_row_for_each_sequence
+# Your rows go along the batch: sequence b gets row b in all its places. The place of a word is
+# counted along the length, x.shape[-2].
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(max_length, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        length, most = x.shape[-2], self.table.weight.shape[0]
+        if length > most:
+            raise ValueError(f"{length} words, but only {most} rows")
+        return x + self.table.weight[: x.shape[0], None]
+
+
+# %% wrong LearnedPositions indices_of_the_batch
+# Your rows go along the batch: sequence b gets row b in all its places. The place of a word is
+# counted along the length, x.shape[-2].
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(max_length, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        length, most = x.shape[-2], self.table.weight.shape[0]
+        if length > most:
+            raise ValueError(f"{length} words, but only {most} rows")
+        return x + self.table(torch.arange(x.shape[0]))[:, None]
+
+
+# %% wrong LearnedPositions as_many_rows_as_sequences
+# You take as many rows as there are sequences: take as many as there are words, x.shape[-2].
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(max_length, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        length, most = x.shape[-2], self.table.weight.shape[0]
+        if length > most:
+            raise ValueError(f"{length} words, but only {most} rows")
+        return x + self.table.weight[: x.shape[0]]
+
+
+# %% wrong LearnedPositions rows_only
+# You return the rows alone: they are added to x.
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(max_length, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        length, most = x.shape[-2], self.table.weight.shape[0]
+        if length > most:
+            raise ValueError(f"{length} words, but only {most} rows")
+        return self.table.weight[:length]
+
+
+# %% wrong LearnedPositions rows_for_each_sequence_only
+# You return the rows alone: they are added to x.
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(max_length, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        length, most = x.shape[-2], self.table.weight.shape[0]
+        if length > most:
+            raise ValueError(f"{length} words, but only {most} rows")
+        return self.table.weight[:length].expand_as(x)
+
+
+# %% wrong LearnedPositions multiplied
+# You multiply x by the rows: they are added to it.
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(max_length, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        length, most = x.shape[-2], self.table.weight.shape[0]
+        if length > most:
+            raise ValueError(f"{length} words, but only {most} rows")
+        return x * self.table.weight[:length]
+
+
+# %% wrong LearnedPositions from_row_one
+# You begin at row 1: the first word stands at place 0, and gets row 0.
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(max_length, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        length, most = x.shape[-2], self.table.weight.shape[0]
+        if length > most:
+            raise ValueError(f"{length} words, but only {most} rows")
+        return x + self.table(torch.arange(1, length + 1) % most)
+
+
+# %% wrong LearnedPositions last_rows
+# You take the last rows of the table: the first word gets row 0.
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(max_length, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        length, most = x.shape[-2], self.table.weight.shape[0]
+        if length > most:
+            raise ValueError(f"{length} words, but only {most} rows")
+        return x + self.table.weight[-length:]
+
+
+# %% wrong LearnedPositions rows_turned_round
+# Your rows run backwards: word p gets row p.
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(max_length, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        length, most = x.shape[-2], self.table.weight.shape[0]
+        if length > most:
+            raise ValueError(f"{length} words, but only {most} rows")
+        return x + self.table.weight[:length].flip(0)
+
+
+# %% wrong LearnedPositions first_row_for_all
+# All words get row 0: word p gets row p.
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(max_length, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        length, most = x.shape[-2], self.table.weight.shape[0]
+        if length > most:
+            raise ValueError(f"{length} words, but only {most} rows")
+        return x + self.table.weight[0]
+
+
+# %% wrong LearnedPositions last_row_for_all
+# All words get the same row, the one of the length: word p gets row p.
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(max_length, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        length, most = x.shape[-2], self.table.weight.shape[0]
+        if length > most:
+            raise ValueError(f"{length} words, but only {most} rows")
+        return x + self.table(torch.tensor(length - 1))
+
+
+# %% wrong LearnedPositions detached
+# No gradient reaches the table, so it cannot learn: leave out detach, .data and
+# requires_grad_(False).
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(max_length, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        length, most = x.shape[-2], self.table.weight.shape[0]
+        if length > most:
+            raise ValueError(f"{length} words, but only {most} rows")
+        return x + self.table.weight[:length].detach()
+
+
+# %% wrong LearnedPositions data
+# No gradient reaches the table, so it cannot learn: leave out detach, .data and
+# requires_grad_(False).
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(max_length, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        length, most = x.shape[-2], self.table.weight.shape[0]
+        if length > most:
+            raise ValueError(f"{length} words, but only {most} rows")
+        return x + self.table.weight.data[:length]
+
+
+# %% wrong LearnedPositions frozen
+# No gradient reaches the table, so it cannot learn: leave out detach, .data and
+# requires_grad_(False).
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(max_length, d_model)
+        self.table.requires_grad_(False)
+
+    def forward(self, x: Tensor) -> Tensor:
+        length, most = x.shape[-2], self.table.weight.shape[0]
+        if length > most:
+            raise ValueError(f"{length} words, but only {most} rows")
+        return x + self.table.weight[:length]
+
+
+# %% wrong LearnedPositions scaled
+# You scale x by the root of d_model before you add: here x comes as it is.
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(max_length, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        length, most = x.shape[-2], self.table.weight.shape[0]
+        if length > most:
+            raise ValueError(f"{length} words, but only {most} rows")
+        return x * x.shape[-1] ** 0.5 + self.table.weight[:length]
+
+
+# %% wrong LearnedPositions added_in_place
+# You write into the caller's x: make a new tensor, x + rows.
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(max_length, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        length, most = x.shape[-2], self.table.weight.shape[0]
+        if length > most:
+            raise ValueError(f"{length} words, but only {most} rows")
+        x += self.table.weight[:length]
+        return x
+
+
+# %% wrong LearnedPositions another_name
+# The part is called `table`: the check loads its numbers by this name.
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.positions = nn.Embedding(max_length, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        length, most = x.shape[-2], self.positions.num_embeddings
+        if length > most:
+            raise ValueError(f"{length} words, but only {most} rows")
+        return x + self.positions.weight[:length]
+
+
+# %% wrong LearnedPositions a_bare_parameter
+# Your table is a bare parameter: the docstring asks for an nn.Embedding, whose numbers are
+# called table.weight.
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Parameter(torch.randn(max_length, d_model))
+
+    def forward(self, x: Tensor) -> Tensor:
+        length, most = x.shape[-2], len(self.table)
+        if length > most:
+            raise ValueError(f"{length} words, but only {most} rows")
+        return x + self.table[:length]
+
+
+# %% wrong LearnedPositions sizes_swapped
+# The two sizes of nn.Embedding are swapped: first the number of rows, max_length, then their
+# width.
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(d_model, max_length)
+
+    def forward(self, x: Tensor) -> Tensor:
+        length, most = x.shape[-2], self.table.weight.shape[0]
+        if length > most:
+            raise ValueError(f"{length} words, but only {most} rows")
+        return x + self.table.weight[:length]
+
+
+# %% wrong LearnedPositions one_row_more
+# Your table has one row more than max_length: places count from 0 to max_length - 1.
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(max_length + 1, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        length, most = x.shape[-2], self.table.weight.shape[0]
+        if length > most:
+            raise ValueError(f"{length} words, but only {most} rows")
+        return x + self.table.weight[:length]
+
+
+# %% wrong LearnedPositions row_zero_kept_for_padding
+# Row 0 gets no gradient, because it is set apart for padding: here it is the first place.
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(max_length, d_model, padding_idx=0)
+
+    def forward(self, x: Tensor) -> Tensor:
+        length, most = x.shape[-2], self.table.weight.shape[0]
+        if length > most:
+            raise ValueError(f"{length} words, but only {most} rows")
+        return x + self.table(torch.arange(length))
+
+
+# %% wrong LearnedPositions too_long_unnoticed
+# An input that is too long runs into PyTorch's own error: compare its length with max_length,
+# and raise a ValueError that names both.
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(max_length, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.table.weight[: x.shape[-2]]
+
+
+# %% wrong LearnedPositions too_long_by_index
+# An input that is too long runs into PyTorch's own error: compare its length with max_length,
+# and raise a ValueError that names both.
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(max_length, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.table(torch.arange(x.shape[-2]))
+
+
+# %% wrong LearnedPositions too_long_gets_the_last_row
+# An input that is too long passes, and nobody hears of it: raise a ValueError that names its
+# length and max_length.
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(max_length, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        last = self.table.num_embeddings - 1
+        return x + self.table(torch.arange(x.shape[-2]).clamp(max=last))
+
+
+# %% wrong LearnedPositions too_long_begins_again
+# An input that is too long passes, and nobody hears of it: raise a ValueError that names its
+# length and max_length.
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(max_length, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.table(torch.arange(x.shape[-2]) % self.table.num_embeddings)
+
+
+# %% wrong LearnedPositions too_long_is_cut
+# An input that is too long passes, and nobody hears of it: raise a ValueError that names its
+# length and max_length.
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(max_length, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x[..., : self.table.num_embeddings, :] + self.table.weight[: x.shape[-2]]
+
+
+# %% wrong LearnedPositions as_long_as_the_table_refused
+# An input exactly as long as the table has a row for each word: refuse only what is longer.
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(max_length, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.shape[-2] >= self.table.num_embeddings:
+            raise ValueError(f"{x.shape[-2]} words for {self.table.num_embeddings} rows")
+        return x + self.table.weight[: x.shape[-2]]
+
+
+# %% wrong LearnedPositions one_number_named
+# Your error names the length alone: say the table's max_length too.
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(max_length, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.shape[-2] > self.table.num_embeddings:
+            raise ValueError(f"{x.shape[-2]} words are too many")
+        return x + self.table.weight[: x.shape[-2]]
+
+
+# %% wrong LearnedPositions index_error
+# You raise an IndexError: the docstring asks for a ValueError.
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(max_length, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.shape[-2] > self.table.num_embeddings:
+            raise IndexError(f"{x.shape[-2]} words for {self.table.num_embeddings} rows")
+        return x + self.table.weight[: x.shape[-2]]
+
+
+# %% wrong LearnedPositions asserted
+# An assert stops with an AssertionError: the docstring asks for a ValueError.
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(max_length, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        length, most = x.shape[-2], self.table.num_embeddings
+        assert length <= most, f"{length} words for {most} rows"
+        return x + self.table.weight[:length]
+
+
+# %% wrong LearnedPositions second_axis
+# You take the axis 1 as the length: that is so in a batch, and not for one sequence alone. Count
+# from the end.
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(max_length, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        many, most = x.shape[1], self.table.num_embeddings
+        if many > most:
+            raise ValueError(f"{many} words for {most} rows")
+        return x + self.table(torch.arange(many))
+
+
+# %% wrong LearnedPositions dropout_too
+# Some numbers of your result are 0 and the others larger: there is no dropout in this module.
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(max_length, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        length, most = x.shape[-2], self.table.weight.shape[0]
+        if length > most:
+            raise ValueError(f"{length} words, but only {most} rows")
+        return F.dropout(x + self.table.weight[:length], 0.5)
+
+
+# %% wrong LearnedPositions a_projection_too
+# You have a layer besides the table: the docstring names every part.
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(max_length, d_model)
+        self.mix = nn.Linear(d_model, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        length, most = x.shape[-2], self.table.weight.shape[0]
+        if length > most:
+            raise ValueError(f"{length} words, but only {most} rows")
+        return self.mix(x + self.table.weight[:length])
+
+
+# %% wrong LearnedPositions copied_at_the_start
+# What you add is a copy, made when the module was built: use self.table in forward, where it is
+# what training and loading have made of it.
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(max_length, d_model)
+        self.rows = self.table.weight.detach().clone()
+
+    def forward(self, x: Tensor) -> Tensor:
+        length, most = x.shape[-2], self.table.weight.shape[0]
+        if length > most:
+            raise ValueError(f"{length} words, but only {most} rows")
+        return x + self.rows[:length]
+
+
+# %% right LearnedPositions lookup
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(max_length, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        length, most = x.shape[-2], self.table.num_embeddings
+        if most < length:
+            raise ValueError(f"max_length is {most}, got {length} words")
+        places = torch.arange(length, device=x.device)
+        return self.table(places) + x
+
+
+# %% right LearnedPositions remembers_its_length
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.max_length = max_length
+        self.table = nn.Embedding(max_length, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.size(-2) > self.max_length:
+            raise ValueError(f"length {x.size(-2)} > max_length {self.max_length}")
+        rows = F.embedding(torch.arange(x.size(-2)), self.table.weight)
+        return torch.add(x, rows)
+
+
+# %% right LearnedPositions places_as_a_buffer
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(max_length, d_model)
+        self.register_buffer("places", torch.arange(max_length))
+
+    def forward(self, x: Tensor) -> Tensor:
+        length = x.shape[-2]
+        places = self.get_buffer("places")
+        if length > len(places):
+            raise ValueError(f"{len(places)} places, {length} words")
+        return x + self.table(places[:length]).expand_as(x)
+
+
+# %% right LearnedPositions narrow_and_start
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.table = nn.Embedding(max_length, d_model)
+        nn.init.normal_(self.table.weight, std=0.02)
+
+    def forward(self, x: Tensor) -> Tensor:
+        if x.shape[-2] > self.table.num_embeddings:
+            raise ValueError(
+                f"cannot place {x.shape[-2]} words on {self.table.num_embeddings} rows"
+            )
+        return x + torch.narrow(self.table.weight, 0, 0, x.shape[-2])
+
+
+# %% right LearnedPositions one_hot
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length: int, d_model: int) -> None:
+        super().__init__()
+        self.most = max_length
+        self.table = nn.Embedding(max_length, d_model)
+
+    def forward(self, x: Tensor) -> Tensor:
+        length = x.shape[-2]
+        if length > self.most:
+            raise ValueError(f"{length} is more than {self.most}")
+        choose = torch.eye(self.most, dtype=x.dtype)[:length]
+        return x + choose @ self.table.weight
+
+
+# %% wrong relative_bias offsets_reversed
+# Your offsets run backwards, query - key: the word before is -1, that is key - query.
+def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
+    far = (len(table) - 1) // 2
+    offsets = torch.arange(query_length)[:, None] - torch.arange(key_length)
+    rows = offsets.clamp(-far, far) + far
+    return table[rows].permute(2, 0, 1)
+
+
+# %% wrong relative_bias index_reversed
+# Your offsets run backwards, query - key: the word before is -1, that is key - query.
+def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
+    far = (len(table) - 1) // 2
+    offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
+    rows = far - offsets.clamp(-far, far)
+    return table[rows].permute(2, 0, 1)
+
+
+# %% wrong relative_bias table_reversed
+# Your offsets run backwards, query - key: the word before is -1, that is key - query.
+def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
+    far = (len(table) - 1) // 2
+    offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
+    rows = offsets.clamp(-far, far) + far
+    return table.flip(0)[rows].permute(2, 0, 1)
+
+
+# %% wrong relative_bias distance_without_direction
+# The word before and the word after get the same number: the offset keeps its sign.
+def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
+    far = (len(table) - 1) // 2
+    offsets = (torch.arange(key_length) - torch.arange(query_length)[:, None]).abs()
+    rows = offsets.clamp(-far, far) + far
+    return table[rows].permute(2, 0, 1)
+
+
+# %% wrong relative_bias not_moved_to_the_middle
+# Offset 0 reads row 0, and negative offsets read from the end of the table: add max_distance, so
+# that -max_distance is row 0.
+def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
+    far = (len(table) - 1) // 2
+    offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
+    rows = offsets.clamp(-far, far)
+    return table[rows].permute(2, 0, 1)
+
+
+# %% wrong relative_bias not_clipped_below
+# Only offsets above max_distance are held: what lies too far to the left comes to a negative
+# row, and that counts from the end of the table.
+def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
+    far = (len(table) - 1) // 2
+    offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
+    rows = offsets.clamp(max=far) + far
+    return table[rows].permute(2, 0, 1)
+
+
+# %% wrong relative_bias not_clipped
+# You read beyond the end of the table: hold the offsets at ±max_distance, which is (number of
+# rows - 1) / 2.
+def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
+    far = (len(table) - 1) // 2
+    offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
+    rows = offsets + far
+    return table[rows].permute(2, 0, 1)
+
+
+# %% wrong relative_bias wrapped_round
+# Offsets beyond the table begin again at its other end: far to the right is not far to the left.
+# Hold them at ±max_distance.
+def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
+    far = (len(table) - 1) // 2
+    offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
+    rows = (offsets + far) % len(table)
+    return table[rows].permute(2, 0, 1)
+
+
+# %% wrong relative_bias clipped_after_adding
+# You hold the row at max_distance, not the offset: all words after get the number of the word
+# itself.
+def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
+    far = (len(table) - 1) // 2
+    offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
+    rows = (offsets + far).clamp(0, far)
+    return table[rows].permute(2, 0, 1)
+
+
+# %% wrong relative_bias clipped_one_too_near
+# You hold the offsets one step too near: the rows at both ends of the table are never read.
+def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
+    far = (len(table) - 1) // 2
+    offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
+    rows = offsets.clamp(1 - far, far - 1) + far
+    return table[rows].permute(2, 0, 1)
+
+
+# %% wrong relative_bias heads_last
+# Your heads stand last: scores are (heads, query, key).
+def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
+    far = (len(table) - 1) // 2
+    offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
+    rows = offsets.clamp(-far, far) + far
+    return table[rows]
+
+
+# %% wrong relative_bias query_and_key_swapped
+# Queries and keys have changed places: a row is a query, a column a key.
+def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
+    far = (len(table) - 1) // 2
+    offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
+    rows = offsets.clamp(-far, far) + far
+    return table[rows].permute(2, 1, 0)
+
+
+# %% wrong relative_bias heads_in_between
+# Your heads stand between queries and keys: scores are (heads, query, key).
+def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
+    far = (len(table) - 1) // 2
+    offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
+    rows = offsets.clamp(-far, far) + far
+    return table[rows].transpose(1, 2)
+
+
+# %% wrong relative_bias reshaped
+# You reshape (query, key, heads) into (heads, query, key): that keeps the order of the numbers
+# and mixes them up. Move the axis with permute.
+def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
+    far = (len(table) - 1) // 2
+    offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
+    rows = offsets.clamp(-far, far) + far
+    return table[rows].reshape(table.shape[1], query_length, key_length)
+
+
+# %% wrong relative_bias heads_meaned
+# You have one number for all heads: each head has its own column of the table.
+def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
+    far = (len(table) - 1) // 2
+    offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
+    rows = offsets.clamp(-far, far) + far
+    return table.mean(1, keepdim=True)[rows].permute(2, 0, 1).expand(table.shape[1], -1, -1)
+
+
+# %% wrong relative_bias first_head_for_all
+# All heads get the first column: each head has its own.
+def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
+    far = (len(table) - 1) // 2
+    offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
+    rows = offsets.clamp(-far, far) + far
+    return table[:, :1][rows].permute(2, 0, 1).expand(table.shape[1], -1, -1)
+
+
+# %% wrong relative_bias far_gets_nothing
+# What is farther than max_distance gets 0: it should get the number at the nearest end.
+def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
+    far = (len(table) - 1) // 2
+    offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
+    rows = offsets.clamp(-far, far) + far
+    return torch.where(offsets.abs() <= far, table[rows].permute(2, 0, 1), 0.0)
+
+
+# %% wrong relative_bias aligned_at_the_end
+# You line up the last query with the last key: here both count from place 0.
+def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
+    far = (len(table) - 1) // 2
+    offsets = (
+        torch.arange(key_length) - torch.arange(query_length)[:, None] - (key_length - query_length)
+    )
+    rows = offsets.clamp(-far, far) + far
+    return table[rows].permute(2, 0, 1)
+
+
+# %% wrong relative_bias one_off
+# Your offsets are one too large: a word and itself have the offset 0.
+def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
+    far = (len(table) - 1) // 2
+    offsets = torch.arange(key_length) - torch.arange(query_length)[:, None] + 1
+    rows = offsets.clamp(-far, far) + far
+    return table[rows].permute(2, 0, 1)
+
+
+# %% wrong relative_bias softmaxed
+# You turn the numbers into weights: this is the bias alone, softmax comes after it is added to
+# the scores.
+def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
+    far = (len(table) - 1) // 2
+    offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
+    rows = offsets.clamp(-far, far) + far
+    return table[rows].permute(2, 0, 1).softmax(-1)
+
+
+# %% wrong relative_bias max_distance_too_large
+# You read beyond the end of the table: hold the offsets at ±max_distance, which is (number of
+# rows - 1) / 2.
+def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
+    far = len(table) // 2 + 1
+    offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
+    rows = offsets.clamp(-far, far) + far
+    return table[rows].permute(2, 0, 1)
+
+
+# %% wrong relative_bias detached
+# No gradient reaches the table, so it cannot learn: leave out detach.
+def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
+    far = (len(table) - 1) // 2
+    offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
+    rows = offsets.clamp(-far, far) + far
+    return table.detach()[rows].permute(2, 0, 1)
+
+
+# %% wrong relative_bias made_anew
+# No gradient reaches the table, so it cannot learn: torch.tensor(…) copies its numbers and
+# forgets where they came from.
+def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
+    far = (len(table) - 1) // 2
+    heads = table.shape[1]
+    bias = torch.zeros(heads, query_length, key_length, dtype=table.dtype)
+    for q in range(query_length):
+        for k in range(key_length):
+            bias[:, q, k] = torch.tensor(table[max(-far, min(far, k - q)) + far].tolist())
+    return bias
+
+
+# %% wrong relative_bias square
+# You make it as if there were as many keys as queries: the two lengths may differ.
+def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
+    far = (len(table) - 1) // 2
+    offsets = torch.arange(query_length) - torch.arange(query_length)[:, None]
+    rows = offsets.clamp(-far, far) + far
+    return table[rows].permute(2, 0, 1)
+
+
+# %% wrong relative_bias index_as_the_bias
+# These are the rows of the table: look up what stands there.
+def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
+    far = (len(table) - 1) // 2
+    offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
+    rows = offsets.clamp(-far, far) + far
+    return rows.to(table.dtype).expand(table.shape[1], -1, -1)
+
+
+# %% wrong relative_bias transposed_rows
+# Your offsets run backwards, query - key: the word before is -1, that is key - query.
+def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
+    far = (len(table) - 1) // 2
+    offsets = torch.arange(query_length) - torch.arange(key_length)[:, None]
+    rows = offsets.clamp(-far, far) + far
+    return table[rows].permute(2, 1, 0)
+
+
+# %% right relative_bias flat_lookup
+def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
+    most = table.shape[0] // 2
+    places = torch.arange(key_length)[None, :] - torch.arange(query_length)[:, None]
+    index = (places + most).clamp(0, 2 * most)
+    return table.T[:, index.flatten()].reshape(-1, query_length, key_length)
+
+
+# %% right relative_bias embedding
+def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
+    most = (table.shape[0] - 1) // 2
+    steps = torch.arange(key_length).unsqueeze(0) - torch.arange(query_length).unsqueeze(1)
+    steps = torch.minimum(torch.maximum(steps, torch.tensor(-most)), torch.tensor(most))
+    return F.embedding(steps + most, table).movedim(-1, 0)
+
+
+# %% right relative_bias loops
+def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
+    most = (len(table) - 1) // 2
+    rows = [
+        torch.stack([table[max(-most, min(most, k - q)) + most] for k in range(key_length)])
+        for q in range(query_length)
+    ]
+    return torch.stack(rows).permute(2, 0, 1)
+
+
+# %% right relative_bias one_hot
+def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
+    most = (len(table) - 1) // 2
+    places = (torch.arange(key_length) - torch.arange(query_length)[:, None]).clip(
+        -most, most
+    ) + most
+    choose = F.one_hot(places, len(table)).to(table.dtype)
+    return torch.einsum("qkr,rh->hqk", choose, table)
+
+
+# %% right relative_bias sliding_window
+def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
+    most = (len(table) - 1) // 2
+    line = torch.arange(1 - query_length, key_length).clamp(-most, most) + most
+    strip = table[line].T  # (heads, query + key - 1)
+    return strip.unfold(1, key_length, 1).flip(1)
+
+
+# %% wrong rotary_embedding half_split
+# Your pairs are feature i and feature i + d/2, as in some libraries: here neighbours are a pair,
+# 2i and 2i + 1.
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    if x.shape[-1] % 2:
+        raise ValueError(f"an odd number of features: {x.shape[-1]}")
+    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+    angles = positions[:, None] * speeds
+    first, second = x.chunk(2, -1)
+    pair = (
+        first * angles.cos() - second * angles.sin(),
+        first * angles.sin() + second * angles.cos(),
+    )
+    return torch.cat(pair, -1)
+
+
+# %% wrong rotary_embedding rotate_half
+# Your pairs are feature i and feature i + d/2, as in some libraries: here neighbours are a pair,
+# 2i and 2i + 1.
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    if x.shape[-1] % 2:
+        raise ValueError(f"an odd number of features: {x.shape[-1]}")
+    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+    angles = (positions[:, None] * speeds).repeat(1, 2)
+    first, second = x.chunk(2, -1)
+    return x * angles.cos() + torch.cat([-second, first], -1) * angles.sin()
+
+
+# %% wrong rotary_embedding put_together_in_halves
+# You turn the right pairs, but put the new features together in two halves: feature 2i and 2i +
+# 1 go back side by side.
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    if x.shape[-1] % 2:
+        raise ValueError(f"an odd number of features: {x.shape[-1]}")
+    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+    angles = positions[:, None] * speeds
+    first, second = x[..., 0::2], x[..., 1::2]
+    pair = (
+        first * angles.cos() - second * angles.sin(),
+        first * angles.sin() + second * angles.cos(),
+    )
+    return torch.cat(pair, -1)
+
+
+# %% wrong rotary_embedding positions_ignored
+# You count the rows yourself, 0, 1, 2, …: the place of each row is handed over in positions.
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    if x.shape[-1] % 2:
+        raise ValueError(f"an odd number of features: {x.shape[-1]}")
+    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+    angles = torch.arange(x.shape[-2])[:, None] * speeds
+    first, second = x[..., 0::2], x[..., 1::2]
+    pair = (
+        first * angles.cos() - second * angles.sin(),
+        first * angles.sin() + second * angles.cos(),
+    )
+    return torch.stack(pair, -1).flatten(-2)
+
+
+# %% wrong rotary_embedding turned_backwards
+# You turn the wrong way round: at place 1, [1, 0] should become [cos 1, sin 1]. The minus stands
+# in the first feature.
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    if x.shape[-1] % 2:
+        raise ValueError(f"an odd number of features: {x.shape[-1]}")
+    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+    angles = positions[:, None] * speeds
+    first, second = x[..., 0::2], x[..., 1::2]
+    pair = (
+        first * angles.cos() + second * angles.sin(),
+        second * angles.cos() - first * angles.sin(),
+    )
+    return torch.stack(pair, -1).flatten(-2)
+
+
+# %% wrong rotary_embedding positions_negated
+# You turn the wrong way round: at place 1, [1, 0] should become [cos 1, sin 1]. The minus stands
+# in the first feature.
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    if x.shape[-1] % 2:
+        raise ValueError(f"an odd number of features: {x.shape[-1]}")
+    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+    angles = -positions[:, None] * speeds
+    first, second = x[..., 0::2], x[..., 1::2]
+    pair = (
+        first * angles.cos() - second * angles.sin(),
+        first * angles.sin() + second * angles.cos(),
+    )
+    return torch.stack(pair, -1).flatten(-2)
+
+
+# %% wrong rotary_embedding no_minus
+# Both features are sums: the first is a difference, even · cos - odd · sin, or the lengths
+# change.
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    if x.shape[-1] % 2:
+        raise ValueError(f"an odd number of features: {x.shape[-1]}")
+    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+    angles = positions[:, None] * speeds
+    first, second = x[..., 0::2], x[..., 1::2]
+    pair = (
+        first * angles.cos() + second * angles.sin(),
+        first * angles.sin() + second * angles.cos(),
+    )
+    return torch.stack(pair, -1).flatten(-2)
+
+
+# %% wrong rotary_embedding second_from_the_new_first
+# Your second feature is made from the new first one: both new features come from both old ones.
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    if x.shape[-1] % 2:
+        raise ValueError(f"an odd number of features: {x.shape[-1]}")
+    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+    angles = positions[:, None] * speeds
+    first, second = x[..., 0::2], x[..., 1::2]
+    first = first * angles.cos() - second * angles.sin()
+    pair = first, first * angles.sin() + second * angles.cos()
+    return torch.stack(pair, -1).flatten(-2)
+
+
+# %% wrong rotary_embedding sine_and_cosine_swapped
+# Sine and cosine have changed places: at place 0 nothing should turn, and cos 0 = 1 is what
+# keeps it.
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    if x.shape[-1] % 2:
+        raise ValueError(f"an odd number of features: {x.shape[-1]}")
+    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+    angles = positions[:, None] * speeds
+    first, second = x[..., 0::2], x[..., 1::2]
+    pair = (
+        first * angles.sin() - second * angles.cos(),
+        first * angles.cos() + second * angles.sin(),
+    )
+    return torch.stack(pair, -1).flatten(-2)
+
+
+# %% wrong rotary_embedding first_features_only
+# Only the first feature of each pair changes: the second one does too, even · sin + odd · cos.
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    if x.shape[-1] % 2:
+        raise ValueError(f"an odd number of features: {x.shape[-1]}")
+    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+    angles = positions[:, None] * speeds
+    first, second = x[..., 0::2], x[..., 1::2]
+    pair = first * angles.cos() - second * angles.sin(), second
+    return torch.stack(pair, -1).flatten(-2)
+
+
+# %% wrong rotary_embedding scaled_only
+# Each feature is only multiplied by a cosine or a sine: a turn mixes the two features of a pair.
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    if x.shape[-1] % 2:
+        raise ValueError(f"an odd number of features: {x.shape[-1]}")
+    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+    angles = positions[:, None] * speeds
+    first, second = x[..., 0::2], x[..., 1::2]
+    pair = first * angles.cos(), second * angles.sin()
+    return torch.stack(pair, -1).flatten(-2)
+
+
+# %% wrong rotary_embedding added_as_an_encoding
+# You add sines and cosines to x: RoPE turns x and adds nothing.
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    if x.shape[-1] % 2:
+        raise ValueError(f"an odd number of features: {x.shape[-1]}")
+    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+    angles = positions[:, None] * speeds
+    first, second = x[..., 0::2], x[..., 1::2]
+    pair = first + angles.sin(), second + angles.cos()
+    return torch.stack(pair, -1).flatten(-2)
+
+
+# %% wrong rotary_embedding base_ignored
+# Your base is always 10000: use the one that you are given.
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    if x.shape[-1] % 2:
+        raise ValueError(f"an odd number of features: {x.shape[-1]}")
+    speeds = 10000.0 ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+    angles = positions[:, None] * speeds
+    first, second = x[..., 0::2], x[..., 1::2]
+    pair = (
+        first * angles.cos() - second * angles.sin(),
+        first * angles.sin() + second * angles.cos(),
+    )
+    return torch.stack(pair, -1).flatten(-2)
+
+
+# %% wrong rotary_embedding half_the_exponent
+# Your exponent is i / d, half of what it should be: pair i turns at the speed base^(-2i / d).
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    if x.shape[-1] % 2:
+        raise ValueError(f"an odd number of features: {x.shape[-1]}")
+    speeds = base ** (-torch.arange(x.shape[-1] // 2, dtype=x.dtype) / x.shape[-1])
+    angles = positions[:, None] * speeds
+    first, second = x[..., 0::2], x[..., 1::2]
+    pair = (
+        first * angles.cos() - second * angles.sin(),
+        first * angles.sin() + second * angles.cos(),
+    )
+    return torch.stack(pair, -1).flatten(-2)
+
+
+# %% wrong rotary_embedding faster_pairs
+# Your later pairs turn faster: the exponent of the base is negative.
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    if x.shape[-1] % 2:
+        raise ValueError(f"an odd number of features: {x.shape[-1]}")
+    speeds = base ** (torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+    angles = positions[:, None] * speeds
+    first, second = x[..., 0::2], x[..., 1::2]
+    pair = (
+        first * angles.cos() - second * angles.sin(),
+        first * angles.sin() + second * angles.cos(),
+    )
+    return torch.stack(pair, -1).flatten(-2)
+
+
+# %% wrong rotary_embedding one_speed_for_all
+# All pairs turn at the same speed: pair i has base^(-2i / d).
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    if x.shape[-1] % 2:
+        raise ValueError(f"an odd number of features: {x.shape[-1]}")
+    speeds = torch.ones(x.shape[-1] // 2, dtype=x.dtype)
+    angles = positions[:, None] * speeds
+    first, second = x[..., 0::2], x[..., 1::2]
+    pair = (
+        first * angles.cos() - second * angles.sin(),
+        first * angles.sin() + second * angles.cos(),
+    )
+    return torch.stack(pair, -1).flatten(-2)
+
+
+# %% wrong rotary_embedding linear_speeds
+# Your speeds fall in equal steps, 1 - 2i / d: they fall by equal factors, as powers of the base.
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    if x.shape[-1] % 2:
+        raise ValueError(f"an odd number of features: {x.shape[-1]}")
+    speeds = 1 - torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1]
+    angles = positions[:, None] * speeds
+    first, second = x[..., 0::2], x[..., 1::2]
+    pair = (
+        first * angles.cos() - second * angles.sin(),
+        first * angles.sin() + second * angles.cos(),
+    )
+    return torch.stack(pair, -1).flatten(-2)
+
+
+# %% wrong rotary_embedding a_speed_for_each_feature
+# Each feature has a speed of its own: the two of a pair turn together, by one angle.
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    if x.shape[-1] % 2:
+        raise ValueError(f"an odd number of features: {x.shape[-1]}")
+    speeds = base ** (-torch.arange(x.shape[-1], dtype=x.dtype) / x.shape[-1])
+    angles = positions[:, None] * speeds
+    other = torch.stack([-x[..., 1::2], x[..., 0::2]], -1).flatten(-2)
+    return x * angles.cos() + other * angles.sin()
+
+
+# %% wrong rotary_embedding positions_from_one
+# You count places from 1: place 0 is not turned at all.
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    if x.shape[-1] % 2:
+        raise ValueError(f"an odd number of features: {x.shape[-1]}")
+    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+    angles = (positions[:, None] + 1) * speeds
+    first, second = x[..., 0::2], x[..., 1::2]
+    pair = (
+        first * angles.cos() - second * angles.sin(),
+        first * angles.sin() + second * angles.cos(),
+    )
+    return torch.stack(pair, -1).flatten(-2)
+
+
+# %% wrong rotary_embedding positions_squared
+# Your angles grow with the square of the place, so moving a text changes its scores: the angle
+# is the place times the speed.
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    if x.shape[-1] % 2:
+        raise ValueError(f"an odd number of features: {x.shape[-1]}")
+    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+    angles = positions[:, None] ** 2 * speeds
+    first, second = x[..., 0::2], x[..., 1::2]
+    pair = (
+        first * angles.cos() - second * angles.sin(),
+        first * angles.sin() + second * angles.cos(),
+    )
+    return torch.stack(pair, -1).flatten(-2)
+
+
+# %% wrong rotary_embedding relative_to_the_first
+# You count places from the first of the row: take them as they are handed over, absolute.
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    if x.shape[-1] % 2:
+        raise ValueError(f"an odd number of features: {x.shape[-1]}")
+    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+    angles = (positions - positions[0])[:, None] * speeds
+    first, second = x[..., 0::2], x[..., 1::2]
+    pair = (
+        first * angles.cos() - second * angles.sin(),
+        first * angles.sin() + second * angles.cos(),
+    )
+    return torch.stack(pair, -1).flatten(-2)
+
+
+# %% wrong rotary_embedding positions_sorted
+# You put the places in order: each belongs to its own row of x.
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    if x.shape[-1] % 2:
+        raise ValueError(f"an odd number of features: {x.shape[-1]}")
+    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+    angles = positions.sort().values[:, None] * speeds
+    first, second = x[..., 0::2], x[..., 1::2]
+    pair = (
+        first * angles.cos() - second * angles.sin(),
+        first * angles.sin() + second * angles.cos(),
+    )
+    return torch.stack(pair, -1).flatten(-2)
+
+
+# %% wrong rotary_embedding float32_speeds
+# Your speeds are computed in float32, and the result is no more accurate than that: make them in
+# the dtype of x.
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    if x.shape[-1] % 2:
+        raise ValueError(f"an odd number of features: {x.shape[-1]}")
+    speeds = base ** (-torch.arange(0, x.shape[-1], 2) / x.shape[-1])
+    angles = (positions[:, None] * speeds).to(x.dtype)
+    first, second = x[..., 0::2], x[..., 1::2]
+    pair = (
+        first * angles.cos() - second * angles.sin(),
+        first * angles.sin() + second * angles.cos(),
+    )
+    return torch.stack(pair, -1).flatten(-2)
+
+
+# %% wrong rotary_embedding float32_out
+# Your result comes in float32 whatever x is: keep the dtype of x.
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    if x.shape[-1] % 2:
+        raise ValueError(f"an odd number of features: {x.shape[-1]}")
+    speeds = base ** (-torch.arange(0, x.shape[-1], 2) / x.shape[-1])
+    angles = positions[:, None] * speeds
+    first, second = x.float()[..., 0::2], x.float()[..., 1::2]
+    pair = (
+        first * angles.cos() - second * angles.sin(),
+        first * angles.sin() + second * angles.cos(),
+    )
+    return torch.stack(pair, -1).flatten(-2)
+
+
+# %% wrong rotary_embedding float64_out
+# Your result comes in float64 whatever x is: keep the dtype of x.
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    if x.shape[-1] % 2:
+        raise ValueError(f"an odd number of features: {x.shape[-1]}")
+    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=torch.float64) / x.shape[-1])
+    angles = positions[:, None] * speeds
+    first, second = x[..., 0::2], x[..., 1::2]
+    pair = (
+        first * angles.cos() - second * angles.sin(),
+        first * angles.sin() + second * angles.cos(),
+    )
+    return torch.stack(pair, -1).flatten(-2)
+
+
+# %% wrong rotary_embedding in_place
+# You write into the caller's x: make a new tensor.
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    if x.shape[-1] % 2:
+        raise ValueError(f"an odd number of features: {x.shape[-1]}")
+    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+    angles = positions[:, None] * speeds
+    first, second = x[..., 0::2].clone(), x[..., 1::2].clone()
+    x[..., 0::2] = first * angles.cos() - second * angles.sin()
+    x[..., 1::2] = first * angles.sin() + second * angles.cos()
+    return x
+
+
+# %% wrong rotary_embedding along_the_batch
+# Your angles run along the first axis, the batch: the place belongs to the second axis from the
+# end, the length.
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    if x.shape[-1] % 2:
+        raise ValueError(f"an odd number of features: {x.shape[-1]}")
+    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+    angles = positions.repeat(x.shape[0])[: x.shape[0], None] * speeds
+    if x.dim() > 2:
+        angles = angles.reshape(x.shape[0], *[1] * (x.dim() - 2), -1)
+    first, second = x[..., 0::2], x[..., 1::2]
+    pair = (
+        first * angles.cos() - second * angles.sin(),
+        first * angles.sin() + second * angles.cos(),
+    )
+    return torch.stack(pair, -1).flatten(-2)
+
+
+# %% wrong rotary_embedding degrees
+# You take the angles for degrees: they are in radians already.
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    if x.shape[-1] % 2:
+        raise ValueError(f"an odd number of features: {x.shape[-1]}")
+    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+    angles = torch.deg2rad(positions[:, None] * speeds)
+    first, second = x[..., 0::2], x[..., 1::2]
+    pair = (
+        first * angles.cos() - second * angles.sin(),
+        first * angles.sin() + second * angles.cos(),
+    )
+    return torch.stack(pair, -1).flatten(-2)
+
+
+# %% wrong rotary_embedding turns_for_radians
+# Your angles are 2π times too large: place times speed is in radians already.
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    if x.shape[-1] % 2:
+        raise ValueError(f"an odd number of features: {x.shape[-1]}")
+    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+    angles = 2 * math.pi * positions[:, None] * speeds
+    first, second = x[..., 0::2], x[..., 1::2]
+    pair = (
+        first * angles.cos() - second * angles.sin(),
+        first * angles.sin() + second * angles.cos(),
+    )
+    return torch.stack(pair, -1).flatten(-2)
+
+
+# %% wrong rotary_embedding no_batch_allowed
+# Your function takes two axes only: there may be a batch and heads in front. Count axes from the
+# end.
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    if x.shape[-1] % 2:
+        raise ValueError(f"an odd number of features: {x.shape[-1]}")
+    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+    angles = positions[:, None] * speeds
+    first, second = x[:, 0::2], x[:, 1::2]
+    pair = (
+        first * angles.cos() - second * angles.sin(),
+        first * angles.sin() + second * angles.cos(),
+    )
+    return torch.stack(pair, -1).flatten(1)
+
+
+# %% wrong rotary_embedding scaled
+# Your rows change their length: a turn keeps it. Nothing is divided by a root here.
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    if x.shape[-1] % 2:
+        raise ValueError(f"an odd number of features: {x.shape[-1]}")
+    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+    angles = positions[:, None] * speeds
+    first, second = x[..., 0::2], x[..., 1::2]
+    pair = (
+        first * angles.cos() - second * angles.sin(),
+        first * angles.sin() + second * angles.cos(),
+    )
+    return torch.stack(pair, -1).flatten(-2) / x.shape[-1] ** 0.5
+
+
+# %% wrong rotary_embedding detached
+# No gradient flows back to x: leave out detach.
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    if x.shape[-1] % 2:
+        raise ValueError(f"an odd number of features: {x.shape[-1]}")
+    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+    angles = positions[:, None] * speeds
+    first, second = x.detach()[..., 0::2], x.detach()[..., 1::2]
+    pair = (
+        first * angles.cos() - second * angles.sin(),
+        first * angles.sin() + second * angles.cos(),
+    )
+    return torch.stack(pair, -1).flatten(-2)
+
+
+# %% wrong rotary_embedding odd_width_in_silence
+# An odd width runs into PyTorch's own error about shapes: look at the width first, and raise a
+# ValueError that names it.
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+    angles = positions[:, None] * speeds
+    first, second = x[..., 0::2], x[..., 1::2]
+    pair = (
+        first * angles.cos() - second * angles.sin(),
+        first * angles.sin() + second * angles.cos(),
+    )
+    return torch.stack(pair, -1).flatten(-2)
+
+
+# %% wrong rotary_embedding odd_width_asserted
+# An odd width stops with an AssertionError: raise a ValueError.
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    assert x.shape[-1] % 2 == 0, f"odd: {x.shape[-1]}"
+    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+    angles = positions[:, None] * speeds
+    first, second = x[..., 0::2], x[..., 1::2]
+    pair = (
+        first * angles.cos() - second * angles.sin(),
+        first * angles.sin() + second * angles.cos(),
+    )
+    return torch.stack(pair, -1).flatten(-2)
+
+
+# %% wrong rotary_embedding odd_width_left_over
+# The last feature of an odd width is left as it is, and nobody hears of it: raise a ValueError
+# that names the width.
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    if x.shape[-1] % 2:
+        return torch.cat([rotary_embedding(x[..., :-1], positions, base), x[..., -1:]], -1)
+    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+    angles = positions[:, None] * speeds
+    first, second = x[..., 0::2], x[..., 1::2]
+    pair = (
+        first * angles.cos() - second * angles.sin(),
+        first * angles.sin() + second * angles.cos(),
+    )
+    return torch.stack(pair, -1).flatten(-2)
+
+
+# %% wrong rotary_embedding odd_width_without_its_number
+# Your error does not say which width it was: put it into the message.
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    if x.shape[-1] % 2:
+        raise ValueError("the width must be even")
+    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+    angles = positions[:, None] * speeds
+    first, second = x[..., 0::2], x[..., 1::2]
+    pair = (
+        first * angles.cos() - second * angles.sin(),
+        first * angles.sin() + second * angles.cos(),
+    )
+    return torch.stack(pair, -1).flatten(-2)
+
+
+# %% wrong rotary_embedding odd_length_refused
+# You refuse odd lengths: it is the width, the last axis, that must be even.
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    if x.shape[-2] % 2:
+        raise ValueError(f"odd: {x.shape[-2]}")
+    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+    angles = positions[:, None] * speeds
+    first, second = x[..., 0::2], x[..., 1::2]
+    pair = (
+        first * angles.cos() - second * angles.sin(),
+        first * angles.sin() + second * angles.cos(),
+    )
+    return torch.stack(pair, -1).flatten(-2)
+
+
+# %% right rotary_embedding complex_numbers
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    width = x.shape[-1]
+    if width % 2 == 1:
+        raise ValueError(f"width {width} is odd")
+    angles = positions.to(x.dtype)[:, None] / base ** (
+        torch.arange(0, width, 2, dtype=x.dtype) / width
+    )
+    pairs = torch.view_as_complex(x.reshape(*x.shape[:-1], -1, 2).contiguous())
+    turned = pairs * torch.polar(torch.ones_like(angles), angles)
+    return torch.view_as_real(turned).reshape(x.shape)
+
+
+# %% right rotary_embedding matrices_of_two_by_two
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    width = x.shape[-1]
+    if width % 2 != 0:
+        raise ValueError(f"cannot pair {width} features")
+    angles = torch.outer(
+        positions.to(x.dtype), base ** (-torch.arange(0, width, 2).to(x.dtype) / width)
+    )
+    cosines, sines = angles.cos(), angles.sin()
+    turn = torch.stack([torch.stack([cosines, -sines], -1), torch.stack([sines, cosines], -1)], -2)
+    pairs = x.unflatten(-1, (width // 2, 2))
+    return torch.einsum("lpij,...lpj->...lpi", turn, pairs).flatten(-2)
+
+
+# %% right rotary_embedding repeated_angles
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    width = x.shape[-1]
+    if width % 2:
+        raise ValueError(f"even widths only, not {width}")
+    exponents = torch.arange(width // 2, dtype=torch.float64) * 2 / width
+    angles = (positions[:, None].double() * base**-exponents).repeat_interleave(2, -1)
+    other = torch.stack([-x[..., 1::2], x[..., 0::2]], dim=-1).reshape(x.shape)
+    return x * angles.cos().to(x.dtype) + other * angles.sin().to(x.dtype)
+
+
+# %% right rotary_embedding loop_over_pairs
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    width = x.shape[-1]
+    if width % 2:
+        raise ValueError(f"the number of features is {width}, which is odd")
+    columns = []
+    for i in range(0, width, 2):
+        angle = positions.to(x.dtype) * base ** (-i / width)
+        columns.append(x[..., i] * torch.cos(angle) - x[..., i + 1] * torch.sin(angle))
+        columns.append(x[..., i] * torch.sin(angle) + x[..., i + 1] * torch.cos(angle))
+    return torch.stack(columns, dim=-1)
+
+
+# %% right rotary_embedding filled_result
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    if x.shape[-1] % 2:
+        raise ValueError(f"d = {x.shape[-1]} is odd")
+    rates = torch.exp(
+        -math.log(base) * torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1]
+    )
+    angles = positions.unsqueeze(-1) * rates
+    result = torch.empty_like(x)
+    result[..., ::2] = x[..., ::2] * angles.cos() - x[..., 1::2] * angles.sin()
+    result[..., 1::2] = x[..., ::2] * angles.sin() + x[..., 1::2] * angles.cos()
+    return result
+
+
+# %% right rotary_embedding one_matrix_for_each_row
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    width = x.shape[-1]
+    if width % 2:
+        raise ValueError(f"got {width} features, need pairs")
+    rows = []
+    for row, place in enumerate(positions.tolist()):
+        blocks = []
+        for i in range(0, width, 2):
+            b = place * base ** (-i / width)
+            block = [[math.cos(b), math.sin(b)], [-math.sin(b), math.cos(b)]]
+            blocks.append(torch.tensor(block, dtype=x.dtype))
+        rows.append(x[..., row, :] @ torch.block_diag(*blocks))
+    return torch.stack(rows, -2)
+
+
+# %% wrong rotary_attention value_turned_too
+# You turn the values too: they are what is taken in, and stay as they are.
+def rotary_attention(
+    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
+) -> Tensor:
+    query = rotary_embedding(query, positions, base)
+    key = rotary_embedding(key, positions, base)
+    value = rotary_embedding(value, positions, base)
+    return F.scaled_dot_product_attention(query, key, value)
+
+
+# %% wrong rotary_attention output_turned
+# You turn the output: only queries and keys are turned, before the scores.
+def rotary_attention(
+    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
+) -> Tensor:
+    query = rotary_embedding(query, positions, base)
+    key = rotary_embedding(key, positions, base)
+    return rotary_embedding(F.scaled_dot_product_attention(query, key, value), positions, base)
+
+
+# %% wrong rotary_attention nothing_turned
+# Nothing is turned: keep what rotary_embedding returns for query and key, under their names.
+def rotary_attention(
+    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
+) -> Tensor:
+    return F.scaled_dot_product_attention(query, key, value)
+
+
+# %% wrong rotary_attention results_forgotten
+# Nothing is turned: keep what rotary_embedding returns for query and key, under their names.
+def rotary_attention(
+    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
+) -> Tensor:
+    rotary_embedding(query, positions, base)
+    rotary_embedding(key, positions, base)
+    return F.scaled_dot_product_attention(query, key, value)
+
+
+# %% wrong rotary_attention query_only
+# Only the queries are turned: the keys must be turned too, by their own places, so that the
+# distance is left.
+def rotary_attention(
+    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
+) -> Tensor:
+    query = rotary_embedding(query, positions, base)
+    return F.scaled_dot_product_attention(query, key, value)
+
+
+# %% wrong rotary_attention key_only
+# Only the keys are turned: the queries must be turned too, by their own places, so that the
+# distance is left.
+def rotary_attention(
+    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
+) -> Tensor:
+    key = rotary_embedding(key, positions, base)
+    return F.scaled_dot_product_attention(query, key, value)
+
+
+# %% wrong rotary_attention value_in_place_of_key
+# You turn the values in place of the keys: queries and keys meet in the scores.
+def rotary_attention(
+    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
+) -> Tensor:
+    query = rotary_embedding(query, positions, base)
+    value = rotary_embedding(value, positions, base)
+    return F.scaled_dot_product_attention(query, key, value)
+
+
+# %% wrong rotary_attention own_positions
+# You count the places yourself, 0, 1, 2, …: they are handed over.
+def rotary_attention(
+    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
+) -> Tensor:
+    positions = torch.arange(query.shape[-2])
+    query = rotary_embedding(query, positions, base)
+    key = rotary_embedding(key, positions, base)
+    return F.scaled_dot_product_attention(query, key, value)
+
+
+# %% wrong rotary_attention keys_turned_backwards
+# You turn the keys the other way: then the score depends on the sum of the two places, not on
+# their distance.
+def rotary_attention(
+    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
+) -> Tensor:
+    query = rotary_embedding(query, positions, base)
+    key = rotary_embedding(key, -positions, base)
+    return F.scaled_dot_product_attention(query, key, value)
+
+
+# %% wrong rotary_attention base_forgotten
+# You do not hand on the base: it stays at 10000 whatever you are given.
+def rotary_attention(
+    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
+) -> Tensor:
+    query, key = rotary_embedding(query, positions), rotary_embedding(key, positions)
+    return F.scaled_dot_product_attention(query, key, value)
+
+
+# %% wrong rotary_attention no_scale
+# Your weights are too sharp: the scores are not divided by √d_k.
+def rotary_attention(
+    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
+) -> Tensor:
+    query = rotary_embedding(query, positions, base)
+    key = rotary_embedding(key, positions, base)
+    return torch.softmax(query @ key.transpose(-2, -1), dim=-1) @ value
+
+
+# %% wrong rotary_attention divided_by_d_k
+# Your weights are too even: divide by the root of d_k, not by d_k.
+def rotary_attention(
+    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
+) -> Tensor:
+    query = rotary_embedding(query, positions, base)
+    key = rotary_embedding(key, positions, base)
+    return torch.softmax(query @ key.transpose(-2, -1) / key.shape[-1], dim=-1) @ value
+
+
+# %% wrong rotary_attention softmax_over_queries
+# Your weights sum to 1 over the queries: softmax runs over the keys, the last axis.
+def rotary_attention(
+    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
+) -> Tensor:
+    query = rotary_embedding(query, positions, base)
+    key = rotary_embedding(key, positions, base)
+    scores = query @ key.transpose(-2, -1) / key.shape[-1] ** 0.5
+    return torch.softmax(scores, dim=-2) @ value
+
+
+# %% wrong rotary_attention causal_as_well
+# Your first word sees itself alone: nobody asked for a causal mask.
+def rotary_attention(
+    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
+) -> Tensor:
+    query = rotary_embedding(query, positions, base)
+    key = rotary_embedding(key, positions, base)
+    return F.scaled_dot_product_attention(query, key, value, is_causal=True)
+
+
+# %% wrong rotary_attention keys_turned_by_the_query
+# You hand the turned query over as the key: turn the key itself.
+def rotary_attention(
+    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
+) -> Tensor:
+    query = rotary_embedding(query, positions, base)
+    key = rotary_embedding(query, positions, base)
+    return F.scaled_dot_product_attention(query, key, value)
+
+
+# %% wrong rotary_attention turned_twice
+# Queries and keys are turned twice, so every distance counts double.
+def rotary_attention(
+    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
+) -> Tensor:
+    query = rotary_embedding(query, positions, base)
+    key = rotary_embedding(key, positions, base)
+    query = rotary_embedding(query, positions, base)
+    key = rotary_embedding(key, positions, base)
+    return F.scaled_dot_product_attention(query, key, value)
+
+
+# %% wrong rotary_attention weights_only
+# These are the weights: blend the values with them.
+def rotary_attention(
+    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
+) -> Tensor:
+    query = rotary_embedding(query, positions, base)
+    key = rotary_embedding(key, positions, base)
+    return torch.softmax(query @ key.transpose(-2, -1) / key.shape[-1] ** 0.5, dim=-1)
+
+
+# %% wrong rotary_attention with_the_weights
+# You return the weights too: the docstring asks for the output alone.
+def rotary_attention(
+    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
+) -> Tensor:
+    query = rotary_embedding(query, positions, base)
+    key = rotary_embedding(key, positions, base)
+    weights = torch.softmax(query @ key.transpose(-2, -1) / key.shape[-1] ** 0.5, dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong rotary_attention turned_after_the_scores
+# You turn the scores: queries and keys are turned before they meet.
+def rotary_attention(
+    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
+) -> Tensor:
+    scores = query @ key.transpose(-2, -1) / key.shape[-1] ** 0.5
+    scores = rotary_embedding(scores, positions, base)
+    return torch.softmax(scores, dim=-1) @ value
+
+
+# %% wrong rotary_attention query_and_key_exchanged
+# Queries and keys have changed roles: who asks is the query, and its row of weights sums to 1.
+def rotary_attention(
+    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
+) -> Tensor:
+    query = rotary_embedding(query, positions, base)
+    key = rotary_embedding(key, positions, base)
+    return F.scaled_dot_product_attention(key, query, value)
+
+
+# %% right rotary_attention by_hand
+def rotary_attention(
+    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
+) -> Tensor:
+    query = rotary_embedding(query, positions, base)
+    key = rotary_embedding(key, positions, base)
+    weights = torch.softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
+    return weights @ value
+
+
+# %% right rotary_attention in_one_call
+def rotary_attention(
+    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
+) -> Tensor:
+    asks, answers = (rotary_embedding(role, positions, base=base) for role in (query, key))
+    return F.scaled_dot_product_attention(query=asks, key=answers, value=value)
+
+
+# %% right rotary_attention stacked
+def rotary_attention(
+    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
+) -> Tensor:
+    both = rotary_embedding(torch.stack([query, key]), positions, base)
+    scores = torch.einsum("...qd,...kd->...qk", both[0], both[1]) * query.shape[-1] ** -0.5
+    return torch.einsum("...qk,...kv->...qv", scores.softmax(-1), value)
+
+
+# %% right rotary_attention places_from_the_first
+def rotary_attention(
+    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
+) -> Tensor:
+    places = positions - positions[0]  # only distances count
+    query, key = rotary_embedding(query, places, base), rotary_embedding(key, places, base)
+    return F.scaled_dot_product_attention(query, key, value)
+
+
+# %% right rotary_attention query_scaled_first
+def rotary_attention(
+    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
+) -> Tensor:
+    query = rotary_embedding(query / math.sqrt(query.size(-1)), positions, base)
+    key = rotary_embedding(key, positions, base)
+    scores = torch.matmul(query, key.mT)
+    powers = (scores - scores.amax(-1, keepdim=True)).exp()
+    return (powers / powers.sum(-1, keepdim=True)) @ value
