@@ -13,6 +13,7 @@ import numpy as np
 import torch
 from IPython.display import display
 from matplotlib.axes import Axes
+from matplotlib.collections import PatchCollection
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, Rectangle
 from numpy.typing import ArrayLike
@@ -118,17 +119,13 @@ def masks(
     told = []
     for axes, (title, (mask, columns_are, columns)) in zip(grid, stages.items(), strict=True):
         allowed = _matrix(mask, title, len(rows), len(columns)) != 0
-        for (row, column), may in np.ndenumerate(allowed):
-            colours = ("#E3EEF6", "white") if may else ("#999999", "#555555")
-            cell = Rectangle((column - 0.5, row - 0.5), 1, 1, hatch="" if may else "//")
-            axes.add_patch(cell).set(facecolor=colours[0], edgecolor=colours[1])
-            mark, ink = ("o", LINES[0]) if may else ("x", "black")
-            axes.plot(column, row, mark, color=ink, markersize=6)
+        may_look(axes, allowed)
+        forbidden(axes, allowed)
         axes.set_xticks(range(len(columns)), columns, rotation=90 if turned else 0)
         axes.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5), yticks=[])
         axes.set_title(title, fontsize=11)
         axes.set_xlabel(columns_are)
-        axes.tick_params(length=0)
+        axes.tick_params(which="both", length=0)
         seen = [[c for c, may in zip(columns, line, strict=True) if may] for line in allowed]
         lines = "; ".join(
             f"{row}: {', '.join(kept) or 'none'}" for row, kept in zip(rows, seen, strict=True)
@@ -267,6 +264,23 @@ def heatmap(axes: Axes, matrix: np.ndarray, labels: Sequence[str], numbers: bool
                 continue
             colour = "white" if value <= dark else "black"
             axes.text(column, row, f"{value:.2f}", ha="center", va="center", color=colour)
+
+
+def may_look(axes: Axes, allowed: np.ndarray, size: float = 6) -> None:
+    """A cell for each pair of a query and a key, with a dot where `allowed` is True."""
+    axes.set_facecolor("#E3EEF6")
+    axes.plot(*np.argwhere(allowed).T[::-1], "o", color=LINES[0], markersize=size)
+    for axis, count in ((axes.yaxis, len(allowed)), (axes.xaxis, allowed.shape[1])):
+        axis.set_ticks(np.arange(count + 1) - 0.5, minor=True)
+    axes.grid(which="minor", color="white", linewidth=1)
+
+
+def forbidden(axes: Axes, allowed: np.ndarray, size: float = 6) -> None:
+    """Hatches and a cross over the cells where `allowed` is False."""
+    cells = [Rectangle((x - 0.5, y - 0.5), 1, 1) for y, x in np.argwhere(~allowed)]
+    hatched = PatchCollection(cells, facecolor="#999999", edgecolor="#555555", hatch="//")
+    axes.add_collection(hatched, autolim=False)
+    axes.plot(*np.argwhere(~allowed).T[::-1], "x", color="black", markersize=size)
 
 
 def _ways(axes: Axes, passed: Sequence[tuple[Sequence[str], Sequence[str]]], ends: str) -> None:

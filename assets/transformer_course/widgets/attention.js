@@ -28,6 +28,7 @@ function render({ model, el }) {
   const { queries, keys } = model.get("options");
   const [layers, heads, rows, columns] = weights.shape;
   const may = (row, column) => !mask || mask.data[row * columns + column] === 1;
+  const shown = (values) => (mask ? values.map((one, i) => (mask.data[i] ? one : NaN)) : values);
   const many = (count, name) => Array.from({ length: count }, (_, i) => [i, `${name} ${i}`]);
   if (layers > 1) choice(view, { name: "layer", label: "layer", options: many(layers, "layer") });
   if (heads > 1) {
@@ -62,9 +63,9 @@ function render({ model, el }) {
     return `query ${row} “${queries[row]}”, key ${column} “${keys[column]}”: ${value}${sums}`;
   };
 
-  if (heads > 1) thumbnails(view, { heads, rows, columns, head, may });
-  enlarged(view, { which: "head", queries, keys, head, may, tell });
-  if (heads > 1) enlarged(view, { which: "compare", queries, keys, head, may, tell });
+  if (heads > 1) thumbnails(view, { heads, rows, columns, head, shown });
+  enlarged(view, { which: "head", queries, keys, head, shown, tell });
+  if (heads > 1) enlarged(view, { which: "compare", queries, keys, head, shown, tell });
   if (rows * columns <= 400)
     table(view, queries, keys, (row, column, state) =>
       may(row, column) ? brief(head(state, state.head)[row * columns + column]) : "masked",
@@ -72,7 +73,7 @@ function render({ model, el }) {
   return view.close;
 }
 
-function thumbnails(view, { heads, rows, columns, head, may }) {
+function thumbnails(view, { heads, rows, columns, head, shown }) {
   const wide = Math.min(heads, 4);
   const size = THUMB + 18;
   const at = (x, y) => {
@@ -88,9 +89,7 @@ function thumbnails(view, { heads, rows, columns, head, may }) {
         const [x, y] = [(number % wide) * size, Math.floor(number / wide) * size];
         const values = head(state, number);
         const box = { x: x + 4, y: y + 16, width: THUMB, height: THUMB };
-        heatmap(context, box, rows, columns, (row, column) =>
-          may(row, column) ? values[row * columns + column] : null,
-        );
+        shareMap(context, box, rows, columns, shown(values));
         context.fillText(`head ${number}`, x + 4, y + 12);
         if (number !== state.head) continue;
         context.strokeStyle = "#d55e00";
@@ -107,7 +106,7 @@ function thumbnails(view, { heads, rows, columns, head, may }) {
   made.addEventListener("click", choose, { signal: view.signal });
 }
 
-function enlarged(view, { which, queries, keys, head, may, tell }) {
+function enlarged(view, { which, queries, keys, head, shown, tell }) {
   const [rows, columns] = [queries.length, keys.length];
   const named = Math.max(rows, columns) <= 32;
   const longest = (names) => Math.min(90, 8 + 7 * Math.max(...names.map((name) => name.length)));
@@ -128,9 +127,7 @@ function enlarged(view, { which, queries, keys, head, may, tell }) {
       made.hidden = state[which] < 0;
       if (made.hidden) return;
       const values = head(state, state[which]);
-      heatmap(context, box, rows, columns, (row, column) =>
-        may(row, column) ? values[row * columns + column] : null,
-      );
+      shareMap(context, box, rows, columns, shown(values));
       sums(context, box, rows, columns, values);
       context.fillStyle = context.ink;
       context.fillText(`head ${state[which]}`, 2, 12);

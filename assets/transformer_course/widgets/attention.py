@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from transformer_course.figures import Picture, brief, heatmap
+from transformer_course.figures import Picture, brief, forbidden, heatmap
 from transformer_course.widgets.view import MOST, View, labels, matrix
 
 SHOWN = 12  # heads in the picture
@@ -66,7 +66,8 @@ def _picture(
     shown = parts[:SHOWN]
     wide, high = min(len(shown), 4), -(-len(shown) // 4)
     queries, keys = names
-    named = len(shown) <= 2 and max(len(queries), len(keys)) <= NAMED
+    few = max(len(queries), len(keys)) <= NAMED
+    named = few and len(shown) <= 2
     side = 1.3 + 0.5 / len(shown) * len(keys) + 0.1 * len(keys) if named else 2.2
     figure = Figure(figsize=(max(side * wide, 3.4), max(side * high, 2.4)), layout="constrained")
     grid = figure.subplots(high, wide, squeeze=False)
@@ -74,10 +75,12 @@ def _picture(
         axes.axis("off")
     for number, (axes, values) in enumerate(zip(grid.flat, shown, strict=False)):
         cells = values if allowed is None else np.where(allowed, values, np.nan)
-        axes.set_facecolor("#888888")  # behind masked cells
+        axes.set_facecolor("#888888")  # behind masked cells that are too many to be hatched
         heatmap(axes, cells, keys if named else [], numbers=len(shown) == 1)
         if named:
             axes.set_yticks(range(len(queries)), queries)
+        if few and allowed is not None:
+            forbidden(axes, allowed, size=6 if named else 2)
         axes.set_xlabel("key")
         axes.set_ylabel("query")
         if len(shown) > 1:

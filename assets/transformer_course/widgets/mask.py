@@ -5,13 +5,11 @@ from functools import partial
 
 import numpy as np
 import torch
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from transformer_course.figures import LINES, Picture, heatmap
+from transformer_course.figures import Picture, forbidden, heatmap, may_look
 from transformer_course.widgets.view import View, labels, matrix
 
 MOST = 32  # tokens of a side whose cells are still large enough to be painted
@@ -85,8 +83,9 @@ def _picture(
     right.images[0].set_clim(0, 1)
     for number in right.texts:  # readable on the colours of 0 to 1
         number.set_color("white" if float(number.get_text()) < 0.5 else "black")
+    may_look(left, allowed, size=4)
     for axes, heading in ((left, "who may look at whom"), (right, "attention weights")):
-        _hatch(axes, allowed)
+        forbidden(axes, allowed, size=5)
         turned = 0 if columns <= 6 and max(map(len, names[1])) <= 3 else 90
         axes.set_xticks(range(columns), names[1], rotation=turned)
         axes.set_yticks(range(rows), names[0])
@@ -97,20 +96,6 @@ def _picture(
     figure.colorbar(right.images[0], ax=right, label="weight", shrink=0.8)
     figure.suptitle(title, fontsize=11)
     return Picture(figure, f"{title}. {_told(allowed, weights, names)}")
-
-
-def _hatch(axes: Axes, allowed: np.ndarray) -> None:
-    """A dot where a query may look; hatches and a cross where it may not."""
-    axes.set_facecolor("#E3EEF6")
-    for row, column in np.argwhere(~allowed):
-        cell = Rectangle((column - 0.5, row - 0.5), 1, 1, hatch="//")
-        axes.add_patch(cell).set(facecolor="#999999", edgecolor="#555555")
-    axes.plot(*np.argwhere(~allowed).T[::-1], "x", color="black", markersize=5)
-    if not axes.images:
-        axes.plot(*np.argwhere(allowed).T[::-1], "o", color=LINES[0], markersize=4)
-        axes.set_xticks(np.arange(allowed.shape[1] + 1) - 0.5, minor=True)
-        axes.set_yticks(np.arange(allowed.shape[0] + 1) - 0.5, minor=True)
-        axes.grid(which="minor", color="white", linewidth=1)
 
 
 def _told(allowed: np.ndarray, weights: np.ndarray, names: list[list[str]]) -> str:

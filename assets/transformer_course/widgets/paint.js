@@ -72,29 +72,45 @@ function choosable(view, made, grid, width) {
   made.addEventListener("pointerdown", point, { signal: view.signal });
 }
 
+/** Paint cells of a grid into a box: `value(row, column)` is a share from 0 to 1, null if masked. */
+export function heatmap(context, box, rows, columns, value) {
+  const shares = new Float32Array(rows * columns);
+  for (let at = 0; at < shares.length; at++)
+    shares[at] = value(Math.floor(at / columns), at % columns) ?? NaN;
+  shareMap(context, box, rows, columns, shares);
+}
+
+let small; // a map with a pixel for each cell: one, for a new one costs more than to fill it
+
 /**
- * Paint cells of a grid into a box: `value(row, column)` is a share from 0 to 1, null if masked.
+ * The same for shares that stand row by row in an array; NaN is a masked cell.
  *
  * Masked cells are hatched grey, which is no colour of the map.
  */
-export function heatmap(context, box, rows, columns, value) {
+export function shareMap(context, box, rows, columns, shares) {
   const cells = new ImageData(columns, rows);
   const pixels = new Uint32Array(cells.data.buffer);
   const masked = [];
-  for (let row = 0, at = 0; row < rows; row++)
-    for (let column = 0; column < columns; column++) {
-      const share = value(row, column);
-      if (share === null) masked.push([row, column]);
-      pixels[at++] = share === null ? pixel(MASKED) : PIXELS[level(share)];
-    }
-  const small = new OffscreenCanvas(columns, rows);
+  const levels = new Uint8ClampedArray(1); // rounds what is put into it, and keeps it within 255
+  for (let at = 0; at < pixels.length; at++) {
+    const share = shares[at];
+    levels[0] = 255 * share;
+    pixels[at] = PIXELS[levels[0]];
+    if (share === share) continue;
+    pixels[at] = pixel(MASKED);
+    masked.push(at);
+  }
+  small ??= new OffscreenCanvas(1, 1);
+  Object.assign(small, { width: columns, height: rows });
   small.getContext("2d").putImageData(cells, 0, 0);
   context.imageSmoothingEnabled = false;
   context.drawImage(small, box.x, box.y, box.width, box.height);
   const [wide, high] = [box.width / columns, box.height / rows];
   if (Math.min(wide, high) < 6) return;
-  for (const [row, column] of masked)
+  for (const at of masked) {
+    const [row, column] = [Math.floor(at / columns), at % columns];
     hatchCell(context, box.x + column * wide, box.y + row * high, wide, high);
+  }
 }
 
 /** Paint a cell that takes no part: hatched grey, whatever the theme. */

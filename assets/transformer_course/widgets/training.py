@@ -12,7 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from transformer_course.figures import DASHES, LINES, MARKS, Picture
-from transformer_course.widgets.view import View, packed
+from transformer_course.widgets.view import View, packed, show_live
 
 POINTS = 300  # of a series that cross and are drawn
 PAUSE = 0.1  # seconds between two updates
@@ -70,8 +70,7 @@ class TrainingPlot:
             self._live = view.widget
         self._send(view.options, view.data)
         display(view.bundle(), raw=True, display_id=self._place)
-        data, metadata = self._live._repr_mimebundle_()
-        display({**data, "text/plain": ""}, metadata=metadata, raw=True)
+        show_live(self._live)
         self._watch()
 
     def close(self) -> None:

