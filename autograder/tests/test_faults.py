@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from autograder import grading, queue, sandbox
+from autograder import grading, queue
 from autograder.notebook import as_text
 from autograder.samples import filled, solved
 from autograder.submission import Finished, Task
@@ -27,8 +27,6 @@ from autograder.tests.disturbed import (
     sooner_or_later,
     warm_processes,
 )
-
-pytestmark = pytest.mark.skipif(bool(sandbox.refusal()), reason=sandbox.refusal())
 
 SEED = 5
 CLASS = [f"student{number:04}" for number in range(1000)]

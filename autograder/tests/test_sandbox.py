@@ -25,8 +25,6 @@ from autograder.executor import CodeCell, Execution, Executor, GraderError, Job,
 from autograder.tests import hostile
 from autograder.tests.hostile import BANK, CANARY, CHECKS_OF_HALF, LIVES, MARKER, STOPPED, Hostile
 
-pytestmark = pytest.mark.skipif(bool(sandbox.refusal()), reason=sandbox.refusal())
-
 FIRST = 2  # the check of the honest exercise; then the tools, then the hostile cells
 AT_ONCE = 3  # notebooks that are expected to be killed run side by side
 WRITTEN = "hostile-was-here"
