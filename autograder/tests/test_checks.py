@@ -24,6 +24,11 @@ with Check("Mix", "a module") as check:
     module.load({"w.weight": torch.eye(3, dtype=torch.float64)})
     check.equal(module.call(numbers(2, 3)), numbers(2, 3), "the input, projected")
 """
+TWICE = """
+with Check("mix", "two calls") as check:
+    small, large = check.call(numbers(1, 2)), check.call(numbers(3, 4))
+    check.equal({judged}, {expected}, "a law")
+"""
 VALUE = f"""
 with Check("answer", "a number") as check:
     check.seal(check.value(2), {seal(torch.tensor([0.25, 0.5]))!r}, "not right yet")
@@ -65,6 +70,21 @@ FAILURES = {
         ONE,
         "def mix(x):\n    return 2 * x + 1e-7",
         ["expected 3.5281047,", "got 3.5281048,"],
+    ),
+    "right in single precision": (
+        ONE,
+        "def mix(x):\n    return (2 * x.float()).double()",
+        ["right to seven digits", "float32"],
+    ),
+    "the first of two calls": (
+        TWICE.format(judged="small", expected="2 * numbers(1, 2)"),
+        "def mix(x):\n    return x",
+        ["you called mix(x: [[1.764, 0.4002]])"],
+    ),
+    "what comes of two calls": (
+        TWICE.format(judged="small.sum() + large.sum()", expected="torch.zeros(()).double()"),
+        "def mix(x):\n    return x",
+        ["last called mix(x: [[1.764, 0.4002, 0.9787"],
     ),
     "large tensors": (
         ONE.replace("2, 3", "4, 5"),

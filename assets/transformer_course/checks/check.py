@@ -21,6 +21,8 @@ TOLERANCE = {
     torch.bfloat16: (2e-2, 1e-2),
     torch.float16: (2e-2, 1e-2),
 }
+# what is left of float64 after a step in float32
+SINGLE = (1e-6, 1e-7)
 
 
 class Check(Running):
@@ -121,7 +123,7 @@ class Check(Running):
         """`tensor` has these axes, in this order: `shape(weights, query=3, key=5)`."""
         if tuple(tensor.shape) != tuple(axes.values()):
             name = next((name for name, part in self._returned if part is tensor), "the result")
-            story = self.story(f"{name} has the wrong shape")
+            story = self.story(f"{name} has the wrong shape", self.behind(tensor))
             named = ", ".join(f"{axis} {size}" for axis, size in axes.items())
             story.tell("expected", f"{tuple(axes.values())}: {named}")
             story.tell("got", str(tuple(tensor.shape)))
@@ -151,15 +153,18 @@ class Check(Running):
         relative, absolute = exact if within is None else (0.0, within)
         same = torch.isclose(actual.to(expected.dtype), expected, relative, absolute)
         if not same.all():
-            story = self.story(law)
+            story = self.story(law, self.behind(actual))
             for label, text in words.contrast(expected, actual, ~same).items():
                 story.tell(label, text)
-            self.stop(story, hint)
+            nearly = expected.dtype == torch.float64 and torch.allclose(
+                actual.to(expected.dtype), expected, *SINGLE, equal_nan=True
+            )
+            self.stop(story, failure.SEVEN_DIGITS if nearly else hint)
 
     def true(self, holds: bool, law: str, hint: str = "") -> None:
         """`law`, said in words, holds."""
         if not holds:
-            self.fail(law, hint)
+            self.stop(self.story(law, self.behind(None)), hint)
 
     def seal(self, answer: Tensor, sealed: str, law: str, hint: str = "") -> None:
         """`answer` is the sealed one to two decimals: says whether, never what it should be."""

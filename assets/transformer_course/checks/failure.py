@@ -18,6 +18,10 @@ MAKE_A_NEW_ONE = (
 )
 NOT_A_NUMBER = "exp of a large number is inf, and inf / inf or inf - inf is NaN"
 KEEP_THE_DTYPE = "a NumPy array or a constant tensor on the way brings its own dtype"
+SEVEN_DIGITS = (
+    "right to seven digits, as float32 has them: what you make yourself, with arange, say, must "
+    "have the input's dtype before you reckon with it"
+)
 # a piece of an error's message -> what it means to who does not know torch well
 EXPLAINED = {
     "before Module.__init__() call": "the first line of `__init__` is `super().__init__()`",

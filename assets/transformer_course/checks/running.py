@@ -24,6 +24,7 @@ class Running:
         self._before = dict(namespace)
         self._given = ("you called", "")
         self._returned: list[tuple[str, Tensor]] = []
+        self._calls: list[tuple[str, list[tuple[str, Tensor]]]] = []  # each, and what it returned
         self._observed: list[list[Tensor]] = []
 
     def run(
@@ -46,6 +47,7 @@ class Running:
             for label, part in self._returned:
                 self._examine(label, part, list(tensors.values()))
             answer = tuple(parts) if returns else parts[0]
+        self._calls.append((self._given[1], self._returned))
         for label, tensor in tensors.items():
             if not torch.equal(tensor.detach().nan_to_num(), before[label].nan_to_num()):
                 self.fail(f"your code changed its input `{label}`", failure.MAKE_A_NEW_ONE)
@@ -70,11 +72,18 @@ class Running:
         else:
             self.fail(f"{law}, but nothing was raised", hint)
 
-    def story(self, law: str) -> Story:
+    def story(self, law: str, given: tuple[str, str] | None = None) -> Story:
         """The beginning of a failure: the law that does not hold, and the call."""
         story = Story(self.exercise, law)
-        story.tell(*self._given)
+        story.tell(*(given or self._given))
         return story
+
+    def behind(self, judged: Any) -> tuple[str, str]:
+        """The call that returned what is judged; of several, the last one is called just that."""
+        for call, returned in self._calls:
+            if any(part is judged for _, part in returned):
+                return "you called", call
+        return ("last called", self._given[1]) if len(self._calls) > 1 else self._given
 
     def fail(self, law: str, hint: str = "") -> NoReturn:
         """Stop with no more than the law and a hint."""
