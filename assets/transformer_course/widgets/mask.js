@@ -175,21 +175,21 @@ function painter(view, shared, change) {
   });
   Object.assign(made.style, { touchAction: "none", cursor: "crosshair" });
   const paint = (cells, one) => change(painted(view.state.mask, cells, one));
-  let last = null; // where the pointer painted last
-  const drag = ({ buttons, offsetX, offsetY }) => {
+  let last = null; // where it painted last
+  const drag = ({ type, buttons, offsetX, offsetY }) => {
     const scale = wide / made.getBoundingClientRect().width;
     const here = buttons & 1 ? at(offsetX * scale, offsetY * scale) : null;
-    if (here) paint(between(last ?? here, here), view.state.brush === "allow" ? "1" : "0");
+    const from = type === "pointerdown" ? here : (last ?? here); // a finger lands anywhere
+    if (here) paint(between(from, here), view.state.brush === "allow" ? "1" : "0");
     last = here;
   };
   const toggle = (event) => {
     if (event.key !== " " && event.key !== "Enter") return;
     event.preventDefault();
-    const { row, column } = view.state;
-    paint([{ row, column }], may(view.state, row, column) ? "0" : "1");
+    paint([view.state], may(view.state, view.state.row, view.state.column) ? "0" : "1");
   };
-  const acts = { pointerdown: drag, pointermove: drag, keydown: toggle };
-  for (const event in acts) made.addEventListener(event, acts[event], { signal: view.signal });
+  for (const [event, act] of [["pointerdown", drag], ["pointermove", drag], ["keydown", toggle]])
+    made.addEventListener(event, act, { signal: view.signal });
 }
 
 function result(view, shared) {

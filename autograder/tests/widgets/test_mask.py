@@ -1,10 +1,16 @@
 """The mask painter: what it takes, what it sends, and the mask that comes back."""
 
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
 import numpy as np
 import pytest
 import torch
 from transformer_course.checks import numbers
 from transformer_course.widgets import show_mask
+
+from autograder.bench.browser import chromium
 
 SCORES = numbers(3, 4)
 MASK = [[True, False, True, False], [False] * 4, [True] * 4]
@@ -68,3 +74,45 @@ def test_both_sides_share_names_only_where_they_are_as_many() -> None:
 def test_what_does_not_fit_is_refused(given: dict, said: str) -> None:
     with pytest.raises(ValueError, match=said):
         show_mask(**{"scores": SCORES, **given})
+
+
+# --- painted in a browser ------------------------------------------------------------------
+
+
+def by_mouse(page: Any, points: list[tuple[float, float]]) -> None:
+    page.mouse.move(*points[0])
+    page.mouse.down()
+    for point in points:
+        page.mouse.move(*point)
+    page.mouse.up()
+
+
+def by_finger(page: Any, points: list[tuple[float, float]]) -> None:
+    session = page.context.new_cdp_session(page)
+
+    def touch(kind: str, at: list[tuple[float, float]]) -> None:
+        spots = [{"x": x, "y": y} for x, y in at]
+        session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": spots})
+
+    touch("touchStart", points[:1])
+    for point in points:
+        touch("touchMove", [point])
+    touch("touchEnd", [])
+
+
+@pytest.mark.parametrize("stroke", [by_mouse, by_finger])
+def test_each_stroke_paints_the_cells_that_it_passes(stroke: Callable, tmp_path: Path) -> None:
+    file = tmp_path / "mask.html"
+    file.write_text(show_mask(numbers(5, 5)).to_html(), encoding="utf-8")
+    with chromium(viewport={"width": 1000, "height": 800}, has_touch=True) as context:
+        page = context.pages[0]
+        page.goto(file.as_uri())
+        page.wait_for_selector(".course-view[data-frames]")
+        corner = page.locator(".course-view canvas").first.bounding_box()
+        # where mask.js puts the cells of five tokens
+        left, top, cell = corner["x"] + 56, corner["y"] + 53, 44
+        middle = {i: (i + 0.5) * cell for i in range(5)}
+        spots = {(i, j): (left + middle[j], top + middle[i]) for i in middle for j in middle}
+        stroke(page, [spots[0, 0], spots[0, 2]])
+        stroke(page, [spots[4, 4]])
+        page.wait_for_function("document.querySelector('.told').textContent.includes('21 of 25')")
