@@ -1,0 +1,2124 @@
+# %% given imports
+# pyright: reportRedeclaration=false, reportReturnType=false, reportAttributeAccessIssue=false, reportOperatorIssue=false
+import itertools
+import math
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+# the function that modules and attention are built on
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    kept = torch.rand(x.shape, generator=generator) >= p
+    return torch.where(kept, x / (1 - p), 0.0) if training else x
+
+
+# %% wrong expected_activation p_is_kept
+# You give each kept input a factor p and each dropped one 1 − p: p is the probability to be
+# dropped, so it is the other way round.
+def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
+    expected = torch.zeros_like(x).sum()
+    for kept in itertools.product((0, 1), repeat=len(x)):
+        probability = math.prod(p if one else 1 - p for one in kept)
+        expected = expected + probability * (weights * x * x.new_tensor(kept)).sum()
+    return expected
+
+
+# %% wrong expected_activation times_p
+# You give each kept input a factor p and each dropped one 1 − p: p is the probability to be
+# dropped, so it is the other way round.
+def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
+    return p * (weights @ x)
+
+
+# %% wrong expected_activation rescaled
+# You rescale by 1 / (1 − p): here what is kept stays as it is, so that you see what dropout costs.
+def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
+    expected = torch.zeros_like(x).sum()
+    for kept in itertools.product((0, 1), repeat=len(x)):
+        probability = math.prod(1 - p if one else p for one in kept)
+        mask = x.new_tensor(kept) / (1 - p)
+        expected = expected + probability * (weights * x * mask).sum()
+    return expected
+
+
+# %% wrong expected_activation without_dropout
+# You rescale by 1 / (1 − p): here what is kept stays as it is, so that you see what dropout costs.
+def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
+    return weights @ x
+
+
+# %% wrong expected_activation all_cases_alike
+# You give all cases the same probability, 1 / 2ⁿ, which is right at p = 1/2 alone: a case's
+# probability is a product of p and 1 − p, a factor for each input.
+def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
+    cases = torch.tensor(list(itertools.product((0, 1), repeat=len(x))), dtype=x.dtype)
+    return (cases @ (weights * x)).mean()
+
+
+# %% wrong expected_activation half
+# You give all cases the same probability, 1 / 2ⁿ, which is right at p = 1/2 alone: a case's
+# probability is a product of p and 1 − p, a factor for each input.
+def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
+    return 0.5 * (weights @ x)
+
+
+# %% wrong expected_activation only_sums
+# You add up the outcomes without their probabilities: each one counts as often as it happens.
+def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
+    expected = torch.zeros_like(x).sum()
+    for kept in itertools.product((0, 1), repeat=len(x)):
+        expected = expected + (weights * x * x.new_tensor(kept)).sum()
+    return expected
+
+
+# %% wrong expected_activation only_all_kept
+# You count one outcome alone, that in which all inputs are kept: fewer kept inputs give something
+# too.
+def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
+    return (1 - p) ** len(x) * (weights @ x)
+
+
+# %% wrong expected_activation without_the_last_case
+# You leave out the case in which all inputs are kept: it is the last row of the table.
+def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
+    expected = torch.zeros_like(x).sum()
+    for number in range(2 ** len(x) - 1):
+        kept = [number >> i & 1 for i in range(len(x))]
+        probability = math.prod(1 - p if one else p for one in kept)
+        expected = expected + probability * (weights * x * x.new_tensor(kept)).sum()
+    return expected
+
+
+# %% wrong expected_activation at_most_one_dropped
+# You count only the cases in which at most one input is dropped: several can be dropped at once.
+def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
+    expected = (1 - p) ** len(x) * (weights @ x)
+    for i in range(len(x)):
+        kept = torch.ones_like(x)
+        kept[i] = 0
+        expected = expected + p * (1 - p) ** (len(x) - 1) * (weights @ (kept * x))
+    return expected
+
+
+# %% wrong expected_activation two_inputs_only
+# You wrote down the four cases of two inputs: with n inputs there are 2ⁿ.
+def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
+    first, second = weights[0] * x[0], weights[1] * x[1]
+    return p * (1 - p) * (first + second) + (1 - p) ** 2 * (first + second)
+
+
+# %% wrong expected_activation a_number
+# You return a plain number: a tensor without axes is asked for, so leave out .item().
+def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
+    return ((1 - p) * (weights @ x)).item()
+
+
+# %% wrong expected_activation an_axis_left
+# Your result still has an axis: the unit gives one number, a tensor without axes.
+def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
+    return (1 - p) * (weights * x).sum(0, keepdim=True)
+
+
+# %% wrong expected_activation not_summed
+# You return one number for each input: the unit adds them up.
+def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
+    return (1 - p) * weights * x
+
+
+# %% wrong expected_activation sampled
+# You throw dice and take a mean, which is only nearly right: go through all cases, each with its
+# probability, and it is exact.
+def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
+    generator = torch.Generator().manual_seed(0)
+    kept = torch.rand(10000, len(x), generator=generator) >= p
+    return (kept.to(x.dtype) @ (weights * x)).mean()
+
+
+# %% wrong expected_activation float32
+# You return float32 for float64 inputs: make the sum from x, so that it keeps the dtype.
+def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
+    return torch.tensor(((1 - p) * (weights @ x)).item())
+
+
+# %% wrong expected_activation ignores_the_weights
+# You leave the weights out: the unit adds up weight times input.
+def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
+    return (1 - p) * x.sum()
+
+
+# %% wrong expected_activation absolute_values
+# You leave out the signs: a weight below zero takes away from the sum.
+def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
+    return (1 - p) * (weights * x).abs().sum()
+
+
+# %% wrong expected_activation relu
+# You take the relu of each outcome: the unit gives the plain sum, below zero too.
+def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
+    total = torch.zeros_like(x).sum()
+    for kept in itertools.product((0, 1), repeat=len(x)):
+        pr = math.prod(1 - p if k else p for k in kept)
+        total = total + pr * (weights * x * x.new_tensor(kept)).sum().relu()
+    return total
+
+
+# %% wrong expected_activation power_n
+# You count one outcome alone, that in which all inputs are kept: fewer kept inputs give something
+# too.
+def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
+    return (1 - p) ** len(x) * (weights @ x)
+
+
+# %% wrong expected_activation mean_over_inputs
+# You average over the inputs: the unit adds them up.
+def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
+    return (1 - p) * (weights * x).mean()
+
+
+# %% wrong expected_activation how_many_not_which
+# You keep always the first inputs: each input is kept or dropped by itself, so which ones are
+# kept matters, not only how many.
+def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
+    n = len(x)
+    total = torch.zeros_like(x).sum()
+    for count in range(n + 1):
+        kept = x.new_tensor([1] * count + [0] * (n - count))
+        pr = math.comb(n, count) * (1 - p) ** count * p ** (n - count)
+        total = total + pr * (weights * x * kept).sum()
+    return total
+
+
+# %% right expected_activation by_formula
+def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
+    return (1 - p) * (weights @ x)
+
+
+# %% right expected_activation all_masks_at_once
+def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
+    masks = torch.tensor(list(itertools.product((0.0, 1.0), repeat=len(x))), dtype=x.dtype)
+    probabilities = ((1 - p) * masks + p * (1 - masks)).prod(-1)
+    return probabilities @ (masks @ (weights * x))
+
+
+# %% right expected_activation counting_in_binary
+def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
+    expected = 0 * x[0]
+    for number in range(2 ** len(x)):
+        activation, probability = 0 * x[0], 1.0
+        for i in range(len(x)):
+            if number >> i & 1:
+                activation = activation + weights[i] * x[i]
+                probability *= 1 - p
+            else:
+                probability *= p
+        expected = expected + probability * activation
+    return expected
+
+
+# %% right expected_activation recursion
+def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
+    def rest(i: int, so_far: Tensor) -> Tensor:
+        if i == len(x):
+            return so_far
+        return p * rest(i + 1, so_far) + (1 - p) * rest(i + 1, so_far + weights[i] * x[i])
+
+    return rest(0, x.new_zeros(()))
+
+
+# %% right expected_activation in_plain_python
+def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
+    total = 0.0
+    for kept in itertools.product([False, True], repeat=len(x)):
+        some = sum(w * v for w, v, k in zip(weights.tolist(), x.tolist(), kept, strict=True) if k)
+        total += p ** kept.count(False) * (1 - p) ** kept.count(True) * some
+    return torch.tensor(total, dtype=x.dtype)
+
+
+# %% right expected_activation input_by_input
+def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
+    return torch.einsum("i,i->", weights, x * (1 - p))
+
+
+# %% right expected_activation combinations
+def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
+    n = len(x)
+    total = x.new_zeros(())
+    for count in range(n + 1):
+        for idx in itertools.combinations(range(n), count):
+            total = (
+                total
+                + (1 - p) ** count * p ** (n - count) * (weights[list(idx)] * x[list(idx)]).sum()
+            )
+    return total
+
+
+# %% right expected_activation outcome_by_outcome
+def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
+    outcomes = [(1.0, x.new_zeros(()))]
+    for w, v in zip(weights, x, strict=True):
+        outcomes = [(q * p, a) for q, a in outcomes] + [
+            (q * (1 - p), a + w * v) for q, a in outcomes
+        ]
+    return sum(q * a for q, a in outcomes)
+
+
+# %% wrong repaired_half as_on_the_slide
+# This is the slide's own half, which is right at p = 0.5 alone.
+def repaired_half(activation: Tensor, p: float) -> Tensor:
+    return activation / 2
+
+
+# %% wrong repaired_half times_p
+# You keep a share p, and training keeps 1 − p: p is the probability to be dropped.
+def repaired_half(activation: Tensor, p: float) -> Tensor:
+    return activation * p
+
+
+# %% wrong repaired_half divided_by_kept
+# You divide by 1 − p, as PyTorch does in training: at test time the classic dropout multiplies.
+def repaired_half(activation: Tensor, p: float) -> Tensor:
+    return activation / (1 - p)
+
+
+# %% wrong repaired_half divided_by_p
+# You divide by p: at test time the activation becomes smaller, 1 − p of what it was.
+def repaired_half(activation: Tensor, p: float) -> Tensor:
+    return activation / p
+
+
+# %% wrong repaired_half unchanged
+# You change nothing. That is right where training has scaled already, as PyTorch's does; here it
+# has not.
+def repaired_half(activation: Tensor, p: float) -> Tensor:
+    return activation
+
+
+# %% wrong repaired_half half_of_p
+# You multiply by p / 2 or the like: nothing of the slide's ½ is left when p is general.
+def repaired_half(activation: Tensor, p: float) -> Tensor:
+    return activation * p * 0.5
+
+
+# %% wrong repaired_half half_of_what_is_kept
+# You multiply by 1 − p and by ½ too: the ½ was 1 − p, at p = ½.
+def repaired_half(activation: Tensor, p: float) -> Tensor:
+    return 0.5 * (1 - p) * activation
+
+
+# %% wrong repaired_half drops_again
+# You drop at test time: nothing is thrown there, the activation is only made smaller.
+def repaired_half(activation: Tensor, p: float) -> Tensor:
+    return activation * (
+        torch.rand(activation.shape, generator=torch.Generator().manual_seed(1)) >= p
+    )
+
+
+# %% wrong repaired_half in_place
+# You write into the activation that you were given: make a new tensor.
+def repaired_half(activation: Tensor, p: float) -> Tensor:
+    activation *= 1 - p
+    return activation
+
+
+# %% wrong repaired_half subtracts
+# You subtract p times one: it is a share of each number that goes, so multiply.
+def repaired_half(activation: Tensor, p: float) -> Tensor:
+    return activation - p
+
+
+# %% wrong repaired_half squared
+# You multiply by 1 − p twice: once is enough.
+def repaired_half(activation: Tensor, p: float) -> Tensor:
+    return activation * (1 - p) ** 2
+
+
+# %% right repaired_half in_front
+def repaired_half(activation: Tensor, p: float) -> Tensor:
+    return (1 - p) * activation
+
+
+# %% right repaired_half less_what_goes
+def repaired_half(activation: Tensor, p: float) -> Tensor:
+    return activation - p * activation
+
+
+# %% right repaired_half mul
+def repaired_half(activation: Tensor, p: float) -> Tensor:
+    return activation.mul(1.0 - p)
+
+
+# %% right repaired_half of_a_name
+def repaired_half(activation: Tensor, p: float) -> Tensor:
+    keep_probability = 1 - p
+    return torch.mul(activation, keep_probability)
+
+
+# %% wrong dropout always
+# You drop in evaluation too: look at `training` first, and if it is False return x as it is.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    kept = torch.rand(x.shape, generator=generator) >= p
+    return torch.where(kept, x / (1 - p), 0.0)
+
+
+# %% wrong dropout training_turned_round
+# You drop in evaluation too: look at `training` first, and if it is False return x as it is.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if training:
+        return x
+    kept = torch.rand(x.shape, generator=generator) >= p
+    return torch.where(kept, x / (1 - p), 0.0)
+
+
+# %% wrong dropout classic
+# This is the classic dropout, which makes x smaller in evaluation: the inverted one divides by
+# 1 − p in training, and leaves evaluation alone.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training:
+        return x * (1 - p)
+    return x * (torch.rand(x.shape, generator=generator) >= p)
+
+
+# %% wrong dropout compensated_twice
+# This is the classic dropout, which makes x smaller in evaluation: the inverted one divides by
+# 1 − p in training, and leaves evaluation alone.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training:
+        return x * (1 - p)
+    kept = torch.rand(x.shape, generator=generator) >= p
+    return torch.where(kept, x / (1 - p), 0.0)
+
+
+# %% wrong dropout scaled_in_evaluation
+# You divide by 1 − p in evaluation as well: there nothing was dropped, so nothing is to be made
+# up for.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training:
+        return x / (1 - p)
+    kept = torch.rand(x.shape, generator=generator) >= p
+    return torch.where(kept, x / (1 - p), 0.0)
+
+
+# %% wrong dropout keeps_with_p
+# Keep and drop have changed places: at p = 0 you drop everything. p is the probability that a
+# number is dropped, so turn the comparison round.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training:
+        return x
+    kept = torch.rand(x.shape, generator=generator) < p
+    return torch.where(kept, x / (1 - p), 0.0)
+
+
+# %% wrong dropout keeps_with_p_and_divides_by_it
+# Keep and drop have changed places: at p = 0 you drop everything. p is the probability that a
+# number is dropped, so turn the comparison round.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training:
+        return x
+    kept = torch.rand(x.shape, generator=generator) < p
+    return torch.where(kept, x / p, 0.0)
+
+
+# %% wrong dropout bernoulli_of_p
+# Keep and drop have changed places: at p = 0 you drop everything. p is the probability that a
+# number is dropped, so turn the comparison round.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training:
+        return x
+    mask = torch.bernoulli(torch.full(x.shape, p, dtype=x.dtype), generator=generator)
+    return x * mask
+
+
+# %% wrong dropout not_scaled
+# What is kept is not scaled: divide it by 1 − p in training.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training:
+        return x
+    return x * (torch.rand(x.shape, generator=generator) >= p)
+
+
+# %% wrong dropout filled_and_not_scaled
+# What is kept is not scaled: divide it by 1 − p in training.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if training:
+        return x.masked_fill(torch.rand(x.shape, generator=generator) < p, 0.0)
+    return x
+
+
+# %% wrong dropout divided_by_p
+# You divide by p: what is kept arrives with probability 1 − p, so divide by 1 − p.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training or p == 0:
+        return x
+    kept = torch.rand(x.shape, generator=generator) >= p
+    return x * kept / p
+
+
+# %% wrong dropout divided_by_p_at_zero_too
+# You divide by p, which at p = 0 divides by nothing: what is kept arrives with probability 1 − p,
+# so divide by 1 − p.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training:
+        return x
+    kept = torch.rand(x.shape, generator=generator) >= p
+    return torch.where(kept, x / p, 0.0)
+
+
+# %% wrong dropout multiplied
+# You multiply by 1 − p where you should divide by it: the numbers that are kept must make up for
+# those that are dropped.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training:
+        return x
+    kept = torch.rand(x.shape, generator=generator) >= p
+    return x * kept * (1 - p)
+
+
+# %% wrong dropout divided_by_what_was_kept
+# You divide by the share that was kept by chance in this call: divide by 1 − p, the same number
+# each time.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training:
+        return x
+    kept = (torch.rand(x.shape, generator=generator) >= p).to(x.dtype)
+    return x * kept / kept.mean().clamp(min=1e-9)
+
+
+# %% wrong dropout not_a_number_at_one
+# At p = 1 you divide by 0, and inf · 0 is NaN: treat p = 1 by itself.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training:
+        return x
+    kept = torch.rand(x.shape, generator=generator) >= p
+    return x * kept / (1 - p)
+
+
+# %% wrong dropout division_by_zero
+# At p = 1 you divide a plain number by 0, which Python refuses: treat p = 1 by
+# itself.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training:
+        return x
+    scale = 1 / (1 - p)
+    return x * (torch.rand(x.shape, generator=generator) >= p) * scale
+
+
+# %% wrong dropout nothing_at_one
+# At p = 1 you return x as it is: everything is dropped there, so the result is zeros.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training or p in (0, 1):
+        return x
+    kept = torch.rand(x.shape, generator=generator) >= p
+    return x * kept / (1 - p)
+
+
+# %% wrong dropout one_mask_for_the_batch
+# All examples drop the same units: throw a die for each number of x, not only for each unit.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training:
+        return x
+    kept = torch.rand(x.shape[-1], generator=generator) >= p
+    return torch.where(kept, x / (1 - p), 0.0)
+
+
+# %% wrong dropout the_first_example_for_all
+# All examples drop the same units: throw a die for each number of x, not only for each unit.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training:
+        return x
+    kept = torch.rand(x[:1].shape, generator=generator) >= p
+    return torch.where(kept, x / (1 - p), 0.0)
+
+
+# %% wrong dropout whole_examples
+# Whole examples are dropped: throw a die for each number of x, not only for each example.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training:
+        return x
+    kept = torch.rand(*x.shape[:-1], 1, generator=generator) >= p
+    return torch.where(kept, x / (1 - p), 0.0)
+
+
+# %% wrong dropout all_or_nothing
+# Nothing but one throw decides over the whole tensor: throw a die for each number of x.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training:
+        return x
+    if torch.rand((), generator=generator) < p:
+        return torch.zeros_like(x)
+    return x if p == 0 else x / (1 - p)
+
+
+# %% wrong dropout an_exact_share
+# You drop the same count each time: each number is dropped by a throw of its own, whatever
+# becomes of the others.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training:
+        return x
+    order = torch.randperm(x.numel(), generator=generator)
+    kept = (order >= round(p * x.numel())).reshape(x.shape)
+    return torch.where(kept, x / (1 - p), 0.0)
+
+
+# %% wrong dropout a_seed_inside
+# Every call drops the same numbers: set no seed inside, draw anew each time.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training:
+        return x
+    torch.manual_seed(0)
+    kept = torch.rand(x.shape, generator=generator) >= p
+    return torch.where(kept, x / (1 - p), 0.0)
+
+
+# %% wrong dropout a_generator_inside
+# Every call drops the same numbers: set no seed inside, draw anew each time.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training:
+        return x
+    if generator is None:
+        generator = torch.Generator().manual_seed(42)
+    kept = torch.rand(x.shape, generator=generator) >= p
+    return torch.where(kept, x / (1 - p), 0.0)
+
+
+# %% wrong dropout generator_ignored
+# Hand the generator on: torch.rand(…, generator=generator).
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training:
+        return x
+    kept = torch.rand(x.shape) >= p
+    return torch.where(kept, x / (1 - p), 0.0)
+
+
+# %% wrong dropout of_torch
+# Hand the generator on: torch.rand(…, generator=generator).
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    return F.dropout(x, p, training)
+
+
+# %% wrong dropout of_numpy
+# Hand the generator on: torch.rand(…, generator=generator).
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training:
+        return x
+    kept = torch.tensor(np.random.rand(*x.shape) >= p)
+    return torch.where(kept, x / (1 - p), 0.0)
+
+
+# %% wrong dropout generator_set_back
+# Leave the generator's seed alone: draw from it, and do not set it back.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training:
+        return x
+    if generator is not None:
+        generator.manual_seed(generator.initial_seed())
+    kept = torch.rand(x.shape, generator=generator) >= p
+    return torch.where(kept, x / (1 - p), 0.0)
+
+
+# %% wrong dropout bell_shaped_dice
+# Compare a random number from 0 to 1 (torch.rand, not torch.randn) with p, one for each place.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training or p == 0:
+        return x
+    if p == 1:
+        return torch.zeros_like(x)
+    kept = torch.randn(x.shape, generator=generator) >= p
+    return torch.where(kept, x / (1 - p), 0.0)
+
+
+# %% wrong dropout bell_shaped_dice_at_zero
+# You compare bell-shaped numbers with p, so half of them are below 0: torch.rand gives numbers
+# from 0 to 1, torch.randn does not.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training:
+        return x
+    kept = torch.randn(x.shape, generator=generator) >= p
+    return torch.where(kept, x / (1 - p), 0.0)
+
+
+# %% wrong dropout half_whatever_p
+# You drop with a fixed probability: compare with p, at p = 0 nothing may be dropped.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training:
+        return x
+    kept = torch.rand(x.shape, generator=generator) >= 0.5
+    return torch.where(kept, x / (1 - p), 0.0)
+
+
+# %% wrong dropout p_in_tenths
+# Compare with p itself, without rounding it.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training:
+        return x
+    kept = torch.randint(0, 10, x.shape, generator=generator) >= int(p * 10)
+    return torch.where(kept, x / (1 - p), 0.0)
+
+
+# %% wrong dropout in_place
+# You write the zeros into the tensor that you were given: make a new one.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training:
+        return x
+    x[torch.rand(x.shape, generator=generator) < p] = 0.0
+    return x if p == 1 else x / (1 - p)
+
+
+# %% wrong dropout multiplied_in_place
+# You write the zeros into the tensor that you were given: make a new one.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training or p == 0:
+        return x
+    x *= torch.rand(x.shape, generator=generator) >= p
+    return x if p == 1 else x.div_(1 - p)
+
+
+# %% wrong dropout float32
+# You return float32 for float64: the mask brings its own dtype, take that of x.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training or p == 0:
+        return x.float()
+    kept = torch.rand(x.shape, generator=generator) >= p
+    return torch.where(kept, x.float() / (1 - p), 0.0)
+
+
+# %% wrong dropout noise
+# Compare a random number from 0 to 1 (torch.rand, not torch.randn) with p, one for each place.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training or p == 0:
+        return x
+    if p == 1:
+        return torch.zeros_like(x)
+    return x + p * torch.randn(x.shape, generator=generator, dtype=x.dtype)
+
+
+# %% wrong dropout only_the_positive
+# The numbers below 0 are dropped as well: the dice decide, not the sign of x.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training:
+        return x
+    kept = (torch.rand(x.shape, generator=generator) >= p) & (x > 0)
+    return torch.where(kept, x / (1 - p), 0.0)
+
+
+# %% wrong dropout forgotten_return
+# does the last line say `return`?
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    kept = torch.rand(x.shape, generator=generator) >= p
+    torch.where(kept, x / (1 - p), 0.0) if training else x
+
+
+# %% wrong dropout without_a_gradient
+# You take x out of the graph, so nothing can be learned through it: stay in torch, without
+# detach().
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training:
+        return x
+    kept = torch.rand(x.shape, generator=generator) >= p
+    return torch.where(kept, x.detach() / (1 - p), 0.0)
+
+
+# %% wrong dropout two_axes_only
+# You reshape to two axes and stay there: any shape comes in, and the same shape goes out.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training:
+        return x
+    rows, columns = x.shape
+    kept = torch.rand(rows, columns, generator=generator) >= p
+    return torch.where(kept, x / (1 - p), 0.0)
+
+
+# %% wrong dropout last_three_axes
+# Examples share their masks: throw a die for each number, along every axis.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training or p == 0:
+        return x
+    if p == 1:
+        return 0 * x
+    kept = torch.rand(x.shape[-3:], generator=generator) >= p
+    return x * kept / (1 - p)
+
+
+# %% wrong dropout scaled_to_the_old_mean
+# You divide by the share that was kept by chance in this call: divide by 1 − p, the same number
+# each time.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training or p == 0:
+        return x
+    kept = torch.rand(x.shape, generator=generator) >= p
+    y = x * kept
+    return y * (x.sum() / y.sum()) if y.any() else y
+
+
+# %% wrong dropout divided_row_by_row
+# You divide by the share that was kept by chance in this call: divide by 1 − p, the same number
+# each time.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training or p == 0:
+        return x
+    kept = (torch.rand(x.shape, generator=generator) >= p).to(x.dtype)
+    return x * kept / kept.mean(-1, keepdim=True).clamp(min=1e-9)
+
+
+# %% wrong dropout divided_by_the_root
+# You divide by the root of 1 − p: the mean must stay, not the mean of the squares, so divide by 1
+# − p.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training or p == 0:
+        return x
+    if p == 1:
+        return 0 * x
+    kept = torch.rand(x.shape, generator=generator) >= p
+    return x * kept / (1 - p) ** 0.5
+
+
+# %% wrong dropout mean_fill
+# What is dropped becomes 0: put no other number in its place.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training or p == 0:
+        return x
+    if p == 1:
+        return 0 * x
+    kept = torch.rand(x.shape, generator=generator) >= p
+    return torch.where(kept, x / (1 - p), x.mean())
+
+
+# %% wrong dropout straight_through
+# Your gradient passes where a number was dropped, too: what does not count cannot be learned
+# from.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training or p == 0:
+        return x
+    kept = torch.rand(x.shape, generator=generator) >= p
+    out = torch.zeros_like(x) if p == 1 else x * kept / (1 - p)
+    return x + (out - x).detach()
+
+
+# %% wrong dropout few_dice_repeated
+# All examples drop the same units: throw a die for each number of x, not only for each unit.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training or p == 0:
+        return x
+    if p == 1:
+        return 0 * x
+    n = x.numel()
+    dice = torch.rand(min(n, 1000), generator=generator).repeat(n // 1000 + 1)[:n].reshape(x.shape)
+    return x * (dice >= p) / (1 - p)
+
+
+# %% right dropout bernoulli
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training or p == 0:
+        return x
+    if p == 1:
+        return torch.zeros_like(x)
+    mask = torch.bernoulli(torch.full_like(x, 1 - p), generator=generator)
+    return x * mask / (1 - p)
+
+
+# %% right dropout in_place_on_a_new_one
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training:
+        return x
+    result = x.clone()
+    result[torch.rand(x.shape, generator=generator) < p] = 0
+    return result / (1 - p) if p < 1 else result
+
+
+# %% right dropout masked_fill
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if training and p > 0:
+        drop = torch.empty(x.shape).uniform_(generator=generator) < p
+        return (x / max(1 - p, 1e-12)).masked_fill(drop, 0.0)
+    return x.clone()
+
+
+# %% right dropout empty_bernoulli
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training:
+        return x
+    if p >= 1:
+        return 0 * x
+    mask = torch.empty_like(x).bernoulli_(1 - p, generator=generator)
+    return x * mask.div_(1 - p)
+
+
+# %% right dropout number_by_number
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training:
+        return x * 1
+    dice = torch.rand(x.numel(), generator=generator, dtype=torch.float64)
+    scales = [0.0 if die < p else 1 / (1 - p) for die in dice.tolist()]
+    return x * torch.tensor(scales, dtype=x.dtype).reshape(x.shape)
+
+
+# %% right dropout its_own_generator
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if generator is None:
+        generator = torch.default_generator
+    if training is False:
+        return x
+    dropped = torch.rand(tuple(x.shape), generator=generator, device=x.device) < p
+    return torch.where(dropped, torch.zeros_like(x), x / (1 - p))
+
+
+# %% right dropout fine_whole_numbers
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training:
+        return x
+    dice = torch.randint(0, 2**31 - 1, x.shape, generator=generator) / (2**31 - 1)
+    mask = (dice >= p).to(x.dtype)
+    mask = mask / (1 - p) if p < 1 else 0 * mask
+    return mask * x
+
+
+# %% right dropout multinomial
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training:
+        return x
+    if x.numel() == 0:
+        return x
+    kept = torch.multinomial(
+        torch.tensor([p, 1 - p]), x.numel(), replacement=True, generator=generator
+    )
+    kept = kept.reshape(x.shape).to(x.dtype)
+    return x * kept * (1 / (1 - p) if p < 1 else 0)
+
+
+# %% right dropout normal_dice
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training or p == 0:
+        return x
+    if p == 1:
+        return x * 0
+    dice = torch.randn(x.shape, generator=generator, dtype=torch.float64)
+    limit = torch.special.ndtri(torch.tensor(p, dtype=torch.float64))
+    return torch.where(dice < limit, torch.zeros((), dtype=x.dtype), x / (1 - p))
+
+
+# %% right dropout draws_first
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    dice = torch.rand(x.shape, generator=generator)
+    if training:
+        return torch.zeros_like(x) if p == 1.0 else x * (dice > p) / (1 - p)
+    return x
+
+
+# %% wrong Dropout always_training
+# Your module drops after eval() too: hand on self.training, which train() and eval() set, and read
+# it in forward.
+class Dropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: Tensor) -> Tensor:
+        return dropout(x, self.p, True)
+
+
+# %% wrong Dropout of_torch_always
+# Your module drops after eval() too: hand on self.training, which train() and eval() set, and read
+# it in forward.
+class Dropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.dropout(x, self.p)
+
+
+# %% wrong Dropout mode_kept_at_birth
+# Your module drops after eval() too: hand on self.training, which train() and eval() set, and read
+# it in forward.
+class Dropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p, self.mode = p, self.training
+
+    def forward(self, x: Tensor) -> Tensor:
+        return dropout(x, self.p, self.mode)
+
+
+# %% wrong Dropout asks_the_method
+# Your module drops after eval() too: hand on self.training, which train() and eval() set, and read
+# it in forward.
+class Dropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: Tensor) -> Tensor:
+        return dropout(x, self.p, bool(self.train))
+
+
+# %% wrong Dropout turned_round
+# Your module drops after eval() too: hand on self.training, which train() and eval() set, and read
+# it in forward.
+class Dropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: Tensor) -> Tensor:
+        return dropout(x, self.p, not self.training)
+
+
+# %% wrong Dropout never
+# Your module drops nothing after train(): hand on self.training, which train() and eval() set, and
+# read it in forward.
+class Dropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: Tensor) -> Tensor:
+        return dropout(x, self.p, False)
+
+
+# %% wrong Dropout eval_is_for_ever
+# Your module drops nothing after train(): hand on self.training, which train() and eval() set, and
+# read it in forward.
+class Dropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+        self.training = False
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x if not self.training else dropout(x, self.p, False)
+
+
+# %% wrong Dropout stops_after_eval
+# After eval() and train() again your module does not drop: keep no copy of the mode, read
+# self.training in forward.
+class Dropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p, self.on = p, True
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.on = self.on and self.training
+        return dropout(x, self.p, self.on)
+
+
+# %% wrong Dropout p_ignored
+# Use the p that __init__ was given: keep it as self.p, and hand it on.
+class Dropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+
+    def forward(self, x: Tensor) -> Tensor:
+        return dropout(x, 0.5, self.training)
+
+
+# %% wrong Dropout keeps_with_p
+# You keep with probability p: p is the probability that a number is dropped.
+class Dropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = 1 - p
+
+    def forward(self, x: Tensor) -> Tensor:
+        return dropout(x, self.p, self.training)
+
+
+# %% wrong Dropout scaled_twice
+# What is kept must be divided by 1 − p, once.
+class Dropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = dropout(x, self.p, self.training)
+        return x / (1 - self.p) if self.training and self.p < 1 else x
+
+
+# %% wrong Dropout not_scaled
+# What is kept must be divided by 1 − p, once.
+class Dropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x * (torch.rand(x.shape) >= self.p) if self.training else x
+
+
+# %% wrong Dropout classic
+# You multiply by 1 − p in evaluation: your dropout has scaled in training already.
+class Dropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: Tensor) -> Tensor:
+        return dropout(x, self.p, True) if self.training else x * (1 - self.p)
+
+
+# %% wrong Dropout one_mask_for_ever
+# The mask was drawn once: draw it anew in each forward.
+class Dropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p, self.mask = p, None
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.training:
+            return x
+        if self.mask is None or self.mask.shape != x.shape:
+            self.mask = dropout(torch.ones_like(x), self.p, True)
+        return x * self.mask
+
+
+# %% wrong Dropout a_seed_of_its_own
+# The mask was drawn once: draw it anew in each forward.
+class Dropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: Tensor) -> Tensor:
+        return dropout(x, self.p, self.training, torch.Generator().manual_seed(0))
+
+
+# %% wrong Dropout learns_its_p
+# You made p an nn.Parameter, so an optimizer would change it: a plain number does.
+class Dropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = nn.Parameter(torch.tensor(p))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return dropout(x, self.p.item(), self.training)
+
+
+# %% wrong Dropout without_super
+# the first line of `__init__` is `super().__init__()`
+class Dropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        self.drop = nn.Dropout(p)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return dropout(x, self.drop.p, self.training)
+
+
+# %% wrong Dropout whole_rows
+# Throw for each number of x by itself, not for whole rows or columns.
+class Dropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.training:
+            return x
+        if self.p == 1:
+            return 0 * x
+        return x * (torch.rand(*x.shape[:-1], 1) >= self.p) / (1 - self.p)
+
+
+# %% wrong Dropout whole_columns
+# Throw for each number of x by itself, not for whole rows or columns.
+class Dropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.training:
+            return x
+        if self.p == 1:
+            return 0 * x
+        return x * (torch.rand(x.shape[-1]) >= self.p) / (1 - self.p)
+
+
+# %% wrong Dropout whole_channels_of_torch
+# Throw for each number of x by itself, not for whole rows or columns.
+class Dropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.drop = nn.Dropout1d(p)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.drop(x)
+
+
+# %% wrong Dropout own_flag
+# After eval() and train() again your module does not drop: keep no copy of the mode, read
+# self.training in forward.
+class Dropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+        self.on = True
+
+    def eval(self) -> nn.Module:
+        self.on = False
+        return self
+
+    def forward(self, x: Tensor) -> Tensor:
+        return dropout(x, self.p, self.on)
+
+
+# %% wrong Dropout inplace
+# You write into the input: give back a new tensor.
+class Dropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.dropout(x, self.p, self.training, inplace=True)
+
+
+# %% right Dropout by_the_function_of_torch
+class Dropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.rate = p
+
+    def forward(self, x: Tensor) -> Tensor:
+        return F.dropout(x, self.rate, training=self.training)
+
+
+# %% right Dropout two_branches
+class Dropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: Tensor) -> Tensor:
+        if self.training:
+            return dropout(x, self.p, True)
+        return x
+
+
+# %% right Dropout a_module_inside
+class Dropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.inner = nn.Dropout(p)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.inner(x)
+
+
+# %% right Dropout written_out
+class Dropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.keep = 1 - p
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.training:
+            return x
+        kept = torch.rand_like(x) < self.keep
+        return torch.where(kept, x / self.keep, torch.zeros_like(x))
+
+
+# %% right Dropout a_subclass
+class Dropout(nn.Dropout):
+    def __init__(self, p: float) -> None:
+        super().__init__(p=p)
+
+
+# %% right Dropout with_a_buffer
+class Dropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.register_buffer("p", torch.tensor(p, dtype=torch.float64))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return dropout(x, self.get_buffer("p").item(), training=self.training)
+
+
+# %% right Dropout p_zero_in_eval
+class Dropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: Tensor) -> Tensor:
+        p = self.p if self.training else 0.0
+        return F.dropout(x, p)
+
+
+# %% right Dropout binomial
+class Dropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: Tensor) -> Tensor:
+        if not self.training or self.p == 0:
+            return x
+        if self.p == 1:
+            return torch.zeros_like(x)
+        die = torch.distributions.Bernoulli(probs=1 - self.p)
+        return x * die.sample(x.shape).to(x.dtype) / (1 - self.p)
+
+
+# %% wrong attention_dropout renormalised
+# You make every row sum to 1 again: leave it as it is, the expectation is right without it.
+def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
+    weights = dropout(weights, p, training)
+    return weights / weights.sum(-1, keepdim=True)
+
+
+# %% wrong attention_dropout renormalised_without_nan
+# You make every row sum to 1 again: leave it as it is, the expectation is right without it.
+def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
+    weights = dropout(weights, p, training)
+    return weights / weights.sum(-1, keepdim=True).clamp(min=1e-9)
+
+
+# %% wrong attention_dropout renormalised_in_training
+# You make every row sum to 1 again: leave it as it is, the expectation is right without it.
+def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
+    if not training:
+        return weights
+    kept = weights * (torch.rand(weights.shape) >= p)
+    return F.normalize(kept, p=1, dim=-1)
+
+
+# %% wrong attention_dropout softmax_again
+# You take softmax of the weights once more: they are weights already, only drop among them.
+def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
+    return torch.softmax(dropout(weights, p, training), dim=-1)
+
+
+# %% wrong attention_dropout minus_infinity
+# You make every row sum to 1 again: leave it as it is, the expectation is right without it.
+def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
+    if not training:
+        return weights
+    scores = weights.log().masked_fill(torch.rand(weights.shape) < p, -math.inf)
+    return torch.softmax(scores, -1)
+
+
+# %% wrong attention_dropout always
+# You drop in evaluation too: hand on `training`.
+def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
+    return F.dropout(weights, p)
+
+
+# %% wrong attention_dropout turned_round
+# You drop in evaluation too: hand on `training`.
+def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
+    return dropout(weights, p, not training)
+
+
+# %% wrong attention_dropout never
+# Nothing is dropped at all: hand on p and `training` to your dropout.
+def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
+    return weights
+
+
+# %% wrong attention_dropout keeps_with_p
+# Keep and drop have changed places: at p = 0 you drop every weight, and p is the probability that
+# a weight is dropped.
+def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
+    return dropout(weights, 1 - p, training)
+
+
+# %% wrong attention_dropout not_scaled
+# What is kept is not scaled: divide it by 1 − p in training.
+def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
+    if not training:
+        return weights
+    return weights * (torch.rand(weights.shape) >= p)
+
+
+# %% wrong attention_dropout whole_keys
+# Throw for each weight by itself: not for whole keys, queries, heads or sentences.
+def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
+    return weights * dropout(torch.ones_like(weights[..., :1, :]), p, training)
+
+
+# %% wrong attention_dropout whole_queries
+# Throw for each weight by itself: not for whole keys, queries, heads or sentences.
+def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
+    return weights * dropout(torch.ones_like(weights[..., :1]), p, training)
+
+
+# %% wrong attention_dropout heads_alike
+# Throw for each weight by itself: not for whole keys, queries, heads or sentences.
+def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
+    mask = dropout(torch.ones(weights.shape[-2:], dtype=weights.dtype), p, training)
+    return weights * mask
+
+
+# %% wrong attention_dropout sentences_alike
+# Throw for each weight by itself: not for whole keys, queries, heads or sentences.
+def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
+    return weights * dropout(torch.ones_like(weights[:1]), p, training)
+
+
+# %% wrong attention_dropout scaled_at_evaluation
+# You make the weights smaller in evaluation: training has scaled already, so there they stay as
+# they are.
+def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
+    return dropout(weights, p, True) if training else (1 - p) * weights
+
+
+# %% wrong attention_dropout in_place
+# You write into the weights that you were given: make a new tensor.
+def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
+    if training and p > 0:
+        weights.mul_(torch.rand(weights.shape) >= p).div_(max(1 - p, 1e-9))
+    return weights
+
+
+# %% wrong attention_dropout the_smallest
+# Every call drops the same weights: the dice decide, in each call anew.
+def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
+    if not training or p == 0:
+        return weights
+    if p == 1:
+        return torch.zeros_like(weights)
+    limit = weights.quantile(p, dim=-1, keepdim=True)
+    return torch.where(weights >= limit, weights / (1 - p), 0.0)
+
+
+# %% wrong attention_dropout spares_the_diagonal
+# You never drop a query's look at itself: each weight can be dropped, its own too.
+def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
+    out = dropout(weights, p, training)
+    if not training or p in (0, 1):
+        return out
+    own = torch.eye(*weights.shape[-2:], dtype=torch.bool)
+    return torch.where(own, weights / (1 - p), out)
+
+
+# %% wrong attention_dropout never_an_empty_row
+# You throw again when a row loses all its weights: then fewer than p are dropped, and the mean is
+# no longer right.
+def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
+    out = dropout(weights, p, training)
+    if not training or p in (0, 1):
+        return out
+    for _ in range(200):
+        empty = (out == 0).all(-1, keepdim=True) & (weights != 0).any(-1, keepdim=True)
+        if not empty.any():
+            break
+        out = torch.where(empty, dropout(weights, p, True), out)
+    return out
+
+
+# %% wrong attention_dropout logs_masked
+# You make every row sum to 1 again: leave it as it is, the expectation is right without it.
+def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
+    if not training:
+        return weights
+    dropped = torch.rand_like(weights) < p
+    return torch.softmax(weights.log().masked_fill(dropped, -torch.inf), -1).nan_to_num()
+
+
+# %% right attention_dropout of_torch
+def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
+    return F.dropout(weights, p=p, training=training)
+
+
+# %% right attention_dropout a_mask_of_ones
+def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
+    return weights * dropout(torch.ones_like(weights), p, training)
+
+
+# %% right attention_dropout written_out
+def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
+    if not training or p == 0:
+        return weights
+    dropped = torch.rand_like(weights) < p
+    if p == 1:
+        return torch.zeros_like(weights)
+    return weights.masked_fill(dropped, 0) / (1 - p)
+
+
+# %% right attention_dropout row_by_row
+def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
+    rows = [dropout(row, p, training) for row in weights.flatten(0, -2)]
+    return torch.stack(rows).reshape(weights.shape)
+
+
+# %% right attention_dropout a_module
+def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
+    module = nn.Dropout(p)
+    module.train(training)
+    return module(weights)
+
+
+# %% right attention_dropout per_head_loop
+def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
+    if weights.dim() == 2:
+        return F.dropout(weights, p, training)
+    return torch.stack([attention_dropout(w, p, training) for w in weights])
+
+
+# %% right attention_dropout reshape
+def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
+    return dropout(weights.reshape(-1), p, training).reshape(weights.shape)
+
+
+# %% wrong monte_carlo_predict dropout_stays_off
+# Your mean is the model's one answer of evaluation: set the nn.Dropout modules to training mode,
+# and average what comes then.
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    modes = {part: part.training for part in model.modules()}
+    model.eval()
+    with torch.no_grad():
+        results = torch.stack([model(x) for _ in range(samples)])
+    for part, training in modes.items():
+        part.training = training
+    return results.mean(0), results.std(0)
+
+
+# %% wrong monte_carlo_predict as_it_came
+# Your mean is the model's one answer of evaluation: set the nn.Dropout modules to training mode,
+# and average what comes then.
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    with torch.no_grad():
+        results = torch.stack([model(x) for _ in range(samples)])
+    return results.mean(0), results.std(0)
+
+
+# %% wrong monte_carlo_predict only_the_children
+# You switch on the dropout that stands directly in the model, and not what sits deeper:
+# model.modules() finds all, model.children() only the outermost.
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    modes = {part: part.training for part in model.modules()}
+    model.eval()
+    for part in model.children():
+        if isinstance(part, nn.Dropout):
+            part.train()
+    with torch.no_grad():
+        results = torch.stack([model(x) for _ in range(samples)])
+    for part, training in modes.items():
+        part.training = training
+    return results.mean(0), results.std(0)
+
+
+# %% wrong monte_carlo_predict only_the_last
+# You switch on one dropout module, and there may be several: go through all of model.modules().
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    modes = {part: part.training for part in model.modules()}
+    model.eval()
+    [part for part in modes if isinstance(part, nn.Dropout)][-1].train()
+    with torch.no_grad():
+        results = torch.stack([model(x) for _ in range(samples)])
+    for part, training in modes.items():
+        part.training = training
+    return results.mean(0), results.std(0)
+
+
+# %% wrong monte_carlo_predict everything_in_training
+# The whole model is in training mode, so batch norm takes its statistics from this batch: only
+# nn.Dropout may be switched on.
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    modes = {part: part.training for part in model.modules()}
+    model.train()
+    with torch.no_grad():
+        results = torch.stack([model(x) for _ in range(samples)])
+    for part, training in modes.items():
+        part.training = training
+    return results.mean(0), results.std(0)
+
+
+# %% wrong monte_carlo_predict others_as_they_came
+# The whole model is in training mode, so batch norm takes its statistics from this batch: only
+# nn.Dropout may be switched on.
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    modes = {part: part.training for part in model.modules()}
+    for part in modes:
+        if isinstance(part, nn.Dropout):
+            part.train()
+    with torch.no_grad():
+        results = torch.stack([model(x) for _ in range(samples)])
+    for part, training in modes.items():
+        part.training = training
+    return results.mean(0), results.std(0)
+
+
+# %% wrong monte_carlo_predict all_but_batch_norm
+# Only nn.Dropout may be in training mode: first put everything into evaluation, then switch on
+# what drops.
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    modes = {part: part.training for part in model.modules()}
+    for part in modes:
+        part.training = not isinstance(part, nn.BatchNorm1d)
+    with torch.no_grad():
+        results = torch.stack([model(x) for _ in range(samples)])
+    for part, training in modes.items():
+        part.training = training
+    return results.mean(0), results.std(0)
+
+
+# %% wrong monte_carlo_predict modes_not_restored
+# You leave modules in the modes in which you used them: write down the mode of each one before, and
+# give it back to each one afterwards.
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    for part in model.modules():
+        part.training = isinstance(part, nn.Dropout)
+    with torch.no_grad():
+        results = torch.stack([model(x) for _ in range(samples)])
+    return results.mean(0), results.std(0)
+
+
+# %% wrong monte_carlo_predict eval_afterwards
+# You leave the model in evaluation whatever it was before: write down its modes before you change
+# anything, and give them back.
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    for part in model.modules():
+        part.training = isinstance(part, nn.Dropout)
+    with torch.no_grad():
+        results = torch.stack([model(x) for _ in range(samples)])
+    model.eval()
+    return results.mean(0), results.std(0)
+
+
+# %% wrong monte_carlo_predict train_afterwards
+# You leave the model in training whatever it was before: write down its modes before you change
+# anything, and give them back.
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    for part in model.modules():
+        part.training = isinstance(part, nn.Dropout)
+    with torch.no_grad():
+        results = torch.stack([model(x) for _ in range(samples)])
+    model.train()
+    return results.mean(0), results.std(0)
+
+
+# %% wrong monte_carlo_predict one_mode_for_all
+# One mode for the whole model is not enough: keep one for each of model.modules(), and set
+# part.training itself, because part.train() sets all modules inside part too.
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    was_training = model.training
+    model.eval()
+    for part in model.modules():
+        if isinstance(part, nn.Dropout):
+            part.train()
+    with torch.no_grad():
+        results = torch.stack([model(x) for _ in range(samples)])
+    model.train(was_training)
+    return results.mean(0), results.std(0)
+
+
+# %% wrong monte_carlo_predict restored_from_outside
+# One mode for the whole model is not enough: keep one for each of model.modules(), and set
+# part.training itself, because part.train() sets all modules inside part too.
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    modes = {part: part.training for part in model.modules()}
+    for part in modes:
+        part.training = isinstance(part, nn.Dropout)
+    with torch.no_grad():
+        results = torch.stack([model(x) for _ in range(samples)])
+    for part, training in reversed(modes.items()):
+        part.train(training)
+    return results.mean(0), results.std(0)
+
+
+# %% wrong monte_carlo_predict only_dropout_restored
+# You leave modules in the modes in which you used them: write down the mode of each one before, and
+# give it back to each one afterwards.
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    modes = {part: part.training for part in model.modules()}
+    for part in modes:
+        part.training = isinstance(part, nn.Dropout)
+    with torch.no_grad():
+        results = torch.stack([model(x) for _ in range(samples)])
+    for part, training in modes.items():
+        if isinstance(part, nn.Dropout):
+            part.training = training
+    return results.mean(0), results.std(0)
+
+
+# %% wrong monte_carlo_predict written_down_too_late
+# You leave the model in evaluation whatever it was before: write down its modes before you change
+# anything, and give them back.
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    model.eval()
+    modes = {part: part.training for part in model.modules()}
+    for part in modes:
+        part.training = isinstance(part, nn.Dropout)
+    with torch.no_grad():
+        results = torch.stack([model(x) for _ in range(samples)])
+    for part, training in modes.items():
+        part.training = training
+    return results.mean(0), results.std(0)
+
+
+# %% wrong monte_carlo_predict population_std
+# You divide by the number of samples, or once more by its root: take torch.std over the samples,
+# and no more.
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    modes = {part: part.training for part in model.modules()}
+    for part in modes:
+        part.training = isinstance(part, nn.Dropout)
+    with torch.no_grad():
+        results = torch.stack([model(x) for _ in range(samples)])
+    for part, training in modes.items():
+        part.training = training
+    return results.mean(0), results.std(0, correction=0)
+
+
+# %% wrong monte_carlo_predict variance
+# You return the variance: the standard deviation is its root.
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    modes = {part: part.training for part in model.modules()}
+    for part in modes:
+        part.training = isinstance(part, nn.Dropout)
+    with torch.no_grad():
+        results = torch.stack([model(x) for _ in range(samples)])
+    for part, training in modes.items():
+        part.training = training
+    return results.mean(0), results.var(0)
+
+
+# %% wrong monte_carlo_predict standard_error
+# You divide by the number of samples, or once more by its root: take torch.std over the samples,
+# and no more.
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    modes = {part: part.training for part in model.modules()}
+    for part in modes:
+        part.training = isinstance(part, nn.Dropout)
+    with torch.no_grad():
+        results = torch.stack([model(x) for _ in range(samples)])
+    for part, training in modes.items():
+        part.training = training
+    return results.mean(0), results.std(0) / samples**0.5
+
+
+# %% wrong monte_carlo_predict over_the_batch
+# You average over the batch: mean and std go over the samples, the first axis of the stack, and
+# have the shape of one prediction.
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    modes = {part: part.training for part in model.modules()}
+    for part in modes:
+        part.training = isinstance(part, nn.Dropout)
+    with torch.no_grad():
+        results = torch.stack([model(x) for _ in range(samples)])
+    for part, training in modes.items():
+        part.training = training
+    return results.mean(1), results.std(1)
+
+
+# %% wrong monte_carlo_predict one_number
+# You average over everything, and get one number: mean and std go over the samples alone.
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    modes = {part: part.training for part in model.modules()}
+    for part in modes:
+        part.training = isinstance(part, nn.Dropout)
+    with torch.no_grad():
+        results = torch.stack([model(x) for _ in range(samples)])
+    for part, training in modes.items():
+        part.training = training
+    return results.mean(), results.std()
+
+
+# %% wrong monte_carlo_predict one_sample_repeated
+# All samples are the same: call the model anew for each one.
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    modes = {part: part.training for part in model.modules()}
+    for part in modes:
+        part.training = isinstance(part, nn.Dropout)
+    with torch.no_grad():
+        result = model(x)
+        results = torch.stack([result for _ in range(samples)])
+    for part, training in modes.items():
+        part.training = training
+    return results.mean(0), results.std(0)
+
+
+# %% wrong monte_carlo_predict the_same_seed
+# All samples are the same: call the model anew for each one.
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    modes = {part: part.training for part in model.modules()}
+    for part in modes:
+        part.training = isinstance(part, nn.Dropout)
+    results = []
+    for _ in range(samples):
+        torch.manual_seed(0)
+        results.append(model(x).detach())
+    for part, training in modes.items():
+        part.training = training
+    return torch.stack(results).mean(0), torch.stack(results).std(0)
+
+
+# %% wrong monte_carlo_predict always_thirty
+# Take as many samples as `samples` says, and their plain mean over the first axis of the stack.
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    modes = {part: part.training for part in model.modules()}
+    for part in modes:
+        part.training = isinstance(part, nn.Dropout)
+    with torch.no_grad():
+        results = torch.stack([model(x) for _ in range(30)])
+    for part, training in modes.items():
+        part.training = training
+    return results.mean(0), results.std(0)
+
+
+# %% wrong monte_carlo_predict one_too_many
+# Take as many samples as `samples` says, and their plain mean over the first axis of the stack.
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    modes = {part: part.training for part in model.modules()}
+    for part in modes:
+        part.training = isinstance(part, nn.Dropout)
+    with torch.no_grad():
+        results = torch.stack([model(x) for _ in range(samples + 1)])
+    for part, training in modes.items():
+        part.training = training
+    return results.mean(0), results.std(0)
+
+
+# %% wrong monte_carlo_predict softmax_inside
+# You take a softmax of what the model gives: whether its results are scores or probabilities is
+# the model's affair.
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    modes = {part: part.training for part in model.modules()}
+    for part in modes:
+        part.training = isinstance(part, nn.Dropout)
+    with torch.no_grad():
+        results = torch.stack([model(x).softmax(-1) for _ in range(samples)])
+    for part, training in modes.items():
+        part.training = training
+    return results.mean(0), results.std(0)
+
+
+# %% wrong monte_carlo_predict swapped
+# The two results have changed places: first the mean, then the standard deviation.
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    modes = {part: part.training for part in model.modules()}
+    for part in modes:
+        part.training = isinstance(part, nn.Dropout)
+    with torch.no_grad():
+        results = torch.stack([model(x) for _ in range(samples)])
+    for part, training in modes.items():
+        part.training = training
+    return results.std(0), results.mean(0)
+
+
+# %% wrong monte_carlo_predict prediction_of_evaluation
+# Your mean is the model's one answer of evaluation: set the nn.Dropout modules to training mode,
+# and average what comes then.
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    modes = {part: part.training for part in model.modules()}
+    model.eval()
+    with torch.no_grad():
+        once = model(x)
+        for part in modes:
+            part.training = isinstance(part, nn.Dropout)
+        results = torch.stack([model(x) for _ in range(samples)])
+    for part, training in modes.items():
+        part.training = training
+    return once, results.std(0)
+
+
+# %% wrong monte_carlo_predict only_the_mean
+# You return the mean alone: the standard deviation is asked for too, as (mean, std).
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    modes = {part: part.training for part in model.modules()}
+    for part in modes:
+        part.training = isinstance(part, nn.Dropout)
+    with torch.no_grad():
+        results = torch.stack([model(x) for _ in range(samples)])
+    for part, training in modes.items():
+        part.training = training
+    return results.mean(0)
+
+
+# %% wrong monte_carlo_predict seeded_once
+# Every call draws the same masks: set no seed inside.
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    modes = {part: part.training for part in model.modules()}
+    for part in modes:
+        part.training = isinstance(part, nn.Dropout)
+    torch.manual_seed(0)
+    with torch.no_grad():
+        results = torch.stack([model(x) for _ in range(samples)])
+    for part, training in modes.items():
+        part.training = training
+    return results.mean(0), results.std(0)
+
+
+# %% wrong monte_carlo_predict root_left_in_training
+# You leave the model itself in training mode: it may do more than its parts, so it works as in
+# evaluation too.
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    modes = {part: part.training for part in model.modules()}
+    for part in modes:
+        part.training = isinstance(part, nn.Dropout) or part is model
+    with torch.no_grad():
+        results = torch.stack([model(x) for _ in range(samples)])
+    for part, training in modes.items():
+        part.training = training
+    return results.mean(0), results.std(0)
+
+
+# %% wrong monte_carlo_predict mixed_up_batch
+# You repeat each example and reshape as if the batch had been repeated: samples of different
+# examples are mixed up.
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    modes = {part: part.training for part in model.modules()}
+    for part in modes:
+        part.training = isinstance(part, nn.Dropout)
+    with torch.no_grad():
+        results = model(x.repeat_interleave(samples, 0))
+    for part, training in modes.items():
+        part.training = training
+    results = results.reshape(samples, len(x), *results.shape[1:])
+    return results.mean(0), results.std(0)
+
+
+# %% wrong monte_carlo_predict median
+# Take the plain mean over the samples, no median.
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    modes = {part: part.training for part in model.modules()}
+    for part in modes:
+        part.training = isinstance(part, nn.Dropout)
+    with torch.no_grad():
+        results = torch.stack([model(x) for _ in range(samples)])
+    for part, training in modes.items():
+        part.training = training
+    return results.median(0).values, results.std(0)
+
+
+# %% wrong monte_carlo_predict input_noise
+# You shake the input and leave dropout off: the samples must differ by their masks alone.
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    modes = {part: part.training for part in model.modules()}
+    model.eval()
+    results = torch.stack([model(x + 0.1 * torch.randn_like(x)).detach() for _ in range(samples)])
+    for part, training in modes.items():
+        part.training = training
+    return results.mean(0), results.std(0)
+
+
+# %% right monte_carlo_predict one_big_batch
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    modes = [(part, part.training) for part in model.modules()]
+    model.eval()
+    for part, _ in modes:
+        if isinstance(part, nn.Dropout):
+            part.train()
+    repeated = x.expand(samples, *x.shape).reshape(-1, *x.shape[1:])
+    with torch.no_grad():
+        results = model(repeated)
+    for part, mode in modes:
+        part.training = mode
+    results = results.reshape(samples, len(x), *results.shape[1:])
+    return results.mean(0), results.std(0)
+
+
+# %% right monte_carlo_predict on_a_copy
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    import copy
+
+    crowd = copy.deepcopy(model).eval()
+    for part in crowd.modules():
+        if isinstance(part, nn.Dropout):
+            part.train()
+    results = torch.stack([crowd(x).detach() for _ in range(samples)])
+    return results.mean(dim=0), results.std(dim=0)
+
+
+# %% right monte_carlo_predict running_sums
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    modes = [part.training for part in model.modules()]
+    for part in model.modules():
+        part.training = type(part) is nn.Dropout
+    try:
+        results = [model(x).detach() for _ in range(samples)]
+    finally:
+        for part, mode in zip(model.modules(), modes, strict=True):
+            part.training = mode
+    mean = sum(results) / samples
+    variance = sum((result - mean) ** 2 for result in results) / (samples - 1)
+    return mean, variance.sqrt()
+
+
+# %% right monte_carlo_predict by_name
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    before = {name: part.training for name, part in model.named_modules()}
+    model.apply(lambda part: setattr(part, "training", isinstance(part, nn.Dropout)))
+    with torch.inference_mode():
+        results = torch.stack([model(x) for _ in range(samples)], dim=-1).clone()
+    for name, part in model.named_modules():
+        part.training = before[name]
+    return results.mean(-1).clone(), results.std(-1).clone()
+
+
+# %% right monte_carlo_predict with_gradients
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    saved = [(part, part.training) for part in model.modules()]
+    model.eval()
+    for part in (part for part in model.modules() if isinstance(part, nn.Dropout)):
+        part.train(True)
+    results = torch.stack([model(x) for _ in range(samples)])
+    for part, was in saved:
+        part.training = was
+    return results.mean(0), torch.std(results, dim=0)
+
+
+# %% right monte_carlo_predict std_mean
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    was = [(m, m.training) for m in model.modules()]
+    for m, _ in was:
+        m.training = isinstance(m, nn.Dropout)
+    try:
+        with torch.inference_mode():
+            std, mean = torch.std_mean(torch.stack([model(x) for _ in range(samples)]), 0)
+    finally:
+        for m, t in was:
+            m.training = t
+    return mean, std
+
+
+# %% right monte_carlo_predict welford
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    was = [(m, m.training) for m in model.modules()]
+    for m, _ in was:
+        m.training = isinstance(m, nn.Dropout)
+    mean, spread = 0.0, 0.0
+    with torch.no_grad():
+        for i in range(1, samples + 1):
+            y = model(x)
+            delta = y - mean
+            mean = mean + delta / i
+            spread = spread + delta * (y - mean)
+    for m, t in was:
+        m.training = t
+    return mean, (spread / (samples - 1)).sqrt()
+
+
+# %% right monte_carlo_predict interleaved
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    was = [(m, m.training) for m in model.modules()]
+    model.eval()
+    for m, _ in was:
+        if isinstance(m, nn.Dropout):
+            m.training = True
+    with torch.no_grad():
+        y = model(torch.repeat_interleave(x, samples, dim=0))
+    for m, t in was:
+        m.training = t
+    y = y.reshape(x.shape[0], samples, *y.shape[1:])
+    return y.mean(1), y.std(1)
