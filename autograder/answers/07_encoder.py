@@ -1,0 +1,6291 @@
+# %% given imports
+# pyright: reportRedeclaration=false, reportReturnType=false, reportUnusedExpression=false
+# pyright: reportArgumentType=false, reportCallIssue=false, reportIndexIssue=false
+# pyright: reportAttributeAccessIssue=false, reportIncompatibleVariableOverride=false
+# pyright: reportOptionalMemberAccess=false, reportOperatorIssue=false, reportGeneralTypeIssues=false
+# pyright: reportUndefinedVariable=false, reportIndexIssue=false
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+
+def attend(
+    attention: nn.MultiheadAttention, x: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]: ...
+
+
+# %% wrong FeedForward no_relu
+# Negative hidden features pass: the ReLU between the two layers is missing, and without it two
+# layers are no more than one.
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear2(self.dropout(self.linear1(x)))
+
+
+# %% wrong FeedForward relu_at_the_end
+# Your ReLU stands behind linear2, where it cuts off what the network has to say: it belongs
+# between the two layers.
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.relu(self.linear2(self.dropout(self.linear1(x))))
+
+
+# %% wrong FeedForward relu_twice
+# There is a second ReLU behind linear2: what comes out may be negative.
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return torch.relu(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+
+# %% wrong FeedForward relu_first
+# Your ReLU stands in front of linear1, and cuts the word itself: it belongs between the two
+# layers.
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear2(self.dropout(self.linear1(torch.relu(x))))
+
+
+# %% wrong FeedForward gelu
+# You bend with GELU, which lets a little of the negative pass: this network bends with ReLU.
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear2(self.dropout(F.gelu(self.linear1(x))))
+
+
+# %% wrong FeedForward sigmoid
+# You bend with a sigmoid, which squeezes every feature between 0 and 1: this network bends with
+# ReLU.
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear2(self.dropout(torch.sigmoid(self.linear1(x))))
+
+
+# %% wrong FeedForward tanh
+# You bend with tanh, which squeezes every feature between -1 and 1: this network bends with ReLU.
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear2(self.dropout(torch.tanh(self.linear1(x))))
+
+
+# %% wrong FeedForward leaky_relu
+# A hundredth of each negative feature passes, as with a leaky ReLU: the plain ReLU makes it 0.
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear2(self.dropout(F.leaky_relu(self.linear1(x))))
+
+
+# %% wrong FeedForward absolute_value
+# You turn negative features positive: ReLU makes them 0.
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear2(self.dropout(self.linear1(x).abs()))
+
+
+# %% wrong FeedForward softmax_of_features
+# Your hidden features sum to 1, as after a softmax: here it is a ReLU, each feature for itself.
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear2(self.dropout(torch.softmax(self.linear1(x), dim=-1)))
+
+
+# %% wrong FeedForward residual_added
+# You add x to the result: the residual connection belongs to the block, not to this network.
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.linear2(self.dropout(torch.relu(self.linear1(x))))
+
+
+# %% wrong FeedForward no_dropout
+# Nothing is dropped in training: call your dropout on what the ReLU gives.
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear2(torch.relu(self.linear1(x)))
+
+
+# %% wrong FeedForward dropout_on_the_output
+# You drop what linear2 gives, bias and all: in this network dropout stands between the ReLU and
+# linear2.
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(torch.relu(self.linear1(x))))
+
+
+# %% wrong FeedForward dropout_twice
+# You drop what linear2 gives, bias and all: in this network dropout stands between the ReLU and
+# linear2.
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+
+# %% wrong FeedForward dropout_on_the_input
+# You drop features of the word before linear1: drop those behind the ReLU.
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear2(torch.relu(self.linear1(self.dropout(x))))
+
+
+# %% wrong FeedForward dropped_twice_behind_the_relu
+# hand `dropout` to one nn.Dropout, and use it once
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear2(self.dropout(self.dropout(torch.relu(self.linear1(x)))))
+
+
+# %% wrong FeedForward dropout_in_evaluation_too
+# You drop in evaluation too: F.dropout does, unless you hand it training=self.training.
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.rate = dropout
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear2(F.dropout(torch.relu(self.linear1(x)), self.rate))
+
+
+# %% wrong FeedForward keep_and_drop_exchanged
+# You hand on 1 - dropout, so a rate of 0 drops everything: nn.Dropout takes the share that is
+# dropped.
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(1 - dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+
+
+# %% wrong FeedForward rate_fixed
+# hand `dropout` to one nn.Dropout, and use it once
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(0.1 if 0 < dropout < 1 else dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+
+
+# %% wrong FeedForward alpha_dropout
+# Dropped features become a negative number, as with alpha dropout: plain dropout makes them 0.
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.AlphaDropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+
+
+# %% wrong FeedForward dropout_not_rescaled
+# hand `dropout` to one nn.Dropout, and use it once
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.rate = dropout
+
+    def forward(self, x: Tensor) -> Tensor:
+        inner = torch.relu(self.linear1(x))
+        if self.training:
+            inner = inner * (torch.rand_like(inner) >= self.rate)
+        return self.linear2(inner)
+
+
+# %% wrong FeedForward sizes_swapped
+# the two sizes of nn.Linear(size in, size out) are swapped; it stores (out, in)
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_ff, d_model)
+        self.linear2 = nn.Linear(d_model, d_ff)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+
+
+# %% wrong FeedForward parts_renamed
+# `layer1.bias` should be called `linear1.bias`
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.layer1 = nn.Linear(d_model, d_ff)
+        self.layer2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layer2(self.dropout(torch.relu(self.layer1(x))))
+
+
+# %% wrong FeedForward layers_made_in_forward
+# make the layers in __init__, and keep each on self: self.NAME = nn.Linear(…)
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.sizes = d_model, d_ff
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        wide, back = nn.Linear(*self.sizes), nn.Linear(*self.sizes[::-1])
+        return back(self.dropout(torch.relu(wide(x))))
+
+
+# %% wrong FeedForward no_call_of_super
+# the first line of `__init__` is `super().__init__()`
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+
+
+# %% wrong FeedForward without_biases
+# linear1, then ReLU, then dropout, then linear2
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff, bias=False)
+        self.linear2 = nn.Linear(d_ff, d_model, bias=False)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+
+
+# %% wrong FeedForward third_layer
+# leave out linear3.bias, linear3.weight: the docstring names every part
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.linear3 = nn.Linear(d_ff, d_ff)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear2(self.dropout(torch.relu(self.linear3(torch.relu(self.linear1(x))))))
+
+
+# %% wrong FeedForward no_gradient
+# no gradient flows through the result
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        with torch.no_grad():
+            return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+
+
+# %% wrong FeedForward detached_inside
+# Your hidden features are cut off from the gradient: linear1 would never learn.
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear2(self.dropout(torch.relu(self.linear1(x)).detach()))
+
+
+# %% wrong FeedForward one_mask_for_all_words
+# hand all hidden features to one nn.Dropout: it draws for each number
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.rate = dropout
+
+    def forward(self, x: Tensor) -> Tensor:
+        inner = torch.relu(self.linear1(x))
+        kept = F.dropout(torch.ones_like(inner[..., :1, :]), self.rate, self.training)
+        return self.linear2(inner * kept)
+
+
+# %% wrong FeedForward nothing_returned
+# does the last line say `return`?
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.linear2(self.dropout(torch.relu(self.linear1(x))))
+
+
+# %% wrong FeedForward relu6
+# Your bend cuts off at 6, as ReLU6 does: ReLU lets all that is above 0 pass.
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear2(self.dropout(F.relu6(self.linear1(x))))
+
+
+# %% wrong FeedForward mask_shared_by_the_batch
+# hand all hidden features to one nn.Dropout: it draws for each number
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        inner = torch.relu(self.linear1(x))
+        kept = self.dropout(torch.ones_like(inner[:1]))
+        return self.linear2(inner * kept)
+
+
+# %% wrong FeedForward whole_words_dropped
+# hand all hidden features to one nn.Dropout: it draws for each number
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout1d(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+
+
+# %% wrong FeedForward same_draw_each_time
+# each call draws anew: leave torch's random generator as it is
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        torch.manual_seed(0)
+        return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+
+
+# %% wrong FeedForward training_kept_at_birth
+# keep an nn.Dropout on self: it knows whether the model trains
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.rate = dropout if self.training else 0.0
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear2(F.dropout(torch.relu(self.linear1(x)), self.rate))
+
+
+# %% wrong FeedForward bias_behind_the_relu
+# The bias of linear1 is added behind the ReLU: it belongs in front, to linear1.
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear2(self.dropout(torch.relu(x @ self.linear1.weight.T) + self.linear1.bias))
+
+
+# %% wrong FeedForward dropout_default_of_pytorch
+# Something is dropped even if nobody asks for it: the default rate is 0.
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.1) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+
+
+# %% wrong FeedForward normed_features
+# You norm the hidden features: there is no norm in this network.
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear2(
+            self.dropout(F.layer_norm(torch.relu(self.linear1(x)), (self.linear1.out_features,)))
+        )
+
+
+# %% right FeedForward f_dropout
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.rate = dropout
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear2(F.dropout(F.relu(self.linear1(x)), self.rate, self.training))
+
+
+# %% right FeedForward dropout_before_the_relu
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear2(self.dropout(self.linear1(x)).relu())
+
+
+# %% right FeedForward clamp
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear2(self.dropout(self.linear1(x).clamp(min=0)))
+
+
+# %% right FeedForward relu_module
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.relu = nn.ReLU()
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear2(self.dropout(self.relu(self.linear1(x))))
+
+
+# %% right FeedForward in_sequence
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.between = nn.Sequential(nn.ReLU(), nn.Dropout(dropout))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear2(self.between(self.linear1(x)))
+
+
+# %% right FeedForward by_hand
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+        self.rate = dropout
+
+    def forward(self, x: Tensor) -> Tensor:
+        inner = x @ self.linear1.weight.T + self.linear1.bias
+        inner = torch.where(inner > 0, inner, torch.zeros_like(inner))
+        if self.training and self.rate > 0:
+            kept = torch.rand_like(inner) >= self.rate
+            inner = inner * kept / (1 - self.rate) if self.rate < 1 else inner * 0
+        return inner @ self.linear2.weight.T + self.linear2.bias
+
+
+# %% right FeedForward einsum
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear2(
+            self.dropout(
+                torch.einsum("...i,oi->...o", x, self.linear1.weight)
+                .add(self.linear1.bias)
+                .clamp(min=0)
+            )
+        )
+
+
+# %% right FeedForward python_loop
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        words = x.reshape(-1, x.shape[-1])
+        done = [self.linear2(self.dropout(F.relu(self.linear1(word)))) for word in words]
+        return torch.stack(done).reshape(x.shape)
+
+
+# %% right FeedForward torch_dropout
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.rate = dropout
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear2(torch.dropout(torch.relu(self.linear1(x)), self.rate, self.training))
+
+
+# %% right FeedForward subclass_of_sequential
+class FeedForward(nn.Sequential):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.relu = nn.ReLU()
+        self.dropout = nn.Dropout(dropout)
+        self.linear2 = nn.Linear(d_ff, d_model)
+
+
+# %% wrong EncoderBlock residual_from_the_normed_input
+# You add to the normed x: the detour leaves the line before the norm, so add to x as it was.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = self.norm1(x)
+            x = x + self.look(x, mask)
+            x = self.norm2(x)
+            return x + self.think(x)
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock normed_input_in_the_second_half
+# In the feed-forward half you add to the normed x: the detour leaves the line before norm2.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            x = self.norm2(x)
+            return x + self.think(x)
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock normed_input_in_the_first_half
+# In the attention half you add to the normed x: the detour leaves the line before norm1.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = self.norm1(x)
+            x = x + self.look(x, mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock no_residual
+# Nothing is added to x: what each sublayer gives takes the place of x.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = self.look(self.norm1(x), mask)
+            return self.think(self.norm2(x))
+        x = self.norm1(self.look(x, mask))
+        return self.norm2(self.think(x))
+
+
+# %% wrong EncoderBlock no_residual_around_attention
+# What attention gives takes the place of x: add it to x.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock no_residual_around_feed_forward
+# What the feed-forward network gives takes the place of x: add it to x.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(self.think(x))
+
+
+# %% wrong EncoderBlock always_post_norm
+# Your norms stand on the line: with norm_first=True each stands at the entrance of its detour.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock always_pre_norm
+# Your norms stand at the entrances in both orders: with norm_first=False each stands on the line,
+# behind the sum.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        x = x + self.look(self.norm1(x), mask)
+        return x + self.think(self.norm2(x))
+
+
+# %% wrong EncoderBlock orders_exchanged
+# Your norms stand on the line: with norm_first=True each stands at the entrance of its detour.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if not self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock norm_at_the_exit_of_the_detour
+# You norm what the detours bring: the norm stands at the entrance of a detour, before attention
+# and before linear1.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.norm1(self.look(x, mask))
+            return x + self.norm2(self.think(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock no_norm
+# There is no norm at the entrance of your detours: norm1 stands before attention, norm2 before
+# linear1.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(x, mask)
+            return x + self.think(x)
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock no_norm_before_attention
+# Attention gets x as it is: norm1 stands before it, in all three roles.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(x, mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock no_norm_before_feed_forward
+# linear1 gets x as it is: norm2 stands before it.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(x)
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock norms_exchanged
+# norm1 and norm2 have changed places: norm1 goes with attention.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm2(x), mask)
+            return x + self.think(self.norm1(x))
+        x = self.norm2(x + self.look(x, mask))
+        return self.norm1(x + self.think(x))
+
+
+# %% wrong EncoderBlock norm1_twice
+# You use norm1 for both sublayers: the feed-forward network has norm2.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm1(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm1(x + self.think(x))
+
+
+# %% wrong EncoderBlock one_norm_under_two_names
+# norm1 and norm2 are one and the same layer: each sublayer has a norm of its own.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = self.norm1
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock norm_at_the_end_of_the_block
+# There is a norm at the end of your pre-norm block: nothing stands on the line; the one norm at
+# the end belongs to the encoder.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return self.norm2(x + self.think(self.norm2(x)))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock norms_before_and_behind
+# Your pre-norm block norms before the detours and on the line too: nothing stands on the line.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = self.norm1(x + self.look(self.norm1(x), mask))
+            return self.norm2(x + self.think(self.norm2(x)))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock no_relu
+# Negative hidden features pass: the ReLU between linear1 and linear2 is missing.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(self.linear1(x))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock gelu
+# You bend with GELU: this block bends with ReLU.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(F.gelu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock relu_behind_linear2
+# Your ReLU stands behind linear2: it belongs between linear1 and linear2.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(torch.relu(self.linear2(self.dropout(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock relu_twice
+# There is a second ReLU behind linear2: what a detour brings may be negative.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(torch.relu(self.linear2(self.dropout(torch.relu(self.linear1(x))))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock side_by_side
+# Both sublayers look at the same x, side by side: the feed-forward network gets what attention
+# has brought.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            return x + self.look(self.norm1(x), mask) + self.think(self.norm2(x))
+        return self.norm2(self.norm1(x + self.look(x, mask)) + self.think(x))
+
+
+# %% wrong EncoderBlock feed_forward_first
+# The feed-forward network comes before attention: collect first, then conclude.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.think(self.norm2(x))
+            return x + self.look(self.norm1(x), mask)
+        x = self.norm2(x + self.think(x))
+        return self.norm1(x + self.look(x, mask))
+
+
+# %% wrong EncoderBlock no_feed_forward
+# Your block ends behind attention: the feed-forward network is missing.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            return x + self.look(self.norm1(x), mask)
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x)
+
+
+# %% wrong EncoderBlock no_attention
+# Your words never look at one another: attention is missing.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x)
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock x_counted_twice
+# x is added twice: once in each half is enough, and the second half adds to what the first has
+# made.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask) + x
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock first_x_added_again
+# The second half adds to the x from the very beginning, so what attention brought is lost from
+# the line: add to what the first half has made.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            looked = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(looked))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock mask_not_handed_on
+# hand the mask on: attend(self.attention, …, mask)
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock mask_turned_round
+# You turn the mask round: attend takes the masks of this course, True = may attend.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, None if mask is None else ~mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock mask_without_negation
+# `nn.MultiheadAttention` called by itself means the opposite, True = forbidden, and knows no mask
+# for each sentence: let `attend` do it.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(self.attention(x, x, x, attn_mask=mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock batch_not_first
+# nn.MultiheadAttention takes the length first, unless you say batch_first=True
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock weights_in_place_of_output
+# You add the attention weights: `attend` returns the output first, then the weights.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[1].mean(1) @ x)
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock both_returned_by_attend
+# `attend` returns two things, output and weights: take the first.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask))
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock one_head
+# There is one head whatever num_heads says: hand it to nn.MultiheadAttention.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, 1, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock no_mask_in_post_norm
+# hand the mask on in both orders: attend(self.attention, …, mask)
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, None))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock post_norm_inside_the_sum
+# With norm_first=False you norm what the detours bring: the norm stands behind the sum.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = x + self.norm1(self.look(x, mask))
+        return x + self.norm2(self.think(x))
+
+
+# %% wrong EncoderBlock post_norm_without_the_second_norm
+# With norm_first=False the last norm is missing: norm2 stands behind the second sum.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return x + self.think(x)
+
+
+# %% wrong EncoderBlock post_norm_without_the_first_norm
+# With norm_first=False the first norm is missing: norm1 stands behind the first sum.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = x + self.look(x, mask)
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock post_norm_adds_the_first_x
+# With norm_first=False the second sum adds to the x from the beginning: it adds to what norm1
+# gives.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        looked = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(looked))
+
+
+# %% wrong EncoderBlock post_norm_with_a_norm_before_too
+# With norm_first=False attention gets a normed x: it gets x as it is, and the norm stands behind
+# the sum.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(self.norm1(x), mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock post_norm_norms_exchanged
+# norm1 and norm2 have changed places: norm1 goes with attention.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm2(x + self.look(x, mask))
+        return self.norm1(x + self.think(x))
+
+
+# %% wrong EncoderBlock post_norm_without_residual
+# Nothing is added to x: what each sublayer gives takes the place of x.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(self.look(x, mask))
+        return self.norm2(self.think(x))
+
+
+# %% wrong EncoderBlock no_dropout
+# Nothing is dropped in training: nn.Dropout on what attention gives, behind the ReLU, and on what
+# linear2 gives.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Identity()
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock dropout_in_attention_alone
+# Only the attention weights are dropped: nn.Dropout on what attention gives, behind the ReLU, and
+# on what linear2 gives too.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Identity()
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock no_dropout_on_what_attention_gives
+# What attention gives is not dropped: its bias comes through.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return attend(self.attention, x, mask)[0]
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock no_dropout_behind_linear2
+# What linear2 gives is not dropped: its bias comes through.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock no_dropout_behind_the_relu
+# hidden features meet dropout once behind the ReLU, and once more behind linear2
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(torch.relu(self.linear1(x))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock no_dropout_on_attention_weights
+# nn.MultiheadAttention drops weights by itself: hand `dropout` to it, and drop what it gives once
+# more
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock dropout_on_x_too
+# You drop x itself, and not what the detours bring alone: call dropout before you add.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = self.dropout(x + attend(self.attention, self.norm1(x), mask)[0])
+            return self.dropout(
+                x + self.linear2(self.dropout(torch.relu(self.linear1(self.norm2(x)))))
+            )
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock dropout_on_the_normed_words
+# You drop what the norms give, before the sublayers: dropout has its places inside them and
+# behind them.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return attend(self.attention, self.dropout(x), mask)[0]
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.linear2(torch.relu(self.linear1(self.dropout(x))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock dropped_twice_behind_the_relu
+# hidden features meet dropout once behind the ReLU, and once more behind linear2
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(self.dropout(torch.relu(self.linear1(x))))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock dropout_in_evaluation_too
+# You drop in evaluation too: F.dropout does, unless you hand it training=self.training.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.rate = dropout
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return F.dropout(attend(self.attention, x, mask)[0], self.rate)
+
+    def think(self, x: Tensor) -> Tensor:
+        return F.dropout(self.linear2(F.dropout(torch.relu(self.linear1(x)), self.rate)), self.rate)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock keep_and_drop_exchanged
+# You hand on 1 - dropout, so a rate of 0 drops everything: nn.Dropout takes the share that is
+# dropped.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(1 - dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock rate_halved
+# hidden features meet dropout once behind the ReLU, and once more behind linear2
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout if dropout in (0, 1) else dropout / 2)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock attention_renamed
+# `self_attn.in_proj_bias` should be called `attention.in_proj_bias`
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.self_attn = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.self_attn, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock norms_renamed
+# `norm_1.bias` should be called `norm1.bias`
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm_1 = nn.LayerNorm(d_model)
+        self.norm_2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm_1(x), mask)
+            return x + self.think(self.norm_2(x))
+        x = self.norm_1(x + self.look(x, mask))
+        return self.norm_2(x + self.think(x))
+
+
+# %% wrong EncoderBlock feed_forward_in_a_part_of_its_own
+# `feed.linear1.bias` should be called `linear1.bias`
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.feed = FeedForward(d_model, d_ff, dropout)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.feed(x))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock sizes_swapped
+# the two sizes of nn.Linear(size in, size out) are swapped; it stores (out, in)
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_ff, d_model)
+        self.linear2 = nn.Linear(d_model, d_ff)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock no_call_of_super
+# the first line of `__init__` is `super().__init__()`
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock added_in_place
+# You write x += …, which changes the caller's tensor: write x = x + … instead.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x += self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock detached
+# What attention gives is cut off from the gradient: attention would never learn.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0].detach())
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock plain_norms
+# Your norms learn nothing: make them with nn.LayerNorm(d_model), gain and bias included.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model, elementwise_affine=False)
+        self.norm2 = nn.LayerNorm(d_model, elementwise_affine=False)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock one_norm_for_the_whole_sequence
+# Your norms take the mean over the whole sentence: each word is normed for itself.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.d_model = d_model
+        self.norm_first = norm_first
+
+    def norm(self, layer: nn.LayerNorm, x: Tensor) -> Tensor:
+        return F.layer_norm(x, x.shape[1:]) * layer.weight + layer.bias
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm(self.norm1, x), mask)
+            return x + self.think(self.norm(self.norm2, x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock norm_without_the_layer
+# You norm with F.layer_norm, and the gains and biases of norm1 and norm2 stay unused: call the
+# layers.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(F.layer_norm(x, x.shape[-1:]), mask)
+            return x + self.think(F.layer_norm(x, x.shape[-1:]))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock key_from_before_the_norm
+# Attention gets x as it is: norm1 stands before it, in all three roles.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            normed = self.norm1(x)
+            blocked = None if mask is None else ~mask.expand(len(x), x.shape[1], x.shape[1])
+            if blocked is not None:
+                blocked = blocked.repeat_interleave(self.attention.num_heads, 0)
+            x = x + self.dropout(self.attention(normed, x, x, attn_mask=blocked)[0])
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock first_pre_then_post
+# Your second half is post-norm even if norm_first=True: norm2 stands at the entrance of the
+# detour.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return self.norm2(x + self.think(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock first_post_then_pre
+# Your first half is post-norm even if norm_first=True: norm1 stands at the entrance of the
+# detour.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = self.norm1(x + self.look(x, mask))
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock post_norm_first_pre_half
+# With norm_first=False the attention half is still pre-norm: norm1 stands behind the sum.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = x + self.look(self.norm1(x), mask)
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock post_norm_second_pre_half
+# With norm_first=False the feed-forward half is still pre-norm: norm2 stands behind the sum.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return x + self.think(self.norm2(x))
+
+
+# %% wrong EncoderBlock default_order_of_pytorch
+# Your norms stand on the line: with norm_first=True each stands at the entrance of its detour.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = False,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock whole_detours_dropped
+# hand all that a sublayer gives to one nn.Dropout: it draws for each number
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        out = attend(self.attention, x, mask)[0]
+        return out * self.dropout(out.new_ones(len(x), 1, 1))
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.linear2(self.dropout(torch.relu(self.linear1(x)))) * self.dropout(
+            x.new_ones(len(x), 1, 1)
+        )
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock same_draw_each_time
+# each call draws anew: leave torch's random generator as it is
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        torch.manual_seed(0)
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock mask_shared_by_the_batch
+# hand all that a sublayer gives to one nn.Dropout: it draws for each number
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return attend(self.attention, x, mask)[0] * self.dropout(torch.ones_like(x[:1]))
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(torch.ones_like(x[:1])) * (
+            self.linear2(self.dropout(torch.relu(self.linear1(x))))
+        )
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock one_draw_for_three_places
+# call dropout in each place: it draws anew each time
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        self.kept = self.dropout(torch.ones_like(x))
+        return self.kept * attend(self.attention, x, mask)[0]
+
+    def think(self, x: Tensor) -> Tensor:
+        out = self.linear2(self.dropout(torch.relu(self.linear1(x))))
+        return self.kept * out
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock mask_turned_in_post_norm
+# With norm_first=False you turn the mask round: hand it on as it is, in both orders.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, None if mask is None else ~mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock thinks_twice
+# The feed-forward network runs twice: once is enough.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            x = x + self.think(self.norm2(x))
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock norm2_on_hidden
+# norm2 stands behind linear2: with norm_first=True it stands at the entrance of the detour.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.norm2(self.think(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock features_as_heads
+# You exchange the number of heads with the width of a head: nn.MultiheadAttention takes d_model
+# and num_heads.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(
+            d_model, d_model // num_heads, dropout, batch_first=True
+        )
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% right EncoderBlock functional
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(
+            d_model, num_heads, dropout=dropout, batch_first=True
+        )
+        self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.rate, self.norm_first = dropout, norm_first
+
+    def drop(self, x: Tensor) -> Tensor:
+        return F.dropout(x, self.rate, training=self.training)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        sublayers = (
+            (self.norm1, lambda y: attend(self.attention, y, mask)[0]),
+            (self.norm2, lambda y: self.linear2(self.drop(F.relu(self.linear1(y))))),
+        )
+        for norm, sublayer in sublayers:
+            if self.norm_first:
+                x = x + self.drop(sublayer(norm(x)))
+            else:
+                x = norm(x + self.drop(sublayer(x)))
+        return x
+
+
+# %% right EncoderBlock three_dropouts
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout1, self.dropout2 = nn.Dropout(dropout), nn.Dropout(dropout)
+        self.dropout3 = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout1(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout3(self.linear2(self.dropout2(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% right EncoderBlock dropout_before_the_relu
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(torch.relu(self.dropout(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% right EncoderBlock own_mask
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        if mask is None:
+            return self.dropout(self.attention(x, x, x, need_weights=False)[0])
+        mask = mask.expand(len(x), x.shape[1], x.shape[1])
+        nothing = ~mask.any(-1, keepdim=True)
+        allowed = (mask | nothing).repeat_interleave(self.attention.num_heads, 0)
+        output, _ = self.attention(x, x, x, attn_mask=~allowed, need_weights=False)
+        return self.dropout(torch.where(nothing, self.attention.out_proj.bias, output))
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% right EncoderBlock additive_mask
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        added = torch.zeros(len(x), x.shape[1], x.shape[1], dtype=x.dtype)
+        if mask is not None:
+            added = added.masked_fill(~mask, float("-inf"))
+        empty = added.isinf().all(-1, keepdim=True)
+        added = added.masked_fill(empty, 0.0).repeat_interleave(self.attention.num_heads, 0)
+        output, _ = self.attention(x, x, x, attn_mask=added)
+        bias = self.attention.out_proj.bias
+        return self.dropout(output * ~empty + bias * empty)
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% right EncoderBlock norms_chosen_by_functions
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        def alone(y: Tensor) -> Tensor:
+            return y
+
+        before1, behind1 = (self.norm1, alone) if self.norm_first else (alone, self.norm1)
+        before2, behind2 = (self.norm2, alone) if self.norm_first else (alone, self.norm2)
+        x = behind1(x + self.look(before1(x), mask))
+        return behind2(x + self.think(before2(x)))
+
+
+# %% right EncoderBlock helpers_for_each_order
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        return self.pre(x, mask) if self.norm_first else self.post(x, mask)
+
+    def pre(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        looked = torch.add(x, self.look(self.norm1(x), mask))
+        return torch.add(looked, self.think(self.norm2(looked)))
+
+    def post(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        looked = self.norm1(x + self.look(x, mask))
+        return self.norm2(looked + self.think(looked))
+
+
+# %% right EncoderBlock norm_by_hand
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    @staticmethod
+    def normed(x: Tensor, layer: nn.LayerNorm) -> Tensor:
+        centred = x - x.mean(-1, keepdim=True)
+        deviation = (centred.square().mean(-1, keepdim=True) + layer.eps).sqrt()
+        return centred / deviation * layer.weight + layer.bias
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.normed(x, self.norm1), mask)
+            return x + self.think(self.normed(x, self.norm2))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% right EncoderBlock inherits_feed_forward
+class EncoderBlock(FeedForward):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__(d_model, d_ff, dropout)
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(super().forward(x))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% right EncoderBlock attention_by_hand
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        own = self.attention
+        batch, length, width = x.shape
+        packed = F.linear(x, own.in_proj_weight, own.in_proj_bias)
+        packed = packed.view(batch, length, 3, own.num_heads, -1).permute(2, 0, 3, 1, 4)
+        query, key, value = packed
+        scores = query @ key.mT / query.shape[-1] ** 0.5
+        if mask is not None:
+            mask = mask if mask.dim() == 2 else mask[:, None]
+            scores = scores.masked_fill(~mask, -1e30)
+        weights = self.dropout(scores.softmax(-1))
+        if mask is not None:
+            weights = weights * mask
+        heads = (weights @ value).transpose(1, 2).reshape(batch, length, width)
+        return self.dropout(own.out_proj(heads))
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% right EncoderBlock fused_attention
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        own = self.attention
+        split = (*x.shape[:-1], own.num_heads, own.head_dim)
+        query, key, value = (
+            part.reshape(split).transpose(1, 2)
+            for part in F.linear(x, own.in_proj_weight, own.in_proj_bias).chunk(3, -1)
+        )
+        if mask is not None and mask.dim() == 3:
+            mask = mask.unsqueeze(1)
+        rate = own.dropout if self.training else 0.0
+        heads = F.scaled_dot_product_attention(query, key, value, mask, rate)
+        if mask is not None:
+            heads = heads.masked_fill(~mask.any(-1, keepdim=True), 0.0)
+        return self.dropout(own.out_proj(heads.transpose(1, 2).reshape(x.shape)))
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% right EncoderBlock copies_changed_in_place
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            out = x.clone()
+            out += self.look(self.norm1(x), mask)
+            return out + self.think(self.norm2(out))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% right EncoderBlock sentence_by_sentence
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        rows = []
+        for i, sentence in enumerate(x):
+            own = mask if mask is None or mask.dim() == 2 else mask[i if len(mask) > 1 else 0]
+            if own is not None:
+                own = own.expand(x.shape[1], -1)
+            rows.append(attend(self.attention, sentence[None], own)[0])
+        return self.dropout(torch.cat(rows))
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong Encoder plain_list
+# a plain list hides its blocks from PyTorch: keep them in an nn.ModuleList, as self.blocks
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = [
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        ]
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.norm(x)
+
+
+# %% wrong Encoder blocks_renamed
+# a plain list hides its blocks from PyTorch: keep them in an nn.ModuleList, as self.blocks
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.layers = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.layers:
+            x = block(x, mask)
+        return self.norm(x)
+
+
+# %% wrong Encoder one_block_in_every_place
+# each block needs weights of its own: make a new EncoderBlock for each of the num_layers
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        block = EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first)
+        self.blocks = nn.ModuleList([block] * num_layers)
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.norm(x)
+
+
+# %% wrong Encoder one_block_called_again_and_again
+# each block needs weights of its own: make a new EncoderBlock for each of the num_layers
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.num_layers = num_layers
+        block = EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first)
+        self.blocks = nn.ModuleList([block])
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for _ in range(self.num_layers):
+            x = self.blocks[0](x, mask)
+        return self.norm(x)
+
+
+# %% wrong Encoder one_block_too_few
+# each block needs weights of its own: make a new EncoderBlock for each of the num_layers
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first)
+            for _ in range(num_layers - 1)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.norm(x)
+
+
+# %% wrong Encoder one_block_too_many
+# each block needs weights of its own: make a new EncoderBlock for each of the num_layers
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first)
+            for _ in range(num_layers + 1)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.norm(x)
+
+
+# %% wrong Encoder six_blocks
+# each block needs weights of its own: make a new EncoderBlock for each of the num_layers
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(6)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.norm(x)
+
+
+# %% wrong Encoder mask_in_the_first_block_alone
+# Only the first block gets the mask: the others look everywhere. Hand it to every block.
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for i, block in enumerate(self.blocks):
+            x = block(x, mask if i == 0 else None)
+        return self.norm(x)
+
+
+# %% wrong Encoder mask_dropped_after_the_first
+# Only the first block gets the mask: the others look everywhere. Hand it to every block.
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        x = self.blocks[0](x, mask)
+        for block in self.blocks[1:]:
+            x = block(x)
+        return self.norm(x)
+
+
+# %% wrong Encoder mask_in_the_last_block_alone
+# Only the last block gets the mask: hand it to every block.
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks[:-1]:
+            x = block(x)
+        return self.norm(self.blocks[-1](x, mask))
+
+
+# %% wrong Encoder no_mask
+# No block gets the mask: hand it to every block.
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x)
+        return self.norm(x)
+
+
+# %% wrong Encoder mask_turned_round
+# You turn the mask round: your blocks take True = may attend, as you get it.
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x, None if mask is None else ~mask)
+        return self.norm(x)
+
+
+# %% wrong Encoder norm_unused
+# The norm at the end is made, but never called: a pre-norm encoder ends with it.
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x, mask)
+        return x
+
+
+# %% wrong Encoder no_norm_at_the_end
+# an nn.LayerNorm(d_model) called `norm` if norm_first, and nothing if not
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x, mask)
+        return x
+
+
+# %% wrong Encoder norm_in_both_orders
+# an nn.LayerNorm(d_model) called `norm` if norm_first, and nothing if not
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.norm(x)
+
+
+# %% wrong Encoder norm_in_the_wrong_order
+# an nn.LayerNorm(d_model) called `norm` if norm_first, and nothing if not
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if not norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.norm(x)
+
+
+# %% wrong Encoder norm_renamed
+# `final_norm.bias` should be called `norm.bias`
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.final_norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.final_norm(x)
+
+
+# %% wrong Encoder norm_without_gain_and_bias
+# an nn.LayerNorm(d_model) called `norm` if norm_first, and nothing if not
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model, elementwise_affine=False) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.norm(x)
+
+
+# %% wrong Encoder norm_behind_every_block
+# Your norm stands behind every block: once, behind the last one.
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = self.norm(block(x, mask))
+        return x
+
+
+# %% wrong Encoder norm_before_the_blocks
+# Your norm stands before the first block: it belongs behind the last one.
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        x = self.norm(x)
+        for block in self.blocks:
+            x = block(x, mask)
+        return x
+
+
+# %% wrong Encoder norm_before_and_behind
+# x is normed before the first block too: the one norm stands behind the last.
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        x = self.norm(x)
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.norm(x)
+
+
+# %% wrong Encoder norm_first_not_handed_on
+# hand norm_first on to every block
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.norm(x)
+
+
+# %% wrong Encoder blocks_always_post_norm
+# Your blocks are post-norm even if norm_first=True: hand norm_first on.
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first=False)
+            for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.norm(x)
+
+
+# %% wrong Encoder order_turned_round_for_the_blocks
+# Your blocks get the opposite of norm_first: hand it on as it is.
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, not norm_first)
+            for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.norm(x)
+
+
+# %% wrong Encoder dropout_not_handed_on
+# hand dropout on to every block, and drop nothing else
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, norm_first=norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.norm(x)
+
+
+# %% wrong Encoder dropout_at_the_end_too
+# hand dropout on to every block, and drop nothing else
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.dropout(self.norm(x))
+
+
+# %% wrong Encoder dropout_at_the_beginning_too
+# hand dropout on to every block, and drop nothing else
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+        self.dropout = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        x = self.dropout(x)
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.norm(x)
+
+
+# %% wrong Encoder last_block_first
+# Your blocks run from the last to the first: x goes through them in their order.
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in reversed(self.blocks):
+            x = block(x, mask)
+        return self.norm(x)
+
+
+# %% wrong Encoder every_block_gets_the_first_x
+# Every block gets the x of the beginning, so only the last one counts: hand each block what the
+# one before has made.
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        result = x
+        for block in self.blocks:
+            result = block(x, mask)
+        return self.norm(result)
+
+
+# %% wrong Encoder results_added_up
+# You add up what the blocks give: each takes what the one before has made, and gives the whole x
+# back.
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = x + block(x, mask)
+        return self.norm(x)
+
+
+# %% wrong Encoder x_added_at_the_end
+# You add the x of the beginning at the end: each block has its residual connections already.
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        first = x
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.norm(first + x)
+
+
+# %% wrong Encoder returned_inside_the_loop
+# You return after the first block: the return stands one indent too deep.
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            return self.norm(block(x, mask))
+        return x
+
+
+# %% wrong Encoder blocks_never_run
+# x goes through no block: call each of them in turn.
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            block(x, mask)
+        return self.norm(x)
+
+
+# %% wrong Encoder only_the_last_normed_word
+# You return the last word alone: an encoder gives every word back.
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.norm(x[:, -1:])
+
+
+# %% wrong Encoder all_outputs_returned
+# You return what every block gives: return the last one's x alone.
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        results = []
+        for block in self.blocks:
+            x = block(x, mask)
+            results.append(self.norm(x))
+        return torch.stack(results)
+
+
+# %% wrong Encoder no_gradient
+# no gradient flows through the result
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        with torch.no_grad():
+            for block in self.blocks:
+                x = block(x, mask)
+        return self.norm(x)
+
+
+# %% wrong Encoder no_call_of_super
+# the first line of `__init__` is `super().__init__()`
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.norm(x)
+
+
+# %% wrong Encoder blocks_shared_by_all_encoders
+# All encoders share one set of blocks: make them anew in each __init__.
+MADE: dict = {}
+
+
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        key = (num_layers, d_model, num_heads, d_ff, dropout, norm_first)
+        if key not in MADE:
+            MADE[key] = nn.ModuleList(EncoderBlock(*key[1:]) for _ in range(num_layers))
+        self.blocks = MADE[key]
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.norm(x)
+
+
+# %% wrong Encoder norm_of_the_last_block
+# an nn.LayerNorm(d_model) called `norm` if norm_first, and nothing if not
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = self.blocks[-1].norm2 if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.norm(x)
+
+
+# %% wrong Encoder norm_before_the_last_block
+# Your norm stands before the last block: it belongs behind it.
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks[:-1]:
+            x = block(x, mask)
+        return self.blocks[-1](self.norm(x), mask)
+
+
+# %% wrong Encoder orders_alternate
+# Every second block of yours is of the other order: hand norm_first to each as it is.
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first ^ (i % 2 == 1))
+            for i in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.norm(x)
+
+
+# %% wrong Encoder mask_transposed
+# You turn the mask on its side, so that words look at those behind them: hand it on as it is.
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x, None if mask is None else mask.mT)
+        return self.norm(x)
+
+
+# %% wrong Encoder one_head
+# Your blocks have one head each: hand num_heads on.
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, 1, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.norm(x)
+
+
+# %% wrong Encoder plain_norm_in_post_norm
+# With norm_first=False something norms the words at the end: a post-norm encoder ends with its
+# last block.
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = (
+            nn.LayerNorm(d_model) if norm_first else nn.LayerNorm(d_model, elementwise_affine=False)
+        )
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.norm(x)
+
+
+# %% wrong Encoder dropout_in_the_first_block_alone
+# hand dropout on to every block, and drop nothing else
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, 0.0 if i else dropout, norm_first)
+            for i in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.norm(x)
+
+
+# %% wrong Encoder norm_in_evaluation_alone
+# The norm at the end is called in evaluation alone: it belongs to both modes.
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x, mask)
+        return x if self.training else self.norm(x)
+
+
+# %% wrong Encoder default_order_of_pytorch
+# an nn.LayerNorm(d_model) called `norm` if norm_first, and nothing if not
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = False,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.norm(x)
+
+
+# %% right Encoder appended
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList()
+        for _ in range(num_layers):
+            self.blocks.append(EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first))
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.norm(x)
+
+
+# %% right Encoder no_norm_is_none
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else None
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x, mask)
+        return x if self.norm is None else self.norm(x)
+
+
+# %% right Encoder copies
+from copy import deepcopy
+
+
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        block = EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first)
+        self.blocks = nn.ModuleList(deepcopy(block) for _ in range(num_layers))
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.norm(x)
+
+
+# %% right Encoder by_index
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for i in range(len(self.blocks)):
+            x = self.blocks[i](x, mask=mask)
+        return self.norm(x)
+
+
+# %% right Encoder norm_asked_for_in_forward
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm_first = norm_first
+        if norm_first:
+            self.norm = nn.LayerNorm(d_model)
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.norm(x) if self.norm_first else x
+
+
+# %% right Encoder sequence_of_blocks
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.Sequential(
+            *(
+                EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first)
+                for _ in range(num_layers)
+            )
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.norm(x)
+
+
+# %% right Encoder reduced
+from functools import reduce
+
+
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        return self.norm(reduce(lambda words, block: block(words, mask), self.blocks, x))
+
+
+# %% right Encoder recursive
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        return self.norm(self.after(len(self.blocks), x, mask))
+
+    def after(self, count: int, x: Tensor, mask: Tensor | None) -> Tensor:
+        if count == 0:
+            return x
+        return self.blocks[count - 1](self.after(count - 1, x, mask), mask)
+
+
+# %% right Encoder norm_by_its_parts
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x, mask)
+        if not isinstance(self.norm, nn.LayerNorm):
+            return x
+        centred = x - x.mean(-1, keepdim=True)
+        spread = (centred.square().mean(-1, keepdim=True) + self.norm.eps).rsqrt()
+        return centred * spread * self.norm.weight + self.norm.bias
+
+
+# %% right Encoder extended
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        settings = dict(  # noqa: C408
+            d_model=d_model,
+            num_heads=num_heads,
+            d_ff=d_ff,
+            dropout=dropout,
+            norm_first=norm_first,
+        )
+        self.blocks = nn.ModuleList()
+        self.blocks.extend([EncoderBlock(**settings) for _ in range(num_layers)])
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.norm(x)
+
+
+# %% right Encoder xavier_inside
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        for weight in self.blocks.parameters():
+            if weight.dim() == 2:
+                nn.init.xavier_uniform_(weight)
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.norm(x)
+
+
+# %% wrong left_out no_output_layer
+# Attention has four layers with a bias each: you count query, key and value, and leave out the
+# output.
+left_out = [1536, 2560, 2048]
+
+
+# %% wrong left_out one_bias_for_attention
+# Attention has four layers, and each of them a bias of 512.
+left_out = [512, 2560, 2048]
+
+
+# %% wrong left_out ends_of_feed_forward_alone
+# The feed-forward network has two biases: linear1 gives 2048 numbers out, and linear2 gives 512.
+left_out = [2048, 512, 2048]
+
+
+# %% wrong left_out hidden_bias_alone
+# The feed-forward network has two biases: linear1 gives 2048 numbers out, and linear2 gives 512.
+left_out = [2048, 2048, 2048]
+
+
+# %% wrong left_out both_feed_forward_biases_wide
+# A bias has one number for each that comes out: 2048 in linear1, but 512 in linear2.
+left_out = [2048, 4096, 2048]
+
+
+# %% wrong left_out one_norm
+# There are two norms, and each has a gain and a bias of 512: you count half of that.
+left_out = [2048, 2560, 1024]
+
+
+# %% wrong left_out feed_forward_and_norms_exchanged
+# The shares are right, their order is not: attention, feed-forward network, norms.
+left_out = [2048, 2048, 2560]
+
+
+# %% wrong left_out feed_forward_first
+# The shares are right, their order is not: attention, feed-forward network, norms.
+left_out = [2560, 2048, 2048]
+
+
+# %% wrong left_out thousands
+# Give whole numbers, not thousands.
+left_out = [2.048, 2.56, 2.048]
+
+
+# %% wrong left_out a_third_each
+# You share the sum out evenly: count the biases of each part.
+left_out = [6656 / 3, 6656 / 3, 6656 / 3]
+
+
+# %% wrong left_out matrices_counted
+# You count the matrices: those the slides have. What is missing are biases, gains, and nothing
+# else.
+left_out = [1048576, 2097152, 2048]
+
+
+# %% wrong left_out bias_for_each_head
+# The biases do not grow with the heads: each of the four layers of attention gives 512 numbers
+# out.
+left_out = [16384, 2560, 2048]
+
+
+# %% right left_out tensor
+left_out = torch.tensor([2048, 2560, 2048])
+
+
+# %% right left_out arithmetic
+left_out = (4 * 512, 2048 + 512, 2 * 2 * 512)
+
+
+# %% right left_out counted_by_torch
+block = nn.TransformerEncoderLayer(512, 8, 2048)
+left_out = [
+    sum(p.numel() for n, p in block.named_parameters() if p.dim() == 1 and part in n)
+    for part in ("self_attn", "linear", "norm")
+]
+
+
+# %% right left_out mapping
+block = nn.TransformerEncoderLayer(512, 8, 2048)
+attention = block.self_attn
+left_out = [
+    attention.in_proj_bias.numel() + attention.out_proj.bias.numel(),
+    block.linear1.bias.numel() + block.linear2.bias.numel(),
+    sum(part.numel() for norm in (block.norm1, block.norm2) for part in norm.parameters()),
+]
+
+
+# %% right left_out array
+import numpy as np
+
+left_out = np.array([4, 5, 4]) * 512
+
+
+# %% right left_out the_rest
+left_out = [4 * 512, 6656 - 2 * 4 * 512, 2 * (512 + 512)]
+
+
+# %% wrong encoder_parameters matrices_alone
+# You count the matrices alone: biases, gains and the norms' biases are learned too.
+def encoder_parameters(
+    num_layers: int,
+    d_model: int,
+    num_heads: int,
+    d_ff: int,
+    dropout: float = 0.0,
+    norm_first: bool = True,
+) -> int:
+    attention = 4 * d_model * d_model
+    feed_forward = 2 * d_model * d_ff
+    norms = 0
+    end = 0
+    return num_layers * (attention + feed_forward + norms) + end
+
+
+# %% wrong encoder_parameters no_biases_in_attention
+# In each block 4 · d_model numbers are missing: attention has four biases, and the two norms have
+# a gain and a bias each.
+def encoder_parameters(
+    num_layers: int,
+    d_model: int,
+    num_heads: int,
+    d_ff: int,
+    dropout: float = 0.0,
+    norm_first: bool = True,
+) -> int:
+    attention = 4 * d_model * d_model
+    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
+    norms = 4 * d_model
+    end = 2 * d_model if norm_first else 0
+    return num_layers * (attention + feed_forward + norms) + end
+
+
+# %% wrong encoder_parameters no_bias_in_the_output_projection
+# In each block d_model numbers are missing, a bias: the four layers of attention and the two of
+# the feed-forward network have one each.
+def encoder_parameters(
+    num_layers: int,
+    d_model: int,
+    num_heads: int,
+    d_ff: int,
+    dropout: float = 0.0,
+    norm_first: bool = True,
+) -> int:
+    attention = 4 * d_model * d_model + 3 * d_model
+    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
+    norms = 4 * d_model
+    end = 2 * d_model if norm_first else 0
+    return num_layers * (attention + feed_forward + norms) + end
+
+
+# %% wrong encoder_parameters no_output_projection
+# Attention has four layers: query, key, value, and the output.
+def encoder_parameters(
+    num_layers: int,
+    d_model: int,
+    num_heads: int,
+    d_ff: int,
+    dropout: float = 0.0,
+    norm_first: bool = True,
+) -> int:
+    attention = 3 * (d_model * d_model + d_model)
+    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
+    norms = 4 * d_model
+    end = 2 * d_model if norm_first else 0
+    return num_layers * (attention + feed_forward + norms) + end
+
+
+# %% wrong encoder_parameters output_without_bias_and_three_heads
+# Each head has a slice of the four matrices: together they are 4 · d_model · d_model, whatever
+# the number of heads.
+def encoder_parameters(
+    num_layers: int,
+    d_model: int,
+    num_heads: int,
+    d_ff: int,
+    dropout: float = 0.0,
+    norm_first: bool = True,
+) -> int:
+    attention = num_heads * 3 * d_model * d_model + d_model * d_model + 4 * d_model
+    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
+    norms = 4 * d_model
+    end = 2 * d_model if norm_first else 0
+    return num_layers * (attention + feed_forward + norms) + end
+
+
+# %% wrong encoder_parameters once_for_each_head
+# Each head has a slice of the four matrices: more heads bring nothing to learn.
+def encoder_parameters(
+    num_layers: int,
+    d_model: int,
+    num_heads: int,
+    d_ff: int,
+    dropout: float = 0.0,
+    norm_first: bool = True,
+) -> int:
+    attention = num_heads * 4 * (d_model * d_model + d_model)
+    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
+    norms = 4 * d_model
+    end = 2 * d_model if norm_first else 0
+    return num_layers * (attention + feed_forward + norms) + end
+
+
+# %% wrong encoder_parameters divided_by_heads
+# All heads together have d_model features in each role: do not divide by their number.
+def encoder_parameters(
+    num_layers: int,
+    d_model: int,
+    num_heads: int,
+    d_ff: int,
+    dropout: float = 0.0,
+    norm_first: bool = True,
+) -> int:
+    attention = 4 * (d_model * (d_model // num_heads) + d_model)
+    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
+    norms = 4 * d_model
+    end = 2 * d_model if norm_first else 0
+    return num_layers * (attention + feed_forward + norms) + end
+
+
+# %% wrong encoder_parameters no_biases_in_feed_forward
+# The two linear layers of the feed-forward network have biases: d_ff and d_model numbers.
+def encoder_parameters(
+    num_layers: int,
+    d_model: int,
+    num_heads: int,
+    d_ff: int,
+    dropout: float = 0.0,
+    norm_first: bool = True,
+) -> int:
+    attention = 4 * (d_model * d_model + d_model)
+    feed_forward = 2 * d_model * d_ff
+    norms = 4 * d_model
+    end = 2 * d_model if norm_first else 0
+    return num_layers * (attention + feed_forward + norms) + end
+
+
+# %% wrong encoder_parameters one_bias_in_feed_forward
+# In each block d_model numbers are missing, a bias: the four layers of attention and the two of
+# the feed-forward network have one each.
+def encoder_parameters(
+    num_layers: int,
+    d_model: int,
+    num_heads: int,
+    d_ff: int,
+    dropout: float = 0.0,
+    norm_first: bool = True,
+) -> int:
+    attention = 4 * (d_model * d_model + d_model)
+    feed_forward = 2 * d_model * d_ff + d_ff
+    norms = 4 * d_model
+    end = 2 * d_model if norm_first else 0
+    return num_layers * (attention + feed_forward + norms) + end
+
+
+# %% wrong encoder_parameters both_feed_forward_biases_wide
+# linear2 gives d_model numbers out, so its bias has d_model of them, not d_ff.
+def encoder_parameters(
+    num_layers: int,
+    d_model: int,
+    num_heads: int,
+    d_ff: int,
+    dropout: float = 0.0,
+    norm_first: bool = True,
+) -> int:
+    attention = 4 * (d_model * d_model + d_model)
+    feed_forward = 2 * (d_model * d_ff + d_ff)
+    norms = 4 * d_model
+    end = 2 * d_model if norm_first else 0
+    return num_layers * (attention + feed_forward + norms) + end
+
+
+# %% wrong encoder_parameters feed_forward_counted_once
+# The feed-forward network has two matrices, there and back: you count one.
+def encoder_parameters(
+    num_layers: int,
+    d_model: int,
+    num_heads: int,
+    d_ff: int,
+    dropout: float = 0.0,
+    norm_first: bool = True,
+) -> int:
+    attention = 4 * (d_model * d_model + d_model)
+    feed_forward = d_model * d_ff + d_ff + d_model
+    norms = 4 * d_model
+    end = 2 * d_model if norm_first else 0
+    return num_layers * (attention + feed_forward + norms) + end
+
+
+# %% wrong encoder_parameters four_times_wide
+# You take d_ff to be 4 · d_model: it is an argument.
+def encoder_parameters(
+    num_layers: int,
+    d_model: int,
+    num_heads: int,
+    d_ff: int,
+    dropout: float = 0.0,
+    norm_first: bool = True,
+) -> int:
+    attention = 4 * (d_model * d_model + d_model)
+    feed_forward = 8 * d_model * d_model + 5 * d_model
+    norms = 4 * d_model
+    end = 2 * d_model if norm_first else 0
+    return num_layers * (attention + feed_forward + norms) + end
+
+
+# %% wrong encoder_parameters no_norms_in_the_blocks
+# In each block 4 · d_model numbers are missing: attention has four biases, and the two norms have
+# a gain and a bias each.
+def encoder_parameters(
+    num_layers: int,
+    d_model: int,
+    num_heads: int,
+    d_ff: int,
+    dropout: float = 0.0,
+    norm_first: bool = True,
+) -> int:
+    attention = 4 * (d_model * d_model + d_model)
+    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
+    norms = 0
+    end = 2 * d_model if norm_first else 0
+    return num_layers * (attention + feed_forward + norms) + end
+
+
+# %% wrong encoder_parameters one_norm_in_a_block
+# Each block has two norms: you count one.
+def encoder_parameters(
+    num_layers: int,
+    d_model: int,
+    num_heads: int,
+    d_ff: int,
+    dropout: float = 0.0,
+    norm_first: bool = True,
+) -> int:
+    attention = 4 * (d_model * d_model + d_model)
+    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
+    norms = 2 * d_model
+    end = 2 * d_model if norm_first else 0
+    return num_layers * (attention + feed_forward + norms) + end
+
+
+# %% wrong encoder_parameters norms_without_bias
+# Each norm has a gain and a bias: you count one of the two.
+def encoder_parameters(
+    num_layers: int,
+    d_model: int,
+    num_heads: int,
+    d_ff: int,
+    dropout: float = 0.0,
+    norm_first: bool = True,
+) -> int:
+    attention = 4 * (d_model * d_model + d_model)
+    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
+    norms = 2 * d_model
+    end = d_model if norm_first else 0
+    return num_layers * (attention + feed_forward + norms) + end
+
+
+# %% wrong encoder_parameters two_numbers_for_a_norm
+# A norm has a gain and a bias for each feature, not one of each.
+def encoder_parameters(
+    num_layers: int,
+    d_model: int,
+    num_heads: int,
+    d_ff: int,
+    dropout: float = 0.0,
+    norm_first: bool = True,
+) -> int:
+    attention = 4 * (d_model * d_model + d_model)
+    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
+    norms = 4
+    end = 2 if norm_first else 0
+    return num_layers * (attention + feed_forward + norms) + end
+
+
+# %% wrong encoder_parameters no_norm_at_the_end
+# In pre-norm one more norm stands at the end of the encoder.
+def encoder_parameters(
+    num_layers: int,
+    d_model: int,
+    num_heads: int,
+    d_ff: int,
+    dropout: float = 0.0,
+    norm_first: bool = True,
+) -> int:
+    attention = 4 * (d_model * d_model + d_model)
+    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
+    norms = 4 * d_model
+    end = 0
+    return num_layers * (attention + feed_forward + norms) + end
+
+
+# %% wrong encoder_parameters norm_at_the_end_in_both_orders
+# A post-norm encoder has no norm at its end: count it only if norm_first.
+def encoder_parameters(
+    num_layers: int,
+    d_model: int,
+    num_heads: int,
+    d_ff: int,
+    dropout: float = 0.0,
+    norm_first: bool = True,
+) -> int:
+    attention = 4 * (d_model * d_model + d_model)
+    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
+    norms = 4 * d_model
+    end = 2 * d_model
+    return num_layers * (attention + feed_forward + norms) + end
+
+
+# %% wrong encoder_parameters norm_at_the_end_in_the_other_order
+# The norm at the end stands in the pre-norm encoder: you count it in the other.
+def encoder_parameters(
+    num_layers: int,
+    d_model: int,
+    num_heads: int,
+    d_ff: int,
+    dropout: float = 0.0,
+    norm_first: bool = True,
+) -> int:
+    attention = 4 * (d_model * d_model + d_model)
+    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
+    norms = 4 * d_model
+    end = 2 * d_model if not norm_first else 0
+    return num_layers * (attention + feed_forward + norms) + end
+
+
+# %% wrong encoder_parameters end_norm_in_every_block
+# The norm at the end stands once behind all blocks: you count it in each of them.
+def encoder_parameters(
+    num_layers: int,
+    d_model: int,
+    num_heads: int,
+    d_ff: int,
+    dropout: float = 0.0,
+    norm_first: bool = True,
+) -> int:
+    attention = 4 * (d_model * d_model + d_model)
+    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
+    norms = 4 * d_model
+    end = 2 * d_model if norm_first else 0
+    return num_layers * (attention + feed_forward + norms + end)
+
+
+# %% wrong encoder_parameters layers_forgotten
+# You count one block: there are num_layers of them.
+def encoder_parameters(
+    num_layers: int,
+    d_model: int,
+    num_heads: int,
+    d_ff: int,
+    dropout: float = 0.0,
+    norm_first: bool = True,
+) -> int:
+    attention = 4 * (d_model * d_model + d_model)
+    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
+    norms = 4 * d_model
+    end = 2 * d_model if norm_first else 0
+    return (attention + feed_forward + norms) + end
+
+
+# %% wrong encoder_parameters attention_counted_once
+# All of a block stands num_layers times: you count attention once.
+def encoder_parameters(
+    num_layers: int,
+    d_model: int,
+    num_heads: int,
+    d_ff: int,
+    dropout: float = 0.0,
+    norm_first: bool = True,
+) -> int:
+    attention = 4 * (d_model * d_model + d_model)
+    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
+    norms = 4 * d_model
+    end = 2 * d_model if norm_first else 0
+    return attention + num_layers * (feed_forward + norms) + end
+
+
+# %% wrong encoder_parameters dropped_ones_left_out
+# Dropout learns nothing, and takes nothing away: it has no part in the count.
+def encoder_parameters(
+    num_layers: int,
+    d_model: int,
+    num_heads: int,
+    d_ff: int,
+    dropout: float = 0.0,
+    norm_first: bool = True,
+) -> int:
+    attention = 4 * (d_model * d_model + d_model)
+    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
+    norms = 4 * d_model
+    end = 2 * d_model if norm_first else 0
+    return int((1 - dropout) * (num_layers * (attention + feed_forward + norms) + end))
+
+
+# %% wrong encoder_parameters a_text
+# expected a whole number
+def encoder_parameters(
+    num_layers: int,
+    d_model: int,
+    num_heads: int,
+    d_ff: int,
+    dropout: float = 0.0,
+    norm_first: bool = True,
+) -> int:
+    attention = 4 * (d_model * d_model + d_model)
+    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
+    norms = 4 * d_model
+    end = 2 * d_model if norm_first else 0
+    return f"{num_layers * (attention + feed_forward + norms) + end:,}"
+
+
+# %% wrong encoder_parameters nothing_returned
+# does the last line say `return`?
+def encoder_parameters(
+    num_layers: int,
+    d_model: int,
+    num_heads: int,
+    d_ff: int,
+    dropout: float = 0.0,
+    norm_first: bool = True,
+) -> int:
+    attention = 4 * (d_model * d_model + d_model)
+    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
+    norms = 4 * d_model
+    end = 2 * d_model if norm_first else 0
+    num_layers * (attention + feed_forward + norms) + end
+
+
+# %% wrong encoder_parameters default_false
+# The norm at the end is missing if norm_first is not given: its default is True.
+def encoder_parameters(
+    num_layers: int,
+    d_model: int,
+    num_heads: int,
+    d_ff: int,
+    dropout: float = 0.0,
+    norm_first: bool = False,
+) -> int:
+    attention = 4 * (d_model * d_model + d_model)
+    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
+    norm = 2 * d_model
+    return num_layers * (attention + feed_forward + 2 * norm) + norm * norm_first
+
+
+# %% wrong encoder_parameters head_norms
+# You count norms for each head: a block has two, whatever the number of heads.
+def encoder_parameters(
+    num_layers: int,
+    d_model: int,
+    num_heads: int,
+    d_ff: int,
+    dropout: float = 0.0,
+    norm_first: bool = True,
+) -> int:
+    attention = 4 * (d_model * d_model + d_model)
+    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
+    norm = 2 * d_model
+    return num_layers * (attention + feed_forward + 2 * norm * num_heads) + norm * norm_first
+
+
+# %% wrong encoder_parameters three_norms
+# You count three norms in a block: it has two.
+def encoder_parameters(
+    num_layers: int,
+    d_model: int,
+    num_heads: int,
+    d_ff: int,
+    dropout: float = 0.0,
+    norm_first: bool = True,
+) -> int:
+    attention = 4 * (d_model * d_model + d_model)
+    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
+    norm = 2 * d_model
+    return num_layers * (attention + feed_forward + 3 * norm) + norm * norm_first
+
+
+# %% right encoder_parameters built_and_counted
+def encoder_parameters(
+    num_layers: int,
+    d_model: int,
+    num_heads: int,
+    d_ff: int,
+    dropout: float = 0.0,
+    norm_first: bool = True,
+) -> int:
+    encoder = Encoder(num_layers, d_model, num_heads, d_ff, dropout, norm_first)
+    return sum(part.numel() for part in encoder.parameters())
+
+
+# %% right encoder_parameters counted_by_torch
+def encoder_parameters(
+    num_layers: int,
+    d_model: int,
+    num_heads: int,
+    d_ff: int,
+    dropout: float = 0.0,
+    norm_first: bool = True,
+) -> int:
+    layer = nn.TransformerEncoderLayer(d_model, num_heads, d_ff, dropout)
+    end = nn.LayerNorm(d_model) if norm_first else None
+    stack = nn.TransformerEncoder(layer, num_layers, end, enable_nested_tensor=False)
+    return sum(part.numel() for part in stack.parameters())
+
+
+# %% right encoder_parameters one_polynomial
+def encoder_parameters(
+    num_layers: int,
+    d_model: int,
+    num_heads: int,
+    d_ff: int,
+    dropout: float = 0.0,
+    norm_first: bool = True,
+) -> int:
+    block = 4 * d_model**2 + 2 * d_model * d_ff + 9 * d_model + d_ff
+    return num_layers * block + 2 * d_model * int(norm_first)
+
+
+# %% right encoder_parameters layer_by_layer
+def encoder_parameters(
+    num_layers: int,
+    d_model: int,
+    num_heads: int,
+    d_ff: int,
+    dropout: float = 0.0,
+    norm_first: bool = True,
+) -> int:
+    def linear(size_in: int, size_out: int) -> int:
+        return (size_in + 1) * size_out
+
+    total = 0
+    for _ in range(num_layers):
+        total += 4 * linear(d_model, d_model)
+        total += linear(d_model, d_ff) + linear(d_ff, d_model)
+        total += 2 * (d_model + d_model)
+    if norm_first:
+        total += d_model + d_model
+    return total
+
+
+# %% right encoder_parameters sum_of_shapes
+def encoder_parameters(
+    num_layers: int,
+    d_model: int,
+    num_heads: int,
+    d_ff: int,
+    dropout: float = 0.0,
+    norm_first: bool = True,
+) -> int:
+    shapes = [(3 * d_model, d_model), (3 * d_model,), (d_model, d_model), (d_model,)]
+    shapes += [(d_ff, d_model), (d_ff,), (d_model, d_ff), (d_model,)]
+    shapes += [(d_model,)] * 4
+    block = sum(torch.Size(shape).numel() for shape in shapes)
+    return num_layers * block + (2 * d_model if norm_first else 0)
+
+
+# %% right encoder_parameters by_difference
+def encoder_parameters(
+    num_layers: int,
+    d_model: int,
+    num_heads: int,
+    d_ff: int,
+    dropout: float = 0.0,
+    norm_first: bool = True,
+) -> int:
+    if num_layers == 0:
+        return 2 * d_model if norm_first else 0
+    fewer = encoder_parameters(num_layers - 1, d_model, num_heads, d_ff, dropout, norm_first)
+    return fewer + 4 * d_model * (d_model + 1) + d_ff * (2 * d_model + 1) + 5 * d_model
+
+
+# %% wrong warmup_schedule step_zero_forgotten
+# 0 ** -0.5 divides by zero: ask for 0 first
+def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
+    return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
+
+
+# %% wrong warmup_schedule larger_of_the_two
+# You take the larger of the two curves: the lower one counts.
+def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
+    if step == 0:
+        return 0.0
+    return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
+
+
+# %% wrong warmup_schedule sum_of_the_two
+# You add up the two curves: take the smaller one.
+def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
+    if step == 0:
+        return 0.0
+    return d_model**-0.5 * (step**-0.5 + step * warmup_steps**-1.5)
+
+
+# %% wrong warmup_schedule no_way_down
+# Your rate never falls: behind the warm-up it is 1 / √step that counts.
+def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
+    if step == 0:
+        return 0.0
+    return d_model**-0.5 * step * warmup_steps**-1.5
+
+
+# %% wrong warmup_schedule no_way_up
+# Your rate begins at its largest: the straight line from 0 is missing.
+def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
+    if step == 0:
+        return 0.0
+    return d_model**-0.5 * step**-0.5
+
+
+# %% wrong warmup_schedule no_width
+# The factor 1 / √d_model is missing.
+def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
+    if step == 0:
+        return 0.0
+    return min(step**-0.5, step * warmup_steps**-1.5)
+
+
+# %% wrong warmup_schedule root_of_the_width
+# You multiply by √d_model: divide by it.
+def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
+    if step == 0:
+        return 0.0
+    return d_model**0.5 * min(step**-0.5, step * warmup_steps**-1.5)
+
+
+# %% wrong warmup_schedule divided_by_the_width
+# You divide by d_model: divide by its root.
+def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
+    if step == 0:
+        return 0.0
+    return d_model**-1.0 * min(step**-0.5, step * warmup_steps**-1.5)
+
+
+# %% wrong warmup_schedule power_one
+# Your straight line is step / warmup_steps: it is divided by warmup_steps to the power 1.5.
+def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
+    if step == 0:
+        return 0.0
+    return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.0)
+
+
+# %% wrong warmup_schedule power_half
+# Your straight line is step / √warmup_steps: it is divided by warmup_steps to the power 1.5.
+def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
+    if step == 0:
+        return 0.0
+    return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-0.5)
+
+
+# %% wrong warmup_schedule power_positive
+# Your rate begins at its largest: the straight line from 0 is missing.
+def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
+    if step == 0:
+        return 0.0
+    return d_model**-0.5 * min(step**-0.5, step * warmup_steps**1.5)
+
+
+# %% wrong warmup_schedule step_power_too
+# Only warmup_steps stands to the power -1.5: the step is a plain factor.
+def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
+    if step == 0:
+        return 0.0
+    return d_model**-0.5 * min(step**-0.5, (step * warmup_steps) ** -1.5)
+
+
+# %% wrong warmup_schedule quotient_power
+# Only warmup_steps stands to the power 1.5: the step is a plain factor.
+def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
+    if step == 0:
+        return 0.0
+    return d_model**-0.5 * min(step**-0.5, (step / warmup_steps) ** 1.5)
+
+
+# %% wrong warmup_schedule root_of_step
+# Your rate never falls: behind the warm-up it is 1 / √step that counts.
+def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
+    if step == 0:
+        return 0.0
+    return d_model**-0.5 * min(step**0.5, step * warmup_steps**-1.5)
+
+
+# %% wrong warmup_schedule one_over_step
+# On the way down you divide by step: divide by its root.
+def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
+    if step == 0:
+        return 0.0
+    return d_model**-0.5 * min(1 / step, step * warmup_steps**-1.5)
+
+
+# %% wrong warmup_schedule root_of_warmup_on_the_way_down
+# Behind the warm-up your rate stays where it is: it is the step that counts there, 1 / √step.
+def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
+    if step == 0:
+        return 0.0
+    return d_model**-0.5 * min(warmup_steps**-0.5, step * warmup_steps**-1.5)
+
+
+# %% wrong warmup_schedule width_in_one_curve
+# The factor 1 / √d_model belongs to both curves: you give it to one.
+def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
+    if step == 0:
+        return 0.0
+    return min(d_model**-0.5 * step**-0.5, step * warmup_steps**-1.5)
+
+
+# %% wrong warmup_schedule paper_defaults
+# You take the 512 features and 4000 steps of the paper: both are arguments.
+def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
+    if step == 0:
+        return 0.0
+    return 512**-0.5 * min(step**-0.5, step * 4000**-1.5)
+
+
+# %% wrong warmup_schedule warmup_of_the_paper
+# You take the 4000 warm-up steps of the paper: warmup_steps is an argument.
+def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
+    if step == 0:
+        return 0.0
+    return d_model**-0.5 * min(step**-0.5, step * 4000**-1.5)
+
+
+# %% wrong warmup_schedule counts_from_one_more
+# Your steps are one late: they count from 1.
+def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
+    return d_model**-0.5 * min((step + 1) ** -0.5, (step + 1) * warmup_steps**-1.5)
+
+
+# %% wrong warmup_schedule step_zero_as_step_one
+# At step 0 you give the rate of step 1: it is 0.
+def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
+    step = max(step, 1)
+    return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
+
+
+# %% wrong warmup_schedule flat_top
+# Your rate falls in a straight line: behind the warm-up it is 1 / √step.
+def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
+    if step == 0:
+        return 0.0
+    return d_model**-0.5 * min(
+        step * warmup_steps**-1.5, max(0.0, 2 - step / warmup_steps) * warmup_steps**-0.5
+    )
+
+
+# %% wrong warmup_schedule scaled_to_one
+# Your rate is 1 at its top: the paper's formula has no such factor.
+def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
+    if step == 0:
+        return 0.0
+    return min(step / warmup_steps, (warmup_steps / step) ** 0.5)
+
+
+# %% wrong warmup_schedule whole_numbers
+# You round down to a whole number: // drops what stands behind the point.
+def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
+    if step == 0:
+        return 0.0
+    return d_model**-0.5 * min(1 // step**0.5, step * warmup_steps**-1.5)
+
+
+# %% wrong warmup_schedule up_to_the_top_alone
+# At step warmup_steps itself you give another rate: both curves meet there.
+def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
+    if step == 0:
+        return 0.0
+    return d_model**-0.5 * (
+        step * warmup_steps**-1.5 if step < warmup_steps else (step + 1) ** -0.5
+    )
+
+
+# %% wrong warmup_schedule nothing_returned
+# does the last line say `return`?
+def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
+    step = max(step, 1)
+    d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
+
+
+# %% wrong warmup_schedule warmup_less_one
+# Your straight line is divided by (warmup_steps - 1) to the power 1.5: take warmup_steps itself.
+def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
+    if step == 0:
+        return 0.0
+    return d_model**-0.5 * min(step**-0.5, step / (warmup_steps - 1) ** 1.5)
+
+
+# %% wrong warmup_schedule square_root_up
+# Your rate rises as a root: up to the top it is a straight line.
+def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
+    if step == 0:
+        return 0.0
+    top = (d_model * warmup_steps) ** -0.5
+    return top * min((step / warmup_steps) ** 0.5, (warmup_steps / step) ** 0.5)
+
+
+# %% wrong warmup_schedule one_behind
+# Your steps are one behind: step 1 has a rate already.
+def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
+    step = step - 1
+    if step <= 0:
+        return 0.0
+    return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
+
+
+# %% wrong warmup_schedule steps_behind_warmup
+# Behind the warm-up you count steps anew: 1 / √step goes on counting from 1.
+def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
+    if step == 0:
+        return 0.0
+    if step > warmup_steps:
+        return d_model**-0.5 * (step - warmup_steps) ** -0.5
+    return d_model**-0.5 * step * warmup_steps**-1.5
+
+
+# %% wrong warmup_schedule arguments_exchanged
+# d_model and warmup_steps have changed places.
+def warmup_schedule(step: int, warmup_steps: int, d_model: int) -> float:
+    if step == 0:
+        return 0.0
+    return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
+
+
+# %% wrong warmup_schedule none_at_zero
+# Step 0 gives nothing: return 0.0.
+def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
+    if step == 0:
+        return None
+    return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
+
+
+# %% right warmup_schedule two_cases
+def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
+    if step < warmup_steps:
+        return step / (d_model**0.5 * warmup_steps * warmup_steps**0.5)
+    return 1 / (d_model * step) ** 0.5
+
+
+# %% right warmup_schedule as_tensors
+def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
+    down = torch.tensor(float(step), dtype=torch.float64).rsqrt()  # inf at step 0
+    up = torch.tensor(step * warmup_steps**-1.5, dtype=torch.float64)
+    return (torch.minimum(down, up) / d_model**0.5).item()
+
+
+# %% right warmup_schedule infinite_at_zero
+def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
+    down = step**-0.5 if step else float("inf")
+    return d_model**-0.5 * min(down, step / warmup_steps**1.5)
+
+
+# %% right warmup_schedule top_times_the_smaller_share
+def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
+    top = (d_model * warmup_steps) ** -0.5
+    return top * min(step / warmup_steps, (warmup_steps / max(step, 1)) ** 0.5)
+
+
+# %% right warmup_schedule sorted
+def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
+    curves = sorted([max(step, 1e-300) ** -0.5, step * warmup_steps**-1.5])
+    return curves[0] / d_model**0.5
+
+
+# %% right warmup_schedule math_sqrt
+import math
+
+
+def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
+    if step == 0:
+        return 0.0
+    return min(1 / math.sqrt(step), step / math.sqrt(warmup_steps) ** 3) / math.sqrt(d_model)
+
+
+# %% right warmup_schedule by_logarithms
+import math
+
+
+def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
+    if step == 0:
+        return 0.0
+    down = -0.5 * math.log(step)
+    up = math.log(step) - 1.5 * math.log(warmup_steps)
+    return math.exp(min(down, up) - 0.5 * math.log(d_model))
+
+
+# %% right warmup_schedule where
+def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
+    now = torch.tensor(step, dtype=torch.float64)
+    rate = torch.where(now < warmup_steps, now * warmup_steps**-1.5, now**-0.5)
+    return float(rate * d_model**-0.5)
