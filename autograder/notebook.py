@@ -27,22 +27,29 @@ BADGE = (
     "(https://colab.research.google.com/github/{project}/blob/main/notebooks/{name}.ipynb)"
 )
 SETUP = """\
-# Colab lacks the course kit: this installs it. Elsewhere, and when run twice, it does nothing.
+# Colab lacks the course kit: this installs it, and nothing else. Where it is, nothing is done.
 import importlib.util
+import os
 import subprocess
 import sys
 
 if importlib.util.find_spec("transformer_course") is None:
     kit = "git+{repository}"
-    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", kit]
-    if subprocess.run(pip).returncode:
-        raise RuntimeError("The course kit did not install. Are you online? Run this cell again.")
+    pip = [sys.executable, "-m", "pip", "install", "--no-deps", kit]
+    quiet = os.environ | {{"GIT_TERMINAL_PROMPT": "0"}}  # git is to fail, not to ask a password
+    if subprocess.run(pip, env=quiet, capture_output=True).returncode:
+        why = f"To see why: !pip install --no-deps {{kit}}"
+        raise RuntimeError(f"The course kit did not install. Online? Run this cell again. {{why}}")
+    importlib.invalidate_caches()
 """
 
 
-def source_notebook(lesson: Lesson) -> NotebookNode:
-    """The lesson as nbgrader's source notebook: solutions, hidden tests, badge and setup cell."""
-    repository = repository_address()
+def source_notebook(lesson: Lesson, repository: str = "") -> NotebookNode:
+    """The lesson as nbgrader's source notebook: solutions, hidden tests, badge and setup cell.
+
+    `repository` is where students get the lesson and its kit; the course's own if none is named.
+    """
+    repository = repository or repository_address()
     project = repository.removeprefix("https://github.com/")
     badge = Cell("markdown", BADGE.format(project=project, name=lesson.name), 0)
     setup = Cell("code", SETUP.format(repository=repository).rstrip(), 0, "given", "setup")

@@ -25,15 +25,20 @@ class Colab:
 
 def kit_on_colab(top: Path, built: Path) -> Colab:
     """Make the throw-away environment in `top`; the kit's wheel is built in `built`."""
+    python = like_colab(top)
+    before = freeze(python)
+    run(python, "-m", "pip", "install", build_wheel(built))
+    return Colab(python, before, freeze(python))
+
+
+def like_colab(top: Path) -> Path:
+    """Make a throw-away environment without the kit; return its Python."""
     assert (BELOW / ".all").exists(), f"`make {BELOW.name}/.all` makes the environment below"
     run(BELOW / "bin/python", "-m", "venv", "--without-pip", top)
     (packages_of(top) / "below.pth").write_text(f"{packages_of(BELOW)}\n", encoding="utf-8")
     for folder in ("etc", "share"):  # Jupyter finds its kernels and extensions there
         (top / folder).symlink_to(BELOW / folder)
-    python = top / "bin/python"
-    before = freeze(python)
-    run(python, "-m", "pip", "install", build_wheel(built))
-    return Colab(python, before, freeze(python))
+    return top / "bin/python"
 
 
 def packages_of(environment: Path) -> Path:

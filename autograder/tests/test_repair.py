@@ -17,7 +17,9 @@ from sqlalchemy import text
 
 from autograder import grading
 from autograder.notebook import as_text, graded_cells, source_notebook
-from autograder.repair import Released, Repaired, Unreadable, released, repair
+from autograder.reading import Unreadable
+from autograder.released import Released, released
+from autograder.repair import Repaired, repair
 from autograder.samples import SAMPLES, filled, solved
 from autograder.submission import Task, key
 from autograder.tests.conftest import SMALL, Instructor
@@ -103,7 +105,9 @@ def test_what_is_released_is_all_that_grading_needs(teacher, lesson):
     assert "double(3) == 6" not in check.shown
     assert (check.points, check.locked, check.grade, check.solution) == (2, True, True, False)
     assert pickle.loads(pickle.dumps(lesson)) == lesson
+    # another prose is no reason to grade everyone again
     assert Released(lesson.lesson, lesson.kernelspec, lesson.cells).digest == lesson.digest
+    assert [name for name in lesson.outline if len(name) < 64] == [c.name for c in lesson.cells]
     other = Released(lesson.lesson, lesson.kernelspec, lesson.cells[1:])
     assert other.digest != lesson.digest
     tasks = Task("ada", b"a"), Task("ada", b"b"), Task("ada", b"a", {"data.csv": b"1"})
@@ -323,8 +327,12 @@ FOREIGN = "none of the lesson's cells: ask for the lesson's own notebook"
 @pytest.mark.parametrize(
     ("data", "mend"),
     [
-        (b"", NO_JSON),
-        (b"PK\x03\x04\xff\x00", NO_JSON),
+        (b"", "an empty file: ask for the file again"),
+        (b" \r\n\x00", "an empty file: ask for the file again"),
+        (b"PK\x03\x04\xff\x00", "no sound zip: ask for the notebook itself"),
+        (b"\x1f\x8b\x08", NO_JSON),
+        (b"\xff\xd8\xff\xe0", NO_JSON),
+        (b"\n<!DOCTYPE html>", "a web page in place of a notebook: ask for the file itself"),
         (b'{"cells": [', NO_JSON),
         (b'{"nbformat": 4, "cells": [], "n": ' + b"9" * 5000 + b"}", NO_JSON),
         (b"null", UNSOUND),
