@@ -1,0 +1,242 @@
+"""Put what students handed in where it is graded: nbgrader's `submitted/STUDENT/LESSON`.
+
+Of several files of a student the newest counts. What lay there before is kept in `replaced/`.
+"""
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from enum import StrEnum
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from nbgrader.api import MissingEntry
+from nbgrader.apps.api import NbGraderAPI
+
+from autograder import places
+from autograder.archive import Rejected
+from autograder.finding import TIMESTAMP
+from autograder.grading import forget
+from autograder.handins import EARLIEST, Given, HandedIn, Known, Sorted, chosen, time_of
+from autograder.matching import match
+from autograder.naming import Owner
+from autograder.places import place
+from autograder.reading import Unreadable, read
+from autograder.released import released
+
+KNOWN = "collected"  # in the classroom: whose what is, as the LMS calls it
+REPLACED = "replaced"  # in the classroom: what newer files took the place of
+STAGING = ".collecting"  # in the classroom
+
+
+class Outcome(StrEnum):
+    """What became of what a student handed in."""
+
+    COLLECTED = "collected"
+    REPLACED = "replaced"
+    UNCHANGED = "unchanged"
+    REFUSED = "refused"
+
+
+@dataclass(frozen=True)
+class Collected:
+    """One student's, or of a file that is nobody's, its path; a time is in UTC.
+
+    `called`: the student's id and name.
+    """
+
+    called: str
+    outcome: Outcome
+    notes: tuple[str, ...] = ()
+    time: datetime | None = None
+    late: bool = False
+
+
+def collect(api: NbGraderAPI, lesson: str, found: Sorted) -> Iterator[Collected]:
+    """Put each student's files in place; each comes out when it is there.
+
+    What is older than what is there, or the same, changes nothing. A new file's grade is
+    forgotten; marks given by hand stay. `OSError`: a full disk; what came out is in place.
+    """
+    known = read_known(api, lesson)
+    due = _due(api, lesson)
+    as_released = released(api, lesson)
+
+    def held(notebook: bytes) -> int:
+        """How many of the lesson's cells are in it."""
+        try:
+            matching = match(read(notebook).cells, as_released)
+        except Unreadable:
+            return 0
+        return len(matching.of) if matching.is_the_lesson else 0
+
+    try:
+        for student, files in sorted(found.students.items()):
+            called = files[-1].owner.called
+            try:
+                handed = chosen(files, lesson, held)
+                done = _placed(api, lesson, student, handed, known.get(student))
+            except Rejected as why:
+                yield Collected(called, Outcome.REFUSED, (str(why),))
+                continue
+            time = handed.given.owner.time
+            if done.outcome != Outcome.UNCHANGED or student not in known:
+                known[student] = _known(handed.given)
+            late = handed.given.owner.late or (time is not None and time > due(student))
+            yield replace(done, called=called, time=time, late=late)
+    finally:
+        _write_known(api, lesson, known)
+        _name(api, [files[-1].owner for files in found.students.values()])
+    for path, why in sorted(found.refused.items()):
+        yield Collected(path, Outcome.REFUSED, (why,))
+
+
+def _placed(
+    api: NbGraderAPI, lesson: str, student: str, handed: HandedIn, before: Known | None
+) -> Collected:
+    target = place(api, "submitted", lesson, student)
+    for where in (target, target.parent, target.parent.parent):
+        if where.is_symlink():
+            raise Rejected(f"{places.shown(where)} is a link: put a folder in its place")
+    if not target.parent.exists():
+        _put(api, lesson, student, handed)
+        return Collected(student, Outcome.COLLECTED, handed.notes)
+    there = _there(target.parent)
+    wanted = _files(lesson, handed)
+    if there.pop(TIMESTAMP, None) is not None or TIMESTAMP not in wanted:
+        wanted.pop(TIMESTAMP, None)  # the same work later is no later work
+    if there == wanted:
+        return Collected(student, Outcome.UNCHANGED)
+    if _is_older(handed.given, before, target.with_name(TIMESTAMP)):
+        return Collected(student, Outcome.UNCHANGED, ("older than what is there",))
+    kept = _put(api, lesson, student, handed)
+    forget(api, lesson, student)
+    return Collected(student, Outcome.REPLACED, (*handed.notes, f"before: {places.shown(kept)}"))
+
+
+def _files(lesson: str, handed: HandedIn) -> dict[str, bytes]:
+    files = handed.beside | {f"{lesson}.ipynb": handed.notebook}
+    time = handed.given.owner.time
+    if time:
+        files[TIMESTAMP] = f"{time:%Y-%m-%d %H:%M:%S.%f} UTC".encode()
+    return files
+
+
+def _there(folder: Path) -> dict[str, bytes]:
+    found = {}
+    for path in folder.rglob("*"):
+        if path.is_file() and not path.is_symlink():
+            found[path.relative_to(folder).as_posix()] = path.read_bytes()
+    return found
+
+
+def _is_older(given: Given, before: Known | None, timestamp: Path) -> bool:
+    """Whether something newer is there, as far as both tell the same kind of thing."""
+    time, number, modified = given.rank
+    try:
+        there = time_of(timestamp.read_bytes())
+    except OSError:
+        there = None
+    if there and time != EARLIEST:
+        return time < there
+    if before is None or before.scheme != given.scheme:
+        return False
+    if number or before.number:
+        return number < before.number
+    return modified < before.modified
+
+
+def _put(api: NbGraderAPI, lesson: str, student: str, handed: HandedIn) -> Path:
+    """Write the files, all or none; return where those that were there are kept."""
+    folder = place(api, "submitted", lesson, student).parent
+    root = folder_of(api)
+    staging = root / STAGING / lesson / student
+    shutil.rmtree(staging, ignore_errors=True)
+    for name, data in _files(lesson, handed).items():
+        path = staging / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    numbered = (root / REPLACED / lesson / student / str(number) for number in count(1))
+    kept = next(path for path in numbered if not path.exists())
+    if folder.exists():
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        os.rename(folder, kept)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    os.rename(staging, folder)
+    shutil.rmtree(root / STAGING, ignore_errors=True)
+    return kept
+
+
+# --- what is known of it --------------------------------------------------------------------------
+
+
+def folder_of(api: NbGraderAPI) -> Path:
+    """The class's folder."""
+    course: Any = api.coursedir
+    return Path(course.root)
+
+
+def read_known(api: NbGraderAPI, lesson: str) -> dict[str, Known]:
+    """What was collected before in this lesson, by student; nothing, if that is not known."""
+    path = folder_of(api) / KNOWN / f"{lesson}.json"
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+        return {student: Known(**about) for student, about in told.items()}
+    except FileNotFoundError:
+        return {}
+    except (ValueError, TypeError, AttributeError) as error:
+        raise Rejected(f"{places.shown(path)} is broken ({error}): put it right, or away") from None
+
+
+def _write_known(api: NbGraderAPI, lesson: str, known: Mapping[str, Known]) -> None:
+    told = {student: vars(about) for student, about in sorted(known.items())}
+    path = folder_of(api) / KNOWN / f"{lesson}.json"
+    places.write(path, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
+
+
+def _known(given: Given) -> Known:
+    time, number, modified = given.rank
+    shown = "" if time == EARLIEST else time.isoformat()
+    return Known(given.owner.key, given.scheme, shown, number, modified)
+
+
+def _due(api: NbGraderAPI, lesson: str) -> Callable[[str], datetime]:
+    """When a student had to hand in, in UTC; far away, if there is no due date."""
+    latest = datetime.max.replace(tzinfo=UTC)
+    with api.gradebook as gradebook:
+        try:
+            assignment: Any = gradebook.find_assignment(lesson)
+        except MissingEntry:
+            return lambda student: latest
+        due = assignment.duedate
+        extensions = {
+            str(each.student.id): each.extension
+            for each in gradebook.assignment_submissions(lesson)
+            if each.extension is not None
+        }
+    if due is None:
+        return lambda student: latest
+    return lambda student: due.replace(tzinfo=UTC) + extensions.get(student, timedelta())
+
+
+def _name(api: NbGraderAPI, owners: Sequence[Owner]) -> None:
+    """Tell the gradebook who they are, where it does not know yet."""
+    with api.gradebook as gradebook:
+        there = {str(student.id): student for student in gradebook.students}
+        for owner in owners:
+            before = there.get(owner.student)
+            told = {
+                name: getattr(owner, name)
+                for name in ("first_name", "last_name", "email", "lms_user_id")
+                if getattr(owner, name) and not getattr(before, name, None)
+            }
+            if told.get(
+                "first_name"
+            ):  # known until now by one word, as Canvas's file names tell it
+                told["last_name"] = owner.last_name
+            if told:
+                gradebook.update_or_create_student(owner.student, **told)

@@ -1,0 +1,139 @@
+"""The command `export`: the grades as CSV, for nbgrader's users, Canvas or Moodle."""
+
+import argparse
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from autograder import places
+from autograder.class_options import add_classroom, open_class, say_penalties
+from autograder.terminal import Commands, command, say
+
+if TYPE_CHECKING:
+    from autograder.export import Graded
+    from autograder.gradesheet import Filled
+
+FORMATS = {"nbgrader": "grades.csv", "canvas": "canvas.csv", "moodle": "moodle.csv"}
+
+
+def add_command(commands: Commands) -> None:
+    """Declare it."""
+    details = """\
+        nbgrader  One row for each student and lesson, as nbgrader exports them: raw_score is what
+                  was earned, score what is left after a penalty for being late.
+        canvas    For Canvas's Grades > Import. Give it what Grades > Export wrote as --gradebook:
+                  the lesson's column is filled in, or added if there is none of its name, and
+                  the other assignments are left out, so that no newer grade is overwritten.
+        moodle    For one lesson. Give it the assignment's grading worksheet as --gradebook (View
+                  all submissions > Download grading worksheet), and upload what is written
+                  there. Without one, it is a list for Grades > Import > CSV file.
+        Canvas and Moodle get what is left after a penalty for being late. Who has no points,
+        because nothing was handed in or it is not graded, gets no 0: the names are printed, and
+        why."""
+    added = command(commands, "export", "write the grades as CSV", _export, details)
+    add_classroom(added)
+    added.add_argument(
+        "--format", choices=FORMATS, default="nbgrader", help="for whom (default nbgrader)"
+    )
+    added.add_argument(
+        "--gradebook", type=Path, metavar="FILE", help="the list that Canvas or Moodle exported"
+    )
+    added.add_argument(
+        "--column", default="", metavar="NAME", help="the lesson's column, if not called as it is"
+    )
+    added.add_argument(
+        "--to", type=Path, metavar="FILE", help="where to (default CLASSROOM/grades.csv)"
+    )
+
+
+def _export(options: argparse.Namespace) -> int:
+    from autograder import export, grading, sheet
+    from autograder.archive import Rejected
+    from autograder.grading import Refused
+
+    api, lessons = open_class(options)
+    _check(options, lessons)
+    to = options.to or options.classroom / FORMATS[options.format]
+    for lesson in lessons:
+        say_penalties(lesson, grading.penalize(api, lesson))
+    try:
+        everyone = {lesson: export.grades(api, lesson) for lesson in lessons}
+        filled = _filled(options, everyone)
+    except (Rejected, sheet.Unfit) as why:
+        raise Refused(str(why)) from None
+    if filled:
+        export.write(to, sheet.as_csv(filled.sheet))
+    else:
+        export.write(to, export.as_nbgrader(everyone))
+    say(f"wrote {places.shown(to)}: {', '.join(lessons)}")
+    _tell(everyone)
+    if filled:
+        called = {row.owner.student: row.owner.called for row in everyone[lessons[0]]}
+        _tell_filled(options, filled, called)
+    return 0
+
+
+def _check(options: argparse.Namespace, lessons: Sequence[str]) -> None:
+    """What cannot be done; `Refused`."""
+    from autograder.grading import Refused
+
+    if options.format == "nbgrader" and (options.gradebook or options.column):
+        raise Refused("whose gradebook is it? add `--format canvas` or `--format moodle`")
+    if len(lessons) != 1 and (options.format == "moodle" or options.column):
+        there = " ".join(lesson[:2] for lesson in lessons)
+        raise Refused(f"one lesson at a time here: name one of {there}")
+    to, template = options.to, options.gradebook
+    if to and template and to.resolve() == template.resolve():
+        raise Refused(f"{to} would be overwritten: name another file with --to")
+
+
+def _filled(
+    options: argparse.Namespace, everyone: "Mapping[str, Sequence[Graded]]"
+) -> "Filled | None":
+    """The LMS's list with the grades; None for nbgrader's, which has no list of its own."""
+    from autograder import export, gradesheet, sheet
+
+    if options.format == "nbgrader":
+        return None
+    name = options.column
+    columns = [export.column(lesson, rows) for lesson, rows in everyone.items()]
+    if options.gradebook:
+        template = sheet.read(options.gradebook)
+        if options.format == "canvas":
+            return gradesheet.into_canvas(template, columns, name)
+        return gradesheet.into_moodle(template, columns[0], name)
+    columns = [replace(column, name=name or column.name) for column in columns]
+    about = {row.owner.student: row.owner for rows in everyone.values() for row in rows}
+    if options.format == "canvas":
+        return gradesheet.canvas(columns, about)
+    return gradesheet.moodle(columns[0], about)
+
+
+def _tell(everyone: "Mapping[str, Sequence[Graded]]") -> None:
+    """How many stand where, and who gets nothing."""
+    for lesson, rows in everyone.items():
+        results = [row.result for row in rows]
+        counts = Counter(result.state for result in results)
+        told = ", ".join(f"{count} {state}" for state, count in counts.items())
+        say(f"{lesson}: {told or 'no students'}")
+        for result in results:
+            if result.points is None:
+                why = f"{result.state}: {result.note}" if result.note else result.state
+                say(f"{result.student} has no row for {lesson}: {why}")
+
+
+def _tell_filled(options: argparse.Namespace, filled: "Filled", called: Mapping[str, str]) -> None:
+    """What a person should know before giving the file to Canvas or Moodle."""
+    for note in filled.notes:
+        say(note)
+    whose = options.format.capitalize()
+    if options.gradebook:
+        missing = f"has points, but no row of their own in {options.gradebook}"
+    else:
+        missing = "has no e-mail address or ID number here: give Moodle's worksheet as --gradebook"
+    for student in filled.unmatched:
+        say(f"{called[student]} {missing}")
+    if not options.gradebook and options.format == "canvas":
+        say(f"{whose} makes a new assignment of each column: to fill one, add --gradebook")
