@@ -26,6 +26,7 @@ from typing import Self
 
 from autograder import sandbox
 from autograder.apart.confine import Bounds
+from autograder.sandbox import Wall
 from autograder.watch import CodeCell, Execution, Job, Limits, Lost, Ran, Watch
 
 __all__ = [
@@ -50,6 +51,7 @@ class Executor:
 
     def __init__(self, modules: Iterable[str] = (), sandboxed: bool = True) -> None:
         self._modules, self._sandboxed = sorted(modules), sandboxed
+        self._wall, self._program = Wall.NONE, b""
         self._starting = threading.Lock()
         # warm processes end with the thread that started them: one that lasts
         self._starter = ThreadPoolExecutor(1)
@@ -58,10 +60,12 @@ class Executor:
 
     def __enter__(self) -> Self:
         if sys.platform != "linux":
-            raise GraderError("submissions run on Linux only: use a container, or WSL on Windows")
+            raise GraderError(sandbox.refusal())
         if self._sandboxed and (refusal := sandbox.refusal()):
             raise GraderError(f"{refusal} (or, for notebooks you trust: --no-sandbox)")
-        self._program = sandbox.program() if self._sandboxed else None
+        if self._sandboxed:
+            self._wall = sandbox.wall()
+            self._program = sandbox.program(self._wall)
         # side by side: what takes long is importing
         self._nurseries = {side: self._started(side) for side in ("student", "tests")}
         for nursery in self._nurseries.values():
@@ -105,7 +109,8 @@ class Executor:
             return self._nurseries["student"], self._nurseries["tests"]
 
     def _started(self, side: str) -> "_Nursery":
-        return self._starter.submit(_Nursery, side, self._modules, self._program).result()
+        arguments = side, self._modules, self._wall, self._program
+        return self._starter.submit(_Nursery, *arguments).result()
 
 
 def modules_of(sources: Iterable[str]) -> set[str]:
@@ -127,22 +132,27 @@ def modules_of(sources: Iterable[str]) -> set[str]:
 class _Nursery:
     """A warm process: see `autograder.apart.nursery`."""
 
-    def __init__(self, side: str, modules: list[str], program: bytes | None) -> None:
+    def __init__(self, side: str, modules: list[str], wall: Wall, program: bytes) -> None:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        self._log = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the process)
+        # without namespaces, submissions have their folders here; they go when it goes
+        self._folder = tempfile.TemporaryDirectory(prefix="grading-", ignore_cleanup_errors=True)
+        user = sandbox.user(side) if wall == Wall.LANDLOCK else None
+        if user:
+            os.chown(self._folder.name, user, user)
         settings = {
             "side": side,
             "control": theirs.fileno(),
             "modules": modules,
-            "program": base64.b64encode(program).decode() if program else None,
+            "wall": wall,
+            "program": base64.b64encode(program).decode(),
+            "seen": [str(path) for path in sandbox.seen()],
+            "user": user,
         }
         inside = [sys.executable, "-P", "-m", "autograder.apart.nursery", json.dumps(settings)]
-        self._log = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the process)
-        # without a sandbox, submissions have their folders here; they go when it goes
-        self._folder = tempfile.TemporaryDirectory(prefix="grading-", ignore_cleanup_errors=True)
-        own = sandbox.unconfined_environment() | {"TMPDIR": self._folder.name}
         self.process = subprocess.Popen(
-            sandbox.command(inside) if program else inside,
-            env=None if program else os.environ | own,
+            sandbox.command(inside) if wall == Wall.BUBBLEWRAP else inside,
+            env=sandbox.environment_of(wall, self._folder.name),
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=self._log,

@@ -31,11 +31,15 @@ CREDENTIALS = struct.Struct("3i")  # process, user, group
 
 @dataclass(frozen=True)
 class Limits:
-    """What a submission may use: CPU seconds of one cell, bytes of memory, bytes of files."""
+    """What a submission may use: CPU seconds of one cell, bytes of memory, bytes of files.
+
+    `whole` is the wall seconds of all cells together; 0: many times what one may take.
+    """
 
     timeout: float = 60.0
     memory: int = 2 << 30
     disk: int = 64 << 20
+    whole: float = 0.0
 
     @property
     def bounds(self) -> Bounds:
@@ -66,7 +70,7 @@ class Ran:
     """What became of a cell: its outputs, and what the check that failed has to say."""
 
     outputs: list[dict] = field(default_factory=list)
-    failure: dict | None = None  # message, clue
+    failure: dict | None = None  # message, clue, line of the check
     stopped: bool = False  # by the time limit
     complete: bool = False  # the student's side was there to the end of it
 
@@ -218,12 +222,13 @@ class Watch:
         stop = None  # CPU and wall seconds at which the next, stronger measure is taken
         measures = iter([self._interrupt, self._kill_student, self._kill_tests])
         limit = self._limits.timeout
+        whole = self._limits.whole or limit * PATIENCE * WHOLE
         while not select.select([self._report], [], [], 0.1)[0]:
             now = time.monotonic()
             used, passed = self._used() - before, now - start
             if stop is None:
                 stop = limit, limit * PATIENCE
-                if now - began > limit * PATIENCE * WHOLE:
+                if now - began > whole:
                     stop = 0.0, 0.0
             if used > stop[0] or passed > stop[1]:
                 next(measures, self._kill_tests)()

@@ -11,30 +11,58 @@ import importlib
 import json
 import os
 import random
+import select
 import shutil
 import signal
 import socket
 import sys
 import tempfile
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import torch
 
-from autograder.apart import confine
+from autograder.apart import confine, landlock
 from autograder.apart.shell import Shell
 from autograder.apart.student_side import StudentSide
 from autograder.apart.walk import walk
 
 LIMIT = 1 << 26  # bytes of one message: results of exercises are small
+LOOK = 0.1  # seconds between two looks at how much a submission has written
+NODES = 4096  # files and folders that it may make
+
+
+@dataclass(frozen=True)
+class Wall:
+    """What stands around a submission: see `autograder.sandbox.Wall`, and the names there."""
+
+    name: str
+    program: bytes
+    seen: list[str]
+
+    @property
+    def has_namespaces(self) -> bool:
+        return self.name == "bubblewrap"
+
+    @property
+    def is_landlock(self) -> bool:
+        return self.name == "Landlock"
 
 
 def main() -> None:
     """Say when warm; then fork for each message that comes, until the sender is gone."""
     settings = json.loads(sys.argv[1])
     control = socket.socket(fileno=settings["control"])
+    wall = Wall(settings["wall"], base64.b64decode(settings["program"]), settings["seen"])
     confine.die_with_parent()
+    if wall.is_landlock:
+        # what bubblewrap does from outside; limits are reckoned from what /proc tells
+        landlock.restrict([*wall.seen, "/proc"], [tempfile.gettempdir()])
+        if settings["user"]:
+            confine.become(settings["user"])
     torch.set_num_threads(1)  # a parent with more threads makes its children hang
     shell = Shell.warm()
     warm_up(settings["modules"])
@@ -51,7 +79,7 @@ def main() -> None:
         if os.fork() == 0:
             control.close()
             bounds = confine.Bounds(**json.loads(message)["bounds"])
-            _run(partial(side, shell, descriptors, bounds, settings["program"]))
+            _run(partial(side, shell, descriptors, bounds, wall))
         for descriptor in descriptors:
             os.close(descriptor)
 
@@ -90,23 +118,44 @@ def _run(child: Callable[[], None]) -> None:
         os._exit(code)
 
 
-def _student(
-    shell: Shell, descriptors: list[int], bounds: confine.Bounds, program: str | None
-) -> None:
+def _student(shell: Shell, descriptors: list[int], bounds: confine.Bounds, wall: Wall) -> None:
     """The student's side, in a process of its own; this one waits, and tells how it ended."""
     channel, status = (socket.socket(fileno=descriptor) for descriptor in descriptors)
-    work = tempfile.mkdtemp(prefix="submission-") if program is None else confine.WORK
-    if program is not None:
+    work = confine.WORK if wall.has_namespaces else tempfile.mkdtemp(prefix="submission-")
+    if wall.has_namespaces:
         confine.enter_namespaces()
     child = os.fork()
     if child == 0:
-        _run(partial(_serve, shell, channel, status, bounds, program, work))
+        _run(partial(_serve, shell, channel, status, bounds, wall, work))
     channel.close()
+    if wall.is_landlock:
+        _keep_small(child, Path(work), bounds.disk)
     _, ended, used = os.wait4(child, 0)
-    if program is None:
+    if not wall.has_namespaces:
         shutil.rmtree(work, ignore_errors=True)
     told = {"ended": ended, "cpu": used.ru_utime + used.ru_stime, "memory": used.ru_maxrss}
     status.send(json.dumps(told).encode())
+
+
+def _keep_small(child: int, work: Path, most: int) -> None:
+    """Kill a process that writes more into its folder than it may; return when it ends."""
+    ended = os.pidfd_open(child)
+    while not select.select([ended], [], [], LOOK)[0]:
+        if _too_much(work, most):
+            os.kill(child, signal.SIGXFSZ)
+            os.kill(child, signal.SIGKILL)  # it may have learnt to ignore the other
+    os.close(ended)
+
+
+def _too_much(work: Path, most: int) -> bool:
+    """Whether there are more bytes in a folder, or more files, than there may be."""
+    nodes = size = 0
+    for folder, _, files in os.walk(work):
+        nodes += 1 + len(files)
+        for name in files:
+            with contextlib.suppress(OSError):  # it is gone again
+                size += os.lstat(os.path.join(folder, name)).st_blocks * 512
+    return size > most or nodes > NODES
 
 
 def _serve(
@@ -114,14 +163,18 @@ def _serve(
     channel: socket.socket,
     status: socket.socket,
     bounds: confine.Bounds,
-    program: str | None,
+    wall: Wall,
     work: str,
 ) -> None:
     os.setsid()  # a signal to its own group would reach the nursery, and all who are in it
-    if program is None:
-        confine.limit(bounds)
+    if wall.has_namespaces:
+        confine.shut_in(bounds, wall.program)
+    elif wall.is_landlock:
+        os.environ.update(confine.places(work))
+        tempfile.tempdir = work
+        confine.keep_in(work, wall.seen, bounds, wall.program)
     else:
-        confine.shut_in(bounds, base64.b64decode(program))
+        confine.limit(bounds)
     os.chdir(work)
     sys.path.append(work)
     nowhere = os.open(os.devnull, os.O_RDWR)
@@ -136,12 +189,13 @@ def _serve(
         StudentSide(stream, LIMIT, shell).serve()
 
 
-def _tests(
-    shell: Shell, descriptors: list[int], bounds: confine.Bounds, program: str | None
-) -> None:
+def _tests(shell: Shell, descriptors: list[int], bounds: confine.Bounds, wall: Wall) -> None:
     """The tests' side: is given the cells, and tells what became of each."""
     channel, report = (socket.socket(fileno=descriptor) for descriptor in descriptors)
     confine.limit(bounds)
+    if wall.is_landlock:  # there is no namespace without a network
+        confine.drop_privileges()
+        confine.filter_calls(wall.program)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     report.send(b"here")
     with channel.makefile("rwb") as student, report.makefile("rwb") as coordinator:

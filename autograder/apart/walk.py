@@ -80,7 +80,8 @@ class Walker:
         failure = None
         if failed is not None:
             message = f"{type(failed).__name__}: {failed}"
-            failure = {"message": message, "clue": getattr(failed, "clue", None)}
+            clue, line = getattr(failed, "clue", None), _line(failed, self._shell)
+            failure = {"message": message, "clue": clue, "line": line}
         return {"outputs": outputs, "failure": failure}
 
     def _in_namespace(self, source: str, more: dict[str, Any]) -> tuple[list, BaseException | None]:
@@ -89,6 +90,17 @@ class Walker:
         namespace.clear()
         namespace.update(self._given, **more)
         return self._shell.run(source)
+
+
+def _line(error: BaseException, shell: Shell) -> int:
+    """The line of the check that an error came from, counted from 1; 0 if it did not begin."""
+    traceback = error.__traceback__
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        if code.co_name == "<module>" and traceback.tb_frame.f_globals is shell.user_global_ns:
+            return traceback.tb_lineno
+        traceback = traceback.tb_next
+    return 0
 
 
 def _shown(error: BaseException) -> list[dict]:

@@ -1,4 +1,7 @@
-"""Hostile notebooks gain nothing, see nothing, and leave nothing behind; the grader lives on."""
+"""Hostile notebooks gain nothing, see nothing, and leave nothing behind; the grader lives on.
+
+Behind both walls: bubblewrap's, and Landlock's, which stands where bubblewrap fails.
+"""
 
 import contextlib
 import errno
@@ -8,7 +11,7 @@ import re
 import socket
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,13 +24,17 @@ import transformer_course
 import autograder
 from autograder import executor as executors
 from autograder import places, sandbox, watch
+from autograder.apart import landlock
 from autograder.executor import CodeCell, Execution, Executor, GraderError, Job, Limits, Ran
+from autograder.sandbox import Wall
 from autograder.tests import hostile
 from autograder.tests.hostile import BANK, CANARY, CHECKS_OF_HALF, LIVES, MARKER, STOPPED, Hostile
 
 FIRST = 2  # the check of the honest exercise; then the tools, then the hostile cells
 AT_ONCE = 3  # notebooks that are expected to be killed run side by side
 WRITTEN = "hostile-was-here"
+# Landlock's wall has no file system of a fixed size: the folder is watched, see below
+WATCHED = {"disk", "inodes"}
 LEFTOVERS = 10  # seconds in which the kernel must have ended what was killed
 # a cell of the bank that fails with one of these was not tried
 MISTAKES = ("NameError", "SyntaxError", "AttributeError", "TypeError", "ImportError", "KeyError")
@@ -100,8 +107,18 @@ def machine(tmp_path_factory):
         yield Machine([str(path) for path in found], lines)
 
 
+@pytest.fixture(scope="module", params=[Wall.BUBBLEWRAP, Wall.LANDLOCK])
+def wall(request, tmp_path_factory):
+    """Each in turn; as in a container, Landlock is taken because bubblewrap fails."""
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == Wall.LANDLOCK:
+            without_namespaces(patch, tmp_path_factory.mktemp("bin"))
+        assert sandbox.wall() == request.param
+        yield request.param
+
+
 @pytest.fixture(scope="module")
-def executor():
+def executor(wall):
     """One for all; it starts with a secret in its environment."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GRADEBOOK_PASSWORD", CANARY)
@@ -148,22 +165,23 @@ def test_nothing_is_gained_and_nothing_lost(bank, name):
 
 
 @each
-def test_nothing_is_reached(bank, name):
+def test_nothing_is_reached(bank, name, wall):
     said = _text(bank[name].execution)
-    assert "LEAK" not in said, said[said.index("LEAK") :][:300]
+    if wall == Wall.BUBBLEWRAP or name not in WATCHED:
+        assert "LEAK" not in said, said[said.index("LEAK") :][:300]
     assert MARKER not in said
     assert CANARY not in said
 
 
 @each
-def test_it_does_what_it_says(bank, name):
+def test_it_does_what_it_says(bank, name, wall):
     case, execution = bank[name].hostile, bank[name].execution
     own = execution.cells[FIRST + 1 : -len(CHECKS_OF_HALF)]
     if not case.broken:
         errors = [error["ename"] for ran in own for error in _errors(ran)]
         assert not set(errors) & set(MISTAKES), errors
         assert "NameError" not in "".join(repr(ran.outputs) for ran in own)
-    if case.may == LIVES:
+    if case.may == LIVES and (wall == Wall.BUBBLEWRAP or name not in WATCHED):
         assert not execution.ended
         assert all(ran.complete for ran in execution.cells)
     elif case.may == STOPPED:
@@ -251,12 +269,14 @@ def test_hidden_tests_are_never_in_the_students_memory(two):
         assert not student.holds[CANARY.encode()], "a secret of the grader's environment"
 
 
-def test_each_student_is_in_namespaces_of_its_own(two):
+def test_behind_bubblewrap_each_student_is_in_namespaces_of_its_own(two, wall):
     one, other = two
+    own = ("user", "mnt", "pid", "ipc") if wall == Wall.BUBBLEWRAP else ()
     for kind in ("user", "mnt", "pid", "ipc", "net", "uts"):
         ours = os.readlink(f"/proc/self/ns/{kind}")
-        assert ours not in (one.namespaces[kind], other.namespaces[kind]), kind
-    for kind in ("user", "mnt", "pid", "ipc"):
+        is_ours = ours in (one.namespaces[kind], other.namespaces[kind])
+        assert is_ours == (wall == Wall.LANDLOCK), kind
+    for kind in own:
         assert one.namespaces[kind] != other.namespaces[kind], kind
 
 
@@ -275,14 +295,14 @@ def test_a_student_has_no_privilege_and_one_open_file_of_ours(two):
 def test_every_call_that_is_denied_is_known():
     """A call that is misspelt would be allowed."""
     pyseccomp = pytest.importorskip("pyseccomp")
-    unknown = {
-        n for n in sandbox.DENIED if pyseccomp.resolve_syscall(pyseccomp.Arch.NATIVE, n) == -1
-    }
+    names = [*sandbox.DENIED, *sandbox.DENIED_IN_THE_OPEN]
+    unknown = {n for n in names if pyseccomp.resolve_syscall(pyseccomp.Arch.NATIVE, n) == -1}
     # newer than some machines' libseccomp
-    assert unknown <= {"statmount", "listmount", "memfd_secret", "landlock_create_ruleset"}
+    new = {"statmount", "listmount", "memfd_secret", "landlock_create_ruleset", "fchmodat2"}
+    assert unknown <= new | {"process_mrelease", "setxattrat", "removexattrat"}
 
 
-def test_denied_calls_are_refused(executor):
+def test_denied_calls_are_refused(executor, wall):
     source = """
 for name, number in CALL.items():
     ctypes.set_errno(0)
@@ -293,20 +313,22 @@ for name, number in CALL.items():
         print(name, result, ctypes.get_errno())
 print("tried")
 """
-    denied = {name: number for name, number in _numbers().items() if "clone" not in name}
+    more = sandbox.DENIED_IN_THE_OPEN if wall == Wall.LANDLOCK else []
+    denied = {name: number for name, number in _numbers(more).items() if "clone" not in name}
     assert len(denied) > 60
     source = source.replace("CALL", repr(denied)).replace("REFUSED", str(errno.EPERM))
     assert _inside(executor, source) == "tried\n"
 
 
 def test_the_environment_is_as_written_down(executor):
-    found = json.loads(_inside(executor, "print(json.dumps(dict(os.environ)))"))
+    said = _inside(executor, "print(json.dumps([dict(os.environ), os.getcwd()]))")
+    found, work = json.loads(said)
     # torch adds this one itself
     found.pop("TORCHINDUCTOR_CACHE_DIR", None)
-    assert found == sandbox.environment()
+    assert found == sandbox.environment(work)
 
 
-def test_only_python_and_the_kit_are_visible(executor):
+def test_only_python_and_the_kit_are_visible(executor, wall):
     kit, ours = Path(transformer_course.__file__).parent, Path(autograder.__file__).parent
     allowed = [Path("/usr/lib"), Path("/usr/lib64"), Path("/lib64"), Path("/proc"), Path("/dev")]
     allowed += [kit, ours / "apart", ours / "__init__.py", Path("/etc/ld.so.cache")]
@@ -323,26 +345,56 @@ for folder, folders, names in os.walk("/"):
 print("walked")
 """
     assert _inside(executor, source) == "walked\n"
-    seen = json.loads(_inside(executor, f"print(json.dumps(os.listdir({str(ours)!r})))"))
-    assert sorted(seen) == ["__init__.py", "apart"]
+    if wall == Wall.BUBBLEWRAP:
+        seen = json.loads(_inside(executor, f"print(json.dumps(os.listdir({str(ours)!r})))"))
+        assert sorted(seen) == ["__init__.py", "apart"]
+    else:  # their names can be guessed, and no more
+        for path in (ours, ours / "grading.py", Path.cwd(), "/etc/passwd", "/proc/self"):
+            opened = f"try:\n    os.open('{path}', 0)\nexcept OSError as e:\n    print(e.errno)"
+            assert _inside(executor, opened) == f"{errno.EACCES}\n", path
 
 
-def test_a_student_is_not_root(executor):
+def test_a_student_is_not_root(executor, wall):
     said = _inside(executor, "print(os.getuid(), os.geteuid(), os.getgid(), os.getpid())")
-    assert said == "1000 1000 1000 1\n"
+    user, effective, group, process = map(int, said.split())
+    if wall == Wall.BUBBLEWRAP:
+        assert (user, effective, group, process) == (1000, 1000, 1000, 1)
+    else:  # root too, where nobody else could read Python; without a privilege: see above
+        assert {user, effective} == {sandbox.user("student") or os.getuid()}
 
 
-def test_limits_hold_for_what_the_kernel_counts(executor):
+def test_limits_hold_for_what_the_kernel_counts(executor, wall):
     kinds = ("NPROC", "NOFILE", "CORE", "CPU", "FSIZE")
     source = "import resource\nprint([resource.getrlimit(getattr(resource, 'RLIMIT_' + kind))"
     said = _inside(executor, f"{source} for kind in {kinds!r}])")
     limits = Limits()
     # a core of 0 bytes would still start the machine's crash handler
     most = (256, 256, 1, limits.timeout * watch.WHOLE, limits.disk)
-    assert json.loads(said.replace("(", "[").replace(")", "]")) == [[m, m] for m in most]
+    found = json.loads(said.replace("(", "[").replace(")", "]"))
+    if wall == Wall.LANDLOCK:  # the user's own processes are counted too
+        assert 256 <= found[0][0] == found[0][1] < 100_000
+        found[0] = [256, 256]
+    assert found == [[m, m] for m in most]
 
 
-def test_nothing_outlives_a_grader_that_is_killed():
+def test_what_is_written_is_watched_where_no_file_system_limits_it(executor, wall):
+    """In many files, or as many files, and then waits: a process that fills the disk is ended."""
+    for attempt in (
+        "for i in range(9):\n    open(f'part{i}', 'wb').write(bytes(8 << 20))",
+        "for i in range(9999):\n    open(f'empty{i}', 'w')",
+        "import shutil\nos.makedirs('a/b/c')\nos.umask(0o777)\nos.mkdir('closed')\n"
+        "for i in range(9):\n    open(f'a/b/c/{i}', 'wb').write(bytes(8 << 20))",
+    ):
+        cells = [CodeCell("student", hostile.TOOLS), CodeCell("student", f"{attempt}\n{BUSY}")]
+        limits = Limits(30, disk=16 << 20)
+        execution = executor.execute(Job(cells, [], limits=limits))
+        if wall == Wall.LANDLOCK:
+            assert execution.ended in ("signal SIGXFSZ", "signal SIGKILL")
+        else:
+            assert "No space left" in repr(execution.cells[-1].outputs)
+
+
+def test_nothing_outlives_a_grader_that_is_killed(wall):
     """Even if the student's process asked not to die with its parent."""
     cells = [CodeCell("student", hostile.TOOLS + "libc.prctl(1, 0, 0, 0, 0)\n" + BUSY)]
     source = f"""
@@ -363,6 +415,20 @@ with Executor() as executor:
     for process in alive:
         process.kill()
     assert not alive
+
+
+def test_the_tests_side_reaches_neither_files_nor_a_network(executor, machine):
+    """It reads what a student's process sends: it is shut in too, though less."""
+    tcp = next(line for line in machine.listeners if line.family == socket.AF_INET)
+    for attempt in (
+        f"open({machine.outside[-1]!r}, 'rb').read()",
+        "open('/etc/passwd').read()",
+        f"import socket\nsocket.create_connection({tcp.getsockname()!r}, timeout=1)",
+    ):
+        execution = executor.execute(Job([CodeCell("check", attempt)], []))
+        failure = execution.cells[0].failure
+        assert failure, attempt
+        assert re.match("(FileNotFound|Permission|OS|ConnectionRefused)Error", failure["message"])
 
 
 # --- where there is no sandbox ------------------------------------------------------------
@@ -386,10 +452,54 @@ def test_what_is_missing_is_named(monkeypatch, package):
 
 def test_elsewhere_another_machine_is_named(monkeypatch):
     monkeypatch.setattr(sys, "platform", "darwin")
-    assert "Linux" in sandbox.refusal()
+    assert "no sandbox on darwin: grade on Linux" in sandbox.refusal()
+    assert "autograder/Containerfile" in sandbox.refusal()
+    with pytest.raises(GraderError, match="autograder/Containerfile"), Executor(sandboxed=False):
+        pass
+
+
+@pytest.mark.parametrize(
+    ("version", "user", "told"),
+    [
+        (0, None, "no Landlock"),
+        (2, None, "Landlock 2"),
+        (3, None, ""),
+        (0, 64_731, "no Landlock"),
+        (1, 64_731, ""),
+    ],
+)
+def test_a_container_without_landlock_is_refused(monkeypatch, tmp_path, version, user, told):
+    """Before version 3 it lets one make files empty: only those that one owns, though."""
+    without_namespaces(monkeypatch, tmp_path)
+    monkeypatch.setattr(landlock, "version", lambda: version)
+    monkeypatch.setattr(sandbox, "user", lambda side: user)
+    assert told in sandbox.refusal()
+    assert bool(sandbox.refusal()) == bool(told)
+    if told:
+        assert "No permissions to create a new namespace" in sandbox.refusal()
+        with pytest.raises(GraderError, match="--no-sandbox"), Executor():
+            pass
+
+
+def test_the_weaker_wall_is_told_and_the_stronger_one_not(wall, small, recorder):
+    code, said = small.types("grade")
+    assert code == 0, said
+    told = "WEAKER SANDBOX: bubblewrap does not work here (bwrap: No permissions to create"
+    assert said.startswith(told) == (wall == Wall.LANDLOCK)
+    assert ("WEAKER" in said) == (wall == Wall.LANDLOCK)
 
 
 # --- helpers ------------------------------------------------------------------------------
+
+
+def without_namespaces(patch: pytest.MonkeyPatch, folder: Path) -> None:
+    """A bubblewrap that fails as it does in most containers stands first on the PATH."""
+    program = folder / "bwrap"
+    program.write_text(
+        "#!/bin/sh\necho 'bwrap: No permissions to create a new namespace' >&2; exit 1"
+    )
+    program.chmod(0o755)
+    patch.setenv("PATH", str(folder), prepend=os.pathsep)
 
 
 def _beginning() -> list[CodeCell]:
@@ -413,11 +523,11 @@ def _job(case: Hostile, machine: Machine) -> Job:
     return Job(cells, ["double", "half"], limits=Limits(case.timeout, 384 << 20, 16 << 20))
 
 
-def _numbers() -> dict[str, int]:
+def _numbers(more: Sequence[str] = ()) -> dict[str, int]:
     """The numbers of the system calls that the bank makes by number, on this machine."""
     import pyseccomp
 
-    names = [*sandbox.DENIED, *NUMBERED]
+    names = [*sandbox.DENIED, *more, *NUMBERED]
     found = {name: pyseccomp.resolve_syscall(pyseccomp.Arch.NATIVE, name) for name in names}
     return {name: number for name, number in found.items() if number >= 0}
 
@@ -469,7 +579,12 @@ def _until(found: Callable[[], list], count: int) -> list:
 
 def _is_first(process: psutil.Process) -> bool:
     """Whether it is the first process of a namespace: a student's, where bubblewrap's is not."""
-    return _status(process).get("NSpid", "").split()[2:] == ["1"]
+    try:
+        # behind Landlock, it is the one in a submission's folder
+        is_in_folder = Path(process.cwd()).name.startswith("submission-")
+    except psutil.Error:
+        return False
+    return is_in_folder or _status(process).get("NSpid", "").split()[2:] == ["1"]
 
 
 def _status(process: psutil.Process) -> dict[str, str]:
