@@ -1,0 +1,269 @@
+"""What a notebook holds as HTML that runs nothing, loads nothing, and stays in its place.
+
+Notebooks come from strangers. Text is escaped; HTML, in markdown and in outputs, keeps what only
+formats it; pictures stand in the page itself. The page's Content-Security-Policy is the second
+wall.
+"""
+
+import base64
+import re
+from collections.abc import Callable, Iterator, Mapping
+from functools import lru_cache
+from typing import Any
+
+from bleach import Cleaner
+from bleach.css_sanitizer import CSSSanitizer
+from bleach.html5lib_shim import Filter  # type: ignore[attr-defined]
+from markupsafe import Markup, escape
+from nbconvert.filters.ansi import strip_ansi
+from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
+from pygments import highlight
+from pygments.formatters import HtmlFormatter
+from pygments.lexers import get_lexer_by_name
+
+from autograder.feedback.formulas import formula
+
+LONGEST = 50_000  # characters of one text
+# characters of one piece of markup, pictures not counted: worked out, a made-up one takes seconds
+MARKUP = 20_000
+SENTENCE = 400  # characters of what is to be read at a glance
+CUT = "\n[the rest is left out here]\n"
+TAGS = {
+    *("a", "abbr", "b", "blockquote", "br", "code", "dd", "del", "details", "div", "dl", "dt"),
+    *("em", "figcaption", "figure", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "img", "ins"),
+    *("kbd", "li", "mark", "ol", "p", "pre", "q", "s", "small", "span", "strong", "sub"),
+    *("summary", "sup", "table", "tbody", "td", "tfoot", "th", "thead", "tr", "u", "ul"),
+}
+ATTRIBUTES = {"alt", "colspan", "dir", "lang", "open", "rowspan", "start", "style", "title"}
+STYLES = {
+    *("background-color", "border", "color", "font-style", "font-weight", "max-width"),
+    *("text-align", "text-decoration", "vertical-align", "white-space"),
+}
+ADDRESS = re.compile(r"(https?://|mailto:)\S+", re.IGNORECASE)
+PICTURE = re.compile(r"data:image/(png|jpeg|gif|webp|svg\+xml);base64,[A-Za-z0-9+/=\s]*")
+ENCODED = re.compile(r"base64,[A-Za-z0-9+/=\s]*")
+UNSEEN = re.compile(r"(?is)<(script|style)\b.*?(</\1\s*>|\Z)")  # whose text nobody wants to read
+CONTROLS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff]")
+OVERWRITTEN = re.compile(r"[^\n]*\r(?!\n)")  # a progress bar's earlier states
+# stands for a formula while the HTML around it is sanitized
+FORMULA, STANDS = "\ue000{}\ue001", re.compile("\ue000(\\d{1,6})\ue001")
+NO_WORDS = "a picture without a description"
+
+
+# --- text and code -----------------------------------------------------------------------------
+
+
+def plain(text: str) -> str:
+    """Text as a terminal would leave it: no colours, no control characters, not endless."""
+    text = OVERWRITTEN.sub("", strip_ansi(text).replace("\r\n", "\n"))
+    text = text if len(text) <= LONGEST else text[:LONGEST] + CUT
+    return CONTROLS.sub("\ufffd", text)
+
+
+@lru_cache(maxsize=4096)  # a class shares its lesson's cells
+def code(source: str) -> Markup:
+    """Python, coloured."""
+    lexer = get_lexer_by_name("python")
+    return Markup(highlight(plain(source), lexer, HtmlFormatter(nowrap=True)))
+
+
+def words(text: str) -> Markup:
+    """A sentence of plain text, in which `this` is code."""
+    return clause(text[:1].upper() + text[1:])
+
+
+def clause(text: str) -> Markup:
+    """The same, inside a sentence that began before it; cut where it is too long to be read."""
+    text = plain(" ".join(text.split()))
+    text = text if len(text) <= SENTENCE else f"{text[:SENTENCE]}…"
+    if text and text[-1] not in ".?!…":
+        text += "."
+    pieces = text.split("`")
+    # an odd number of marks: the last one is no mark
+    if len(pieces) % 2 == 0:
+        pieces[-2:] = ["`".join(pieces[-2:])]
+    marked = [Markup("<code>{}</code>").format(p) if i % 2 else p for i, p in enumerate(pieces)]
+    return Markup().join(map(escape, marked))
+
+
+# --- markdown ----------------------------------------------------------------------------------
+
+
+class _Renderer(IPythonRenderer):
+    """Markdown as HTML that is still to be sanitized; its headings stand below the page's own."""
+
+    def __init__(self, attachments: Mapping[str, Mapping[str, str]]) -> None:
+        super().__init__(escape=False, exclude_anchor_links=True)
+        self.attachments = dict(attachments)
+        self.formulas: dict[int, tuple[str, str]] = {}  # number -> its TeX, and the HTML of it
+
+    def heading(self, text: str, level: int, **attrs: Any) -> str:
+        level = min(level + 2, 6)
+        return f"<h{level}>{text}</h{level}>\n"
+
+    def image(self, text: str, url: str, title: str | None = None) -> str:
+        text = STANDS.sub(lambda stands: self.formulas[int(stands[1])][0], text)
+        attached = self.attachments.get(url.removeprefix("attachment:"), {})
+        if url.startswith("attachment:"):
+            url = next((f"data:{k};base64,{v}" for k, v in attached.items()), "")
+        if PICTURE.fullmatch(url):
+            return f'<img src="{url}" alt="{escape(text or NO_WORDS)}">'
+        # a picture in the network is not fetched: its description stands for it
+        return str(escape(text or NO_WORDS))
+
+    def inline_math(self, body: str) -> str:
+        return self._kept(body, False)
+
+    def block_math(self, body: str) -> str:
+        return self._kept(body, True)
+
+    def latex_environment(self, name: str, body: str) -> str:
+        return self._kept(rf"\begin{{{name}}}{body}\end{{{name}}}", True)
+
+    def _kept(self, tex: str, display: bool) -> str:
+        number = len(self.formulas)
+        self.formulas[number] = tex, formula(tex, display)
+        return FORMULA.format(number)
+
+
+def markdown(source: str, attachments: Mapping[str, Mapping[str, str]] | None = None) -> Markup:
+    """Markdown with formulas."""
+    if attachments:
+        return _markdown(source, attachments)
+    return _markdown_alone(source)
+
+
+@lru_cache(maxsize=4096)  # a class shares its lesson's cells
+def _markdown_alone(source: str) -> Markup:
+    return _markdown(source, {})
+
+
+def _markdown(source: str, attachments: Mapping[str, Mapping[str, str]]) -> Markup:
+    source = re.sub("[\ue000\ue001]", "\ufffd", CONTROLS.sub("\ufffd", source))
+    if len(source) > MARKUP:
+        return _preformatted(source)
+    renderer = _Renderer(attachments)
+    try:
+        clean = html(MarkdownWithMath(renderer=renderer).render(source))
+    except RecursionError:  # brackets in brackets in brackets
+        return _preformatted(source)
+    if clean is None:
+        return _preformatted(source)
+    drawn = {number: shown for number, (_, shown) in renderer.formulas.items()}
+    return Markup(STANDS.sub(lambda stands: drawn.get(int(stands[1]), ""), clean))
+
+
+def _preformatted(text: str) -> Markup:
+    return Markup('<pre tabindex="0">{}</pre>').format(plain(text))
+
+
+# --- HTML --------------------------------------------------------------------------------------
+
+
+def _is_allowed(tag: str, name: str, value: str) -> bool:
+    if (tag, name) == ("img", "src"):
+        return bool(PICTURE.fullmatch(value))
+    if (tag, name) == ("a", "href"):
+        return bool(ADDRESS.fullmatch(value))
+    return name in ATTRIBUTES
+
+
+class _Reachable(Filter):
+    """Every picture has a description, and what may scroll is reached by the keyboard."""
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        for token in super().__iter__():
+            if token["type"] in ("StartTag", "EmptyTag"):
+                for name, value in token["data"].items():
+                    # in a description, a formula would end it
+                    token["data"][name] = STANDS.sub("", value)
+                if token["name"] == "img":
+                    token["data"].setdefault((None, "alt"), NO_WORDS)
+                elif token["name"] in ("pre", "table"):
+                    token["data"][(None, "tabindex")] = "0"
+            yield token
+
+
+CLEANER = Cleaner(
+    tags=TAGS,
+    attributes=_is_allowed,
+    protocols={"http", "https", "mailto", "data"},
+    strip=True,
+    filters=[_Reachable],  # type: ignore[list-item]
+    css_sanitizer=CSSSanitizer(allowed_css_properties=STYLES),
+)
+
+
+def weight(text: str) -> int:
+    """How much markup this is, in characters, pictures not counted."""
+    return len(ENCODED.sub("", text))
+
+
+@lru_cache(maxsize=256)  # pictures that the lesson itself draws are the same for everyone
+def html(text: str) -> str | None:
+    """HTML without what is not harmless; None if there is too much of it."""
+    if weight(text) > MARKUP:
+        return None
+    return CLEANER.clean(UNSEEN.sub("", CONTROLS.sub("\ufffd", text)))
+
+
+# --- outputs -----------------------------------------------------------------------------------
+
+
+def output(shown: Mapping[str, Any]) -> Markup:
+    """A code cell's output."""
+    if shown["output_type"] == "stream":
+        return _text("printed", shown["text"])
+    if shown["output_type"] == "error":
+        return _text("error", "\n".join(shown["traceback"]) or shown["ename"])
+    data = shown.get("data", {})
+    for kind, drawn in DRAWN.items():
+        if kind in data and (found := drawn(_joined(data[kind]), _joined(data.get(TEXT, "")))):
+            return found
+    return Markup()
+
+
+def _text(role: str, text: str) -> Markup:
+    text = plain(text)
+    shown = Markup('<pre class="{}" tabindex="0">{}</pre>').format(role, text)
+    return shown if text.strip() else Markup()
+
+
+def _rich(text: str, _: str) -> Markup:
+    clean = html(text) or ""
+    # what was nothing but a script
+    is_seen = "<img" in clean or re.sub(r"<[^>]*>", "", clean).strip()
+    return Markup('<div class="rich">{}</div>').format(Markup(clean)) if is_seen else Markup()
+
+
+def _picture(kind: str) -> Callable[[str, str], Markup]:
+    def drawn(data: str, said: str) -> Markup:
+        source = f"data:{kind};base64,{data.strip()}"
+        if not PICTURE.fullmatch(source):
+            return Markup()
+        return Markup('<img src="{}" alt="{}">').format(source, plain(said)[:500] or NO_WORDS)
+
+    return drawn
+
+
+def _drawing(text: str, said: str) -> Markup:
+    """An SVG as a picture: in a picture, no script runs and nothing is fetched."""
+    encoded = base64.b64encode(text.encode("utf-8", "replace")).decode()
+    return _picture("image/svg+xml")(encoded, said)
+
+
+def _joined(data: Any) -> str:
+    return data if isinstance(data, str) else "".join(map(str, data))
+
+
+TEXT = "text/plain"
+# how each kind of data is drawn; of several, the first that can be
+DRAWN: dict[str, Callable[[str, str], Markup]] = {
+    "text/html": _rich,
+    "image/svg+xml": _drawing,
+    "image/png": _picture("image/png"),
+    "image/jpeg": _picture("image/jpeg"),
+    "text/markdown": lambda text, _: markdown(text),
+    "text/latex": lambda text, _: markdown(text),
+    TEXT: lambda text, _: _text("result", text),
+}
