@@ -1,0 +1,433 @@
+"""Look-alikes: copies are found through any disguise, and who thought alike is not listed."""
+
+import ast
+import re
+import shutil
+
+import pytest
+
+from autograder import places
+from autograder.answers import Answer, read_answers
+from autograder.lesson import read_lesson
+from autograder.notebook import as_text
+from autograder.samples import filled, solved
+from autograder.similar.compare import Class, Pair
+from autograder.similar.parts import COMMENTS, Ours, parts, prints
+from autograder.similar.pieces import Code
+from autograder.tests.conftest import Instructor
+
+# --- copies, made from the answers bank -----------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def lesson():
+    """Lesson 1."""
+    return read_lesson(places.SOLUTIONS / "01_dot_product_attention.py")
+
+
+@pytest.fixture(scope="module")
+def bank(lesson):
+    """Its answers bank."""
+    return read_answers(places.ANSWERS / lesson.path.name, lesson)
+
+
+@pytest.fixture(scope="module")
+def ours(lesson):
+    """The lesson and its solution, without the bank's right answers."""
+    return Ours.of(lesson, [])
+
+
+def written(answer: Answer) -> str:
+    """What the student wrote: without what the bank says of it."""
+    return answer.source if answer.right else re.sub(r"\A(#.*\n)+", "", answer.source)
+
+
+class Renamed(ast.NodeTransformer):
+    """Every name that the student chose, exchanged for another."""
+
+    def __init__(self, tree: ast.Module, kept: tuple[str, ...]) -> None:
+        stored = {
+            name
+            for node in ast.walk(tree)
+            for name in (
+                (node.id,)
+                if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+                else (node.arg,)
+                if isinstance(node, ast.arg)
+                else ()
+            )
+        }
+        self._new = {name: f"another_{n}" for n, name in enumerate(sorted(stored - set(kept)))}
+
+    def visit_Name(self, node: ast.Name) -> ast.Name:
+        node.id = self._new.get(node.id, node.id)
+        return node
+
+    def visit_arg(self, node: ast.arg) -> ast.arg:
+        node.arg, node.annotation = self._new.get(node.arg, node.arg), None
+        return node
+
+
+def renamed(source: str, kept: tuple[str, ...]) -> str:
+    """A copy with other names, no comments, no type hints, and all on lines of other lengths."""
+    tree = ast.parse(source)
+    return ast.unparse(Renamed(tree, kept).visit(tree))
+
+
+def test_a_copy_in_other_names_and_another_layout_leaves_the_same_prints(bank, ours):
+    different = 0
+    for answer in bank:
+        source = written(answer)
+        copy = renamed(source, ours.exercises)
+        different += copy != source
+        before, after = (
+            {print_ for piece in Code(text).pieces(ours.exercises) for print_ in piece.prints}
+            for text in (source, copy)
+        )
+        assert before == after, answer
+    assert different > 250
+
+
+def listed(lesson, ours, handed_in: dict[str, dict[str, str]], at_least: float = 0.8) -> list[Pair]:
+    """The pairs of a class that handed in these sources."""
+    everyone = Class()
+    for student, sources in handed_in.items():
+        everyone.add(student, prints(parts(filled(lesson, sources), ours), ours))
+    return everyone.pairs(at_least)
+
+
+ODD = """\
+def softmax(scores: Tensor, dim: int) -> Tensor:
+    # I start with the biggest, and go on from thre
+    biggest = torch.sort(scores, dim=dim, descending=True).values
+    ones = torch.ones_like(scores)
+    powers = torch.pow(torch.e * ones, scores - biggest.narrow(dim, 0, 1))
+    total = torch.cumsum(powers, dim=dim).narrow(dim, scores.size(dim) - 1, 1)
+    return powers / total
+"""
+HEADING, *STATEMENTS = ODD.strip().split("\n")
+DISGUISED = {
+    "as it is": ODD,
+    "renamed": renamed(ODD, ("softmax",)),
+    "laid out anew": ODD.replace("(", "(\n        ").replace(" = ", "=").replace("# I", "#I"),
+    "without comments": re.sub(r"(?m)^ *#.*\n", "", ODD),
+    "reordered": "\n".join([HEADING, *[STATEMENTS[n] for n in (2, 1, 3, 4, 5)]]),
+    "with a docstring": ODD.replace("# I start", '"""Mine."""\n    # I start'),
+    "with a line more": ODD.replace("    # I", "    shape = scores.shape\n    # I"),
+    "in brackets": ODD.replace("biggest.narrow(dim, 0, 1)", "((biggest).narrow(dim, 0, 1))"),
+}
+
+
+@pytest.mark.parametrize("how", DISGUISED)
+def test_a_copy_is_found_through_its_disguise(lesson, ours, how):
+    source = DISGUISED[how]
+    ast.parse(source)
+    assert (how == "as it is") == (source == ODD)
+    others = {f"s{n}": {"softmax": f"def softmax(scores, dim):\n    return {n}"} for n in range(5)}
+    class_ = {"ada": {"softmax": ODD}, "bo": {"softmax": source}} | others
+    (pair,) = listed(lesson, ours, class_)
+    assert pair.students == ("ada", "bo")
+    likeness = pair.parts["softmax"].likeness
+    assert likeness > 0.8 if how == "with a line more" else likeness == 1
+
+
+def test_a_copy_that_was_split_over_cells_is_found(lesson, ours):
+    helper = "def total_of(powers, dim, count):\n" + "\n".join(
+        [*STATEMENTS[4:5], "    return total"]
+    ).replace("scores.size(dim)", "count")
+    caller = ODD.replace(STATEMENTS[4], "    total = total_of(powers, dim, scores.size(dim))")
+    whole = filled(lesson, {"softmax": f"{helper}\n\n\n{caller}"})
+    split = filled(lesson, {"softmax": caller})
+    extra = dict(split.cells[2]) | {"id": "extra", "source": helper, "metadata": {}}
+    unrelated = extra | {"id": "play", "source": "for number in range(10):\n    print(number)"}
+    split.cells[3:3] = [type(split.cells[2])(extra), type(split.cells[2])(unrelated)]
+    found = [parts(notebook, ours)["softmax"] for notebook in (whole, split)]
+    assert found[0].prints == found[1].prints
+    assert "def total_of" in found[1].text
+    assert "print(number)" not in found[1].text
+
+
+def test_right_answers_written_independently_are_not_listed(lesson, ours, bank):
+    right = [answer for answer in bank if answer.right]
+    assert len(right) > 50
+    class_ = {f"{a.exercise} {a.name}": {a.exercise: a.source} for a in right}
+    assert listed(lesson, ours, class_) == []
+
+
+def test_what_the_bank_and_the_solution_know_counts_for_nothing(lesson, bank, ours):
+    right = {answer.exercise: answer.source for answer in bank if answer.right}
+    class_ = {"ada": right, "bo": right, "cleo": solved(lesson), "dan": solved(lesson)}
+    known = Ours.of(lesson, bank)
+    assert [pair.students for pair in listed(lesson, ours, class_)] == [("ada", "bo")]
+    assert listed(lesson, known, class_) == []
+
+
+def test_what_many_wrote_counts_for_nothing(lesson, ours):
+    mine = prints(parts(filled(lesson, {"softmax": ODD}), ours), ours)
+    few, many = Class(), Class()
+    for class_, alike in ((few, 3), (many, 300)):
+        for number in range(300):
+            class_.add(f"s{number:03}", mine if number < alike else {})
+    assert len(few.pairs(0.8)) == 3
+    assert many.pairs(0.8) == []
+
+
+def test_the_same_rare_mistake_weighs_more_than_the_same_common_one(lesson, ours, bank):
+    wrong = next(a for a in bank if a.exercise == "SelfAttention" and not a.right)
+    mine = prints(parts(filled(lesson, {"SelfAttention": written(wrong)}), ours), ours)
+    weights = []
+    for alike in (2, 4, 6, 8):
+        class_ = Class()
+        for number in range(100):
+            class_.add(f"s{number:03}", mine if number < alike else {})
+        rarity = class_.rarity
+        weights.append(rarity.weight(mine["SelfAttention"]))
+    assert weights[0] > weights[1] > weights[2] > weights[3] == 0
+
+
+def test_little_in_common_is_no_pair(lesson, ours, bank):
+    short = next(a for a in bank if (a.exercise, a.name) == ("softmax", "no_exponential"))
+    class_ = {student: {"softmax": written(short)} for student in ("ada", "bo")}
+    assert listed(lesson, ours, class_) == []
+
+
+def test_the_same_names_alone_count_for_nothing(lesson, ours):
+    sums = [f"    odd_{n} = {n}" for n in range(30)]
+    texts = [f"    odd_{n} = '{n}' * {n} + 'no' + str({n} * 3)" for n in range(30)]
+    class_ = {
+        student: {"softmax": "\n".join(["def softmax(scores, dim):", *lines])}
+        for student, lines in {"ada": sums, "bo": texts}.items()
+    }
+    assert listed(lesson, ours, class_) == []
+
+
+def test_an_argument_is_known_by_its_place():
+    right = "def attend(query, key):\n    return query @ key.T"
+    wrong = "def attend(query, key):\n    return key @ query.T"
+    named = "def attend(a, b):\n    return a @ b.T"
+    found = [[piece.tokens for piece in Code(code).pieces()] for code in (right, wrong, named)]
+    assert found[0] == found[2] != found[1]
+
+
+def test_one_submission_is_no_pair_and_none_is_no_error():
+    assert Class().pairs(0.8) == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def softmax(scores, dim)\n    return scores",
+        "%matplotlib inline\n!ls\ndef softmax(scores, dim):\n    return scores[",
+        "-" * 90_000 + "1",
+        "not " * 30_000 + "1",
+        "(" * 1_000,
+        "x = '\x00'",
+        "\ufeff\u202e" * 100,
+        "é" * 200_000,
+        "if 1:\n" + "".join(" " * n + "if 1:\n" for n in range(1, 99)),
+        "match x:\n    case 1:\n        y = 2\n    case _:\n        pass",
+    ],
+)
+def test_what_does_not_parse_is_compared_all_the_same(lesson, ours, source):
+    part = parts(filled(lesson, {"softmax": source + "\n" + ODD}), ours)["softmax"]
+    assert part.text.startswith(source)
+
+
+def test_lines_that_do_not_parse_leave_the_others_as_they_are(lesson, ours):
+    broken = ODD.replace("    return powers / total", "    return powers / (total")
+    assert Code(broken).pieces()[:4] == Code(ODD).pieces()[:4]
+    copies = {"ada": {"softmax": broken}, "bo": {"softmax": renamed(ODD, ("softmax",))}}
+    assert [pair.students for pair in listed(lesson, ours, copies)] == [("ada", "bo")]
+    twice = {"ada": {"softmax": broken}, "bo": {"softmax": broken.replace("total", "t")}}
+    assert listed(lesson, ours, twice)[0].parts["softmax"].likeness == 1
+
+
+# --- the command ----------------------------------------------------------------------------
+
+LESSON = """\
+# %% [markdown]
+# # A lesson
+
+# %% exercise blend
+def blend(values):
+    # BEGIN SOLUTION
+    return sum(values) / len(values)
+    # END SOLUTION
+
+
+# %% check blend points=2
+assert blend([1, 3]) == 2
+
+# %% answer why [markdown] points=3
+# Why does it work for every list of numbers but for an empty one?
+# BEGIN SOLUTION
+# Nothing can be divided by zero.
+# END SOLUTION
+"""
+LONG = """\
+def blend(values):
+    # go throu each, keepin a running mean <script>alert(1)</script>
+    mean, seen = 0.0, 0
+    for value in reversed(sorted(values, key=abs)):
+        seen = seen + 1
+        mean = mean * ((seen - 1) / seen) + value * seen ** -1
+    return round(mean * 1e6) * 1e-6 if seen else float("nan")
+"""
+COPY = """\
+def blend(numbers):
+    m, n = 0.0, 0
+    for x in reversed(sorted(numbers, key=abs)):
+        n = n + 1
+        m = m * ((n - 1) / n) + x * n**-1
+    return (
+        round(m * 1e6) * 1e-6 if n else float("nan")
+    )
+"""
+OWN = "def blend(values):\n    import statistics\n\n    return statistics.fmean(values)"
+PROSE = (
+    "My grandmother always shared nine plums among us, and when nobody came to her table there "
+    "was no share to speak of, because a share needs a mouth."
+)
+QUESTION = "Why does it work for every list of numbers but for an empty one?"
+
+
+@pytest.fixture(scope="module")
+def handed_in(tmp_path_factory):
+    """Ada and bo wrote the same code; cleo and dan the same answer; eve something of her own."""
+    folder = tmp_path_factory.mktemp("similar")
+    (folder / "solutions").mkdir()
+    (folder / "solutions" / "01_small.py").write_text(LESSON, encoding="utf-8")
+    instructor = Instructor(folder / "solutions", folder / "class")
+    code, said = instructor.types("release")
+    assert code == 0, said
+    answers = {
+        "ada": {"blend": LONG},
+        "bo": {"blend": COPY},
+        "cleo": {"blend": OWN, "why": f"{QUESTION}\n\n{PROSE}"},
+        "dan": {"blend": "", "why": PROSE.replace("shared", "*shared*").upper()},
+        "eve": {"blend": OWN.replace("fmean", "mean"), "why": QUESTION},
+        "<b>fay": {"why": QUESTION},
+    }
+    for student, sources in answers.items():
+        instructor.receives(student, as_text(filled(instructor.lesson, sources)))
+    instructor.receives("gil", "no notebook")
+    return instructor
+
+
+@pytest.fixture
+def class_(handed_in, tmp_path):
+    """The same, for a test that changes it."""
+    return handed_in.copy(tmp_path)
+
+
+def receives(class_: Instructor, student: str, code: str) -> None:
+    class_.receives(student, as_text(filled(class_.lesson, {"blend": code})))
+
+
+def pages(class_: Instructor) -> dict[str, str]:
+    folder = class_.folder / "similar" / "01_small"
+    return {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.iterdir())}
+
+
+def test_the_command_lists_pairs_and_says_why(class_):
+    code, said = class_.types("similar")
+    assert code == 0
+    assert "01_small: 6 compared; 2 pairs are alike where hardly anyone else is" in said
+    assert re.search(r"ada and bo +│ blend 100% ", said)
+    assert re.search(r"cleo and dan +│ why 100% ", said)
+    assert "gil: not compared: no JSON" in said
+    assert "no verdict" in said
+    index = pages(class_)["index.html"]
+    assert '<a href="pair-001.html">ada and bo</a>' in index
+    assert "No verdict, and no proof" in index
+    assert "gil: no JSON" in index
+    assert ">eve" not in index
+
+
+def test_a_pair_s_page_shows_both_and_what_is_rare(class_):
+    class_.types("similar")
+    page = pages(class_)["pair-001.html"]
+    lines = re.findall(r'<li(?: class="(\w+)")?><span class="mark">(.*?)</span>(.*?)</li>', page)
+    marks = {re.sub("<.*?>", "", text).strip(): (kind, mark) for kind, mark, text in lines}
+    assert marks["def blend(values):"] == marks["def blend(numbers):"] == ("same", "=")
+    for mine, theirs in {
+        "seen = seen + 1": "n = n + 1",
+        "for value in reversed(sorted(values, key=abs)):": (
+            "for x in reversed(sorted(numbers, key=abs)):"
+        ),
+        "return round(mean * 1e6) * 1e-6 if seen else float(&#34;nan&#34;)": "return (",
+    }.items():
+        assert marks[mine] == marks[theirs]
+        assert marks[mine][0] == "rare"
+    rarest = page.split("The rarest")[1].split("Below")[0]
+    assert "mean = mean * ((seen - 1) / seen) + value * seen ** -1</code>" in rarest
+    assert "(blend; nobody else)" in rarest
+    assert "Evidence for a conversation, no verdict" in page
+
+
+def test_pages_run_nothing_and_load_nothing(class_):
+    receives(class_, "bo", "")
+    receives(class_, "<b>fay", LONG)
+    class_.types("similar")
+    for page in pages(class_).values():
+        assert "default-src 'none'; style-src 'sha256-" in page
+        assert not re.search(r"<script|<b>|https?:|<img|<link|url\(|@import", page)
+    assert "&lt;script&gt;alert(1)" in pages(class_)["pair-001.html"]
+
+
+def test_shared_comments_and_names_are_shown(class_):
+    receives(class_, "bo", LONG)
+    receives(class_, "eve", "def blend(values):\n    seen = len(values)\n    return seen and 1")
+    class_.types("similar")
+    page = pages(class_)["pair-001.html"]
+    assert "<td>comments<td" in page
+    assert "# go throu each, keepin a running mean" in page.split("Below")[0]
+    names = page.split("Names that both chose")[1].split("They did not count")[0]
+    assert re.findall(r"<code>(\w+)</code>", names) == ["mean", "value"]
+
+
+def test_comments_alone_can_tell(class_):
+    story = f"# {PROSE[::-1]}\n"
+    more = "\n".join(f"# step {n}: look at number {n * n} and go on" for n in range(40))
+    receives(class_, "cleo", f"{story}{more}\n{OWN}")
+    receives(class_, "eve", story + "def blend(")
+    said = class_.types("similar")[1]
+    assert re.search(rf"cleo and eve +│ {COMMENTS} 100% ", said)
+
+
+def test_a_run_leaves_no_pages_of_an_earlier_one(class_):
+    class_.types("similar")
+    assert pages(class_).keys() == {"index.html", "pair-001.html", "pair-002.html"}
+    kept = class_.folder / "similar" / "01_small" / "notes.txt"
+    kept.write_text("talked to both")
+    assert class_.types("similar", "--top", "1")[0] == 0
+    assert pages(class_).keys() == {"index.html", "pair-001.html", "notes.txt"}
+    assert "<code>--top 2</code>" in pages(class_)["index.html"]
+    for student in ("bo", "dan"):
+        receives(class_, student, "")
+    assert "no pair is alike" in class_.types("similar")[1]
+    assert pages(class_).keys() == {"index.html", "notes.txt"}
+    assert "No pair is." in pages(class_)["index.html"]
+
+
+def test_where_and_how_much_can_be_chosen(class_, tmp_path):
+    changed = COPY.replace("m, n = 0.0, 0", "m, n = float('0'), int('0') * 7 + len('') - max(0, 0)")
+    receives(class_, "bo", changed)
+    to = tmp_path / "elsewhere"
+    said = class_.types("similar", "--to", str(to))[1]
+    assert "1 pair is" in said
+    assert f"wrote {to}/01_small/index.html" in said
+    assert not (class_.folder / "similar").exists()
+    assert "2 pairs are" in class_.types("similar", "--at-least", "0.5")[1]
+
+
+@pytest.mark.parametrize("typed", ["x", "0", "-1", "1.1", "nan", "80"])
+def test_a_share_is_told(class_, typed):
+    code, said = class_.types("similar", f"--at-least={typed}")
+    assert (code, f"`{typed}` is not a share such as 0.8, at most 1" in said) == (2, True)
+
+
+def test_nothing_handed_in_is_no_pair(class_):
+    shutil.rmtree(class_.folder / "submitted")
+    code, said = class_.types("similar")
+    assert (code, "01_small: 0 compared; no pair is alike" in said) == (0, True)
