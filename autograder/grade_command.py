@@ -19,8 +19,19 @@ from autograder.class_options import (
     gibibytes,
     open_class,
     positive,
+    say_penalties,
 )
-from autograder.terminal import Commands, command, console, interruptible, progress, say
+from autograder.grade_preview import preview_lesson
+from autograder.late import lateness
+from autograder.terminal import (
+    Commands,
+    command,
+    console,
+    counted,
+    followed,
+    interruptible,
+    say,
+)
 
 if TYPE_CHECKING:
     from nbgrader.apps.api import NbGraderAPI
@@ -39,6 +50,8 @@ def add_command(commands: Commands) -> None:
         Every submission that is not graded yet, or was handed in again since, or was graded by
         other tests than today's, is run and recorded in the gradebook; it lies in
           CLASSROOM/submitted/STUDENT/NN_name/NN_name.ipynb
+        or, in that folder, under another name, in a folder or in a zip: of several notebooks the
+        newest of this lesson counts. Whatever tool saved it, what it changed or lost is repaired.
         Its code runs in a sandbox, apart from the tests. Stopped at any moment, even by a power
         cut, the same command goes on with what is left. The table says for each student
           graded          every point is decided
@@ -48,9 +61,12 @@ def add_command(commands: Commands) -> None:
           memory          a cell wanted more memory than it may have; what else was earned counts
           crashed         a cell ended Python itself; what was earned before counts
           unreadable      nothing can be made of the file; the line below says why
-          missing         nothing was handed in, or under another name
+          missing         no notebook was handed in
           not graded yet  handed in since, or left over when grading was interrupted
           failed          the grader's own failure; the line below says why
+        After a test was mended and the lesson released again, `--preview` first says whose grade
+        would move, and in which check; recording it then runs nothing again. Marks, comments and
+        bonuses given by hand stay, and a marked answer waits for a person again only if it changed.
         All of it lies in CLASSROOM/grade_reports/NN_name.json as well. On a Dask cluster, each
         worker needs this checkout, its packages and the sandbox.
         Exit code 0: graded, whatever the students did. 1: nothing could be done, or the grader
@@ -58,7 +74,13 @@ def add_command(commands: Commands) -> None:
     added = command(commands, "grade", "grade what students handed in", _grade, details)
     add_classroom(added)
     add_students(added)
-    added.add_argument("--again", action="store_true", help="also what is graded already")
+    which = added.add_mutually_exclusive_group()
+    which.add_argument("--again", action="store_true", help="also what is graded already")
+    which.add_argument(
+        "--preview",
+        action="store_true",
+        help="run it, and say whose grade would move, but record nothing yet",
+    )
     added.add_argument(
         "--jobs",
         type=positive,
@@ -91,12 +113,14 @@ def add_command(commands: Commands) -> None:
 
 
 def _grade(options: argparse.Namespace) -> int:
-    from autograder import grading
+    from autograder import grading, sandbox
     from autograder.executor import Limits
     from autograder.standing import State
 
     if options.no_sandbox:
         say("NO SANDBOX: students' code can do here whatever you can do", style="bold red")
+    elif not options.scheduler and (weakness := sandbox.weakness()):
+        say(weakness, style="bold yellow")
     limits = Limits(timeout=options.timeout, memory=round(options.memory * (1 << 30)))
     how = grading.How(limits, options.jobs, options.scheduler, not options.no_sandbox)
     api, lessons = open_class(options)
@@ -104,11 +128,13 @@ def _grade(options: argparse.Namespace) -> int:
     try:
         with interruptible() as stopping:
             for lesson in lessons:
-                results = _grade_lesson(api, lesson, how, options, stopping)
+                work = preview_lesson if options.preview else _grade_lesson
+                results = work(api, lesson, how, options, stopping)
                 failed += sum(result.state == State.FAILED for result in results)
     except KeyboardInterrupt:
         same = "the same command without `--again`" if options.again else "the same command"
-        say(f"interrupted: what was finished is graded and recorded; {same} goes on")
+        done = "previewed" if options.preview else "graded and recorded"
+        say(f"interrupted: what was finished is {done}; {same} goes on")
         return INTERRUPTED
     return 1 if failed else 0
 
@@ -131,15 +157,14 @@ def _grade_lesson(
     waiting = ungraded(api, lesson)
     todo = [s for s in chosen if s in waiting and not obstacle(api, lesson, s)]
     pointless: dict[str, tuple[State, str]] = {}
-    kinds: Counter[str] = Counter()
-    with progress("{task.fields[kinds]}") as bar:
-        line = bar.add_task(lesson, total=len(todo), kinds="starting")
-        for finished in grading.grade(api, lesson, todo, how, stopping):
-            kinds[finished.state] += 1
-            if not finished.key or finished.state == State.UNREADABLE:
-                pointless[finished.student] = State(finished.state), finished.note
-            bar.update(line, advance=1, kinds=_counted(kinds))
+    graded = 0
+    for finished in followed(lesson, len(todo), grading.grade(api, lesson, todo, how, stopping)):
+        if not finished.key or finished.state == State.UNREADABLE:
+            pointless[finished.student] = State(finished.state), finished.note
+        else:
+            graded += 1
     shown = set(chosen)
+    say_penalties(lesson, grading.penalize(api, lesson))
     found = [result for result in results(api, lesson, pointless) if result.student in shown]
     _print_results(lesson, found)
     if not chosen:
@@ -147,15 +172,10 @@ def _grade_lesson(
         say(f"nobody has handed in {lesson} yet: put notebooks at {there}")
     report = options.classroom / REPORTS / f"{lesson}.json"
     places.write(report, json.dumps([asdict(result) for result in found], indent=1) + "\n")
-    graded = kinds.total() - len(pointless)
     say(f"{lesson}: {graded} graded now, {len(chosen)} in all; report in {places.shown(report)}")
     if stopping():
         raise KeyboardInterrupt
     return found
-
-
-def _counted(kinds: Counter[str]) -> str:
-    return ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
 
 
 def _print_results(lesson: str, results: "list[Result]") -> None:
@@ -164,18 +184,31 @@ def _print_results(lesson: str, results: "list[Result]") -> None:
     if len(results) > SHORT:
         noted = [result for result in results if result.note]
         shown = noted[:SHORT]
-        say(f"{lesson}: {_counted(Counter(result.state for result in results))}")
+        say(f"{lesson}: {counted(Counter(result.state for result in results))}")
         if len(noted) > SHORT:
             say(f"{len(noted)} of them have a note: here the first {SHORT}, in the report all")
     table = Table("student", title=lesson, title_justify="left")
-    for heading in ("points", "max"):
+    late = any(result.late for result in results)
+    for heading in ("points", *(("late", "penalty", "score") if late else ()), "max"):
         table.add_column(heading, justify="right")
     table.add_column("state")
     for result in shown:
-        points = ["–" if p is None else f"{p:g}" for p in (result.points, result.max_points)]
-        table.add_row(escape(result.student), *points, result.state)
+        of_late = _about_late(result) if late else []
+        points, most = _points(result.points), _points(result.max_points)
+        table.add_row(escape(result.student), points, *of_late, most, result.state)
     if shown:
         console.print(table)
     for result in shown:
         if result.note:
             say(f"{result.student}: {result.state}: {result.note}")
+
+
+def _points(points: float | None) -> str:
+    return "–" if points is None else f"{points:g}"
+
+
+def _about_late(result: "Result") -> list[str]:
+    """How late, what that costs, and what is left."""
+    if not result.late:
+        return ["", "", _points(result.score)]
+    return [lateness(result.late), _points(result.penalty), _points(result.score)]

@@ -1,4 +1,4 @@
-"""Release, grade, give feedback, export: thin layers over nbgrader, on one classroom folder.
+"""Release, grade, give feedback: thin layers over nbgrader, on one classroom folder.
 
 nbgrader keeps the format, the gradebook, the formgrader and the feedback; executing submissions
 and recording what they earn is ours, in `autograder.queue` and `autograder.recorder`.
@@ -13,24 +13,26 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError, Future
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import partial
 from pathlib import Path
+from typing import Any
 
 from nbgrader.apps.api import NbGraderAPI
 from nbgrader.coursedir import CourseDirectory
-from nbgrader.plugins import CsvExportPlugin
-from nbgrader.utils import rmtree
 from sqlalchemy.exc import SAWarning
 from traitlets.config.loader import PyFileConfigLoader
 
-from autograder import places, queue
+from autograder import places, queue, regrade
 from autograder.executor import GraderError, Limits
+from autograder.feedback import page
 from autograder.lesson import Lesson
 from autograder.notebook import as_text, source_notebook
 from autograder.places import place
-from autograder.recorder import MARK, RESULT, Recorder, keep, kept
-from autograder.repair import Released, released
-from autograder.standing import Result, handed_in, results
+from autograder.recorder import MARK, MARKED, RESULT, Recorder, keep, kept
+from autograder.released import Released, released
+from autograder.standing import handed_in, obstacle
 from autograder.submission import Finished, State, Task, key
 
 SETTINGS = "nbgrader_config.py"
@@ -74,6 +76,7 @@ def open_classroom(folder: Path) -> NbGraderAPI:
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copy(places.CLASSROOM / SETTINGS, settings)
     config = PyFileConfigLoader(SETTINGS, str(folder)).load_config()
+    config.merge(page.SETTINGS)
     # nbgrader makes a new gradebook by calling `alembic`, which lies beside this Python
     programs = sysconfig.get_path("scripts")
     if programs not in os.environ["PATH"].split(os.pathsep):
@@ -83,19 +86,19 @@ def open_classroom(folder: Path) -> NbGraderAPI:
     log = _log(folder / LOG)
     course = CourseDirectory(config=config, log=log)
     # nbgrader copies what else lies in a folder to the next step's
-    course.ignore = [*course.ignore, MARK, RESULT]
+    course.ignore = [*course.ignore, MARK, MARKED, RESULT]
     return NbGraderAPI(course, config=config, log=log)
 
 
-def release(api: NbGraderAPI, lesson: Lesson) -> None:
-    """Make the student's notebook and the gradebook's entries.
+def release(api: NbGraderAPI, lesson: Lesson, repository: str = "") -> None:
+    """Make the student's notebook, which points to `repository`, and the gradebook's entries.
 
     When nbgrader fails, both notebooks are what they were: the class still works with them.
     """
     source, released = (place(api, step, lesson.name) for step in ("source", "release"))
     before = {p: p.read_text(encoding="utf-8") if p.exists() else None for p in (source, released)}
     try:
-        places.write(source, as_text(source_notebook(lesson)))
+        places.write(source, as_text(source_notebook(lesson, repository)))
         outcome = api.generate_assignment(lesson.name)
         _pass_on_interruption(outcome)
         if not outcome["success"]:
@@ -119,9 +122,12 @@ def is_released(api: NbGraderAPI, lesson: str) -> bool:
 
 def forget(api: NbGraderAPI, lesson: str, student: str) -> None:
     """Make a graded submission an ungraded one; marks and comments given by hand stay."""
-    graded = place(api, "autograded", lesson, student).parent
-    if graded.exists() and place(api, "submitted", lesson, student).exists():
-        rmtree(str(graded))
+    path = place(api, "autograded", lesson, student)
+    if not obstacle(api, lesson, student):
+        # the executed notebook stays until there is a new one
+        path.with_name(MARK).unlink(missing_ok=True)
+        path.with_name(RESULT).unlink(missing_ok=True)
+        regrade.discard(api, lesson, student)
 
 
 def grade(
@@ -146,16 +152,51 @@ def grade(
         yield from before
         todo = [student for student, finished in executed.items() if not finished]
         if todo:
-            yield from _execute(api, as_released, todo, how, recorder, stopping)
+            put = partial(_settle, api, lesson)
+            yield from _execute(api, as_released, todo, how, put, recorder.record, stopping)
+
+
+def preview(
+    api: NbGraderAPI,
+    lesson: str,
+    students: Sequence[str],
+    how: How,
+    stopping: Callable[[], bool] = lambda: False,
+) -> Iterator[Finished]:
+    """Execute these students' submissions, and record nothing: `grade` will, and runs no more.
+
+    What is graded stays as it is, on the disk and in the gradebook.
+    """
+    as_released = released(api, lesson)
+    put = partial(keep, api, lesson, step=regrade.PREVIEW)
+    todo = []
+    for student in students:
+        finished = regrade.known(api, as_released, student)
+        if finished:
+            put(finished)
+            yield replace(finished, notebook="")
+        else:
+            todo.append(student)
+    if todo:
+        yield from _execute(api, as_released, todo, how, put, lambda batch: None, stopping)
 
 
 def _executed(api: NbGraderAPI, as_released: Released, student: str) -> Finished | None:
     """What is on the disk of a submission that was executed, as it stands and by today's tests."""
     finished = kept(api, as_released.lesson, student)
+    if finished and finished.key == key(handed_in(api, as_released, student), as_released):
+        return finished
+    finished = regrade.known(api, as_released, student)
     if finished is None:
         return None
-    task = handed_in(api, as_released.lesson, student)
-    return finished if finished.key == key(task, as_released) else None
+    _settle(api, as_released.lesson, finished)
+    return replace(finished, notebook="")
+
+
+def _settle(api: NbGraderAPI, lesson: str, finished: Finished) -> None:
+    """Keep a result that is to be recorded; no preview of it is needed any more."""
+    keep(api, lesson, finished)
+    regrade.discard(api, lesson, finished.student)
 
 
 def _execute(
@@ -163,12 +204,13 @@ def _execute(
     as_released: Released,
     students: Sequence[str],
     how: How,
-    recorder: Recorder,
+    put: Callable[[Finished], None],
+    record: Callable[[list[Finished]], None],
     stopping: Callable[[], bool],
 ) -> Iterator[Finished]:
     batch: list[Finished] = []
     failures = 0  # one after another
-    tasks = (handed_in(api, as_released.lesson, student) for student in students)
+    tasks = (handed_in(api, as_released, student) for student in students)
     with how.workers(as_released, stopping) as workers:
         try:
             for task, future in queue.stream(workers, tasks, stopping):
@@ -177,15 +219,15 @@ def _execute(
                 if failures == FAILURES:
                     raise GraderError(finished.note)
                 if finished.notebook:
-                    keep(api, as_released.lesson, finished)
+                    put(finished)
                     batch.append(finished)
                 if len(batch) == BATCH:
                     # what cannot be recorded now is kept: the next run does it
                     full, batch = batch, []
-                    recorder.record(full)
+                    record(full)
                 yield finished
         finally:
-            recorder.record(batch)
+            record(batch)
 
 
 def _outcome(task: Task, future: Future[Finished]) -> Finished:
@@ -208,39 +250,17 @@ def feedback(api: NbGraderAPI, lesson: str, student: str) -> Path:
     return place(api, "feedback", lesson, student).with_suffix(".html")
 
 
-def export(api: NbGraderAPI, lessons: list[str], to: Path) -> dict[str, list[Result]]:
-    """Write the grades of these lessons as CSV, whole or not at all; return all results.
-
-    nbgrader's 0 for who could not be graded is left out.
-    """
-    if to.is_dir():
-        raise Refused(f"{to} is a folder: name a file")
-    to.parent.mkdir(parents=True, exist_ok=True)
-    part = to.with_name(f".{to.name}.part")
-    everyone = {lesson: results(api, lesson, {}) for lesson in lessons}
-    try:
-        rows = ""
-        for lesson, found in everyone.items():
-            heading, of_lesson = _exported(api, lesson, found, part)
-            rows = (rows or heading) + of_lesson
-        part.write_text(rows, encoding="utf-8")
-        os.replace(part, to)
-    finally:
-        part.unlink(missing_ok=True)
-    return everyone
-
-
-def _exported(api: NbGraderAPI, lesson: str, found: list[Result], part: Path) -> tuple[str, str]:
-    """nbgrader's CSV of who has points: the heading, and the rows."""
-    plugin = CsvExportPlugin(parent=api)
-    plugin.to, plugin.assignment = str(part), [lesson]
-    # to nbgrader, an empty list means everyone
-    plugin.student = [result.student for result in found if result.points is not None] or [""]
+def set_due(api: NbGraderAPI, lesson: str, due: datetime | None) -> None:
+    """Say when a lesson is due, in UTC as nbgrader stores it; None: never."""
+    told: dict[str, Any] = {"duedate": due}
     with api.gradebook as gradebook:
-        plugin.export(gradebook)
-    # nbgrader writes in the system's encoding
-    heading, *rows = part.read_text().splitlines(keepends=True)
-    return heading, "".join(rows)
+        gradebook.update_or_create_assignment(lesson, **told)
+
+
+def penalize(api: NbGraderAPI, lesson: str) -> list[str]:
+    """Charge lateness by today's due date, policy and marks; return whose penalty changed."""
+    with Recorder(api, released(api, lesson)) as recorder:
+        return recorder.penalize()
 
 
 def _pass_on_interruption(outcome: dict) -> None:

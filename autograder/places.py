@@ -15,12 +15,13 @@ MISCONCEPTIONS = KIT / "misconceptions"
 ANSWERS = ROOT / "autograder" / "answers"
 REPORTS = ROOT / "autograder" / "reports"
 CLASSROOM = ROOT / "autograder" / "classroom"
+CONTAINER = ROOT / "autograder" / "Containerfile"  # its commands are at its top
 
 
 def place(api: "NbGraderAPI", step: str, lesson: str, student: str = ".") -> Path:
-    """Where a lesson's notebook lies after a step of nbgrader's: source, release, submitted, …"""
+    """Where a lesson's notebook lies after a step, nbgrader's (source, submitted, …) or our own."""
     course: Any = api.coursedir
-    directory = getattr(course, f"{step}_directory")
+    directory = getattr(course, f"{step}_directory", step)
     return Path(course.format_path(directory, student, lesson), f"{lesson}.ipynb")
 
 

@@ -26,15 +26,17 @@ from nbgrader.api import (
 from nbgrader.apps.api import NbGraderAPI
 from nbgrader.preprocessors import AssignLatePenalties
 from nbgrader.utils import parse_utc
-from sqlalchemy import Boolean, bindparam, func, insert, or_, select, update
+from sqlalchemy import Boolean, and_, bindparam, func, insert, or_, select, update
 
 from autograder.places import place
-from autograder.repair import Released
+from autograder.released import Released
 from autograder.submission import Finished
 
 # beside an executed notebook: what became of it, and, once that is recorded, its key
 RESULT = ".result.json"
 MARK = ".graded"
+# and the texts that its marks in the gradebook are for: see `Finished.answers`
+MARKED = ".answers.json"
 NO_RESPONSE = "No response."  # nbgrader's comment on a cell that the student left as it was
 # the tables themselves: nbgrader's classes would compute sums for each row that is loaded
 STUDENT: Any = Student.__table__
@@ -45,12 +47,12 @@ COMMENT: Any = Comment.__table__
 CELL: Any = BaseCell.__table__
 
 
-def keep(api: NbGraderAPI, lesson: str, finished: Finished) -> None:
+def keep(api: NbGraderAPI, lesson: str, finished: Finished, step: str = "autograded") -> None:
     """Write an executed notebook and its result; `OSError` if the disk is full.
 
     The result is written last: where it lies, the submission need not be executed again.
     """
-    path = place(api, "autograded", lesson, finished.student)
+    path = place(api, step, lesson, finished.student)
     path.parent.mkdir(parents=True, exist_ok=True)
     # never a new notebook beside what tells of an older one
     path.with_name(MARK).unlink(missing_ok=True)
@@ -62,7 +64,11 @@ def keep(api: NbGraderAPI, lesson: str, finished: Finished) -> None:
 
 def kept(api: NbGraderAPI, lesson: str, student: str) -> Finished | None:
     """What `keep` wrote, but for the notebook's text; None if that is not all there."""
-    path = place(api, "autograded", lesson, student)
+    return kept_beside(place(api, "autograded", lesson, student))
+
+
+def kept_beside(path: Path) -> Finished | None:
+    """The same, of the executed notebook at this place."""
     try:
         result = json.loads(path.with_name(RESULT).read_bytes())
         lists = {name: tuple(result[name]) for name in ("repairs", "untouched")}
@@ -70,6 +76,16 @@ def kept(api: NbGraderAPI, lesson: str, student: str) -> Finished | None:
     except (OSError, ValueError, TypeError, KeyError):
         return None
     return finished if path.is_file() else None
+
+
+def marked_answers(api: NbGraderAPI, lesson: str, finished: Finished) -> set[str]:
+    """Which answers stand as they stood when the gradebook's marks were given."""
+    path = place(api, "autograded", lesson, finished.student).with_name(MARKED)
+    try:
+        before = json.loads(path.read_bytes())
+        return {name for name, text in finished.answers.items() if before.get(name) == text}
+    except (OSError, ValueError, AttributeError):
+        return set()
 
 
 class Recorder:
@@ -108,6 +124,9 @@ class Recorder:
             raise
         for finished in results.values():
             path = place(self._api, "autograded", self._lesson, finished.student)
+            # without it, a person is asked to look at the marks once more
+            if finished.answers:
+                _write(path.with_name(MARKED), json.dumps(finished.answers), to_disk=False)
             # a mark that a power cut takes, or spoils, only means that this is recorded again
             _write(path.with_name(MARK), finished.key, to_disk=False)
 
@@ -187,20 +206,35 @@ class Recorder:
     # --- what is recorded ---------------------------------------------------------------------
 
     def _save_scores(self, cells: Sequence[Any], results: Mapping[str, Finished]) -> None:
-        """As `SaveAutoGrades._add_score`; what has no score yet waits for a person."""
+        """As `SaveAutoGrades._add_score`; what has no score yet waits for a person.
+
+        But a mark stands, and needs no second look, as long as the answer is the same.
+        """
         graded = [cell for cell in cells if cell.type in ("GradeCell", "TaskCell")]
         self._add_missing(GRADE, graded, results, {"needs_manual_grade": True})
         ids = {cell.name: cell.id for cell in graded}
+        same = {
+            row: marked_answers(self._api, self._lesson, finished)
+            for row, finished in results.items()
+        }
         rows = [
-            {"of": row, "cell": ids[name], "score": score, "unknown": score is None}
+            {
+                "of": row,
+                "cell": ids[name],
+                "score": score,
+                "unknown": score is None,
+                "same": score is None and name in same[row],
+            }
             for row, finished in results.items()
             for name, score in finished.scores.items()
         ]
         # looked up by the database: a person may be marking at this moment
-        marked = or_(GRADE.c.manual_score.is_not(None), bindparam("unknown", type_=Boolean))
+        marked = GRADE.c.manual_score.is_not(None)
+        anew = or_(~bindparam("same", type_=Boolean), ~marked, GRADE.c.needs_manual_grade)
+        waits = and_(or_(marked, bindparam("unknown", type_=Boolean)), anew)
         changed = update(GRADE).where(GRADE.c.notebook_id == bindparam("of"))
         changed = changed.where(GRADE.c.cell_id == bindparam("cell"))
-        self._update(changed.values(auto_score=bindparam("score"), needs_manual_grade=marked), rows)
+        self._update(changed.values(auto_score=bindparam("score"), needs_manual_grade=waits), rows)
 
     def _save_comments(self, cells: Sequence[Any], results: Mapping[str, Finished]) -> None:
         """As `SaveAutoGrades._add_comment`."""
@@ -221,23 +255,44 @@ class Recorder:
         changed = changed.where(COMMENT.c.cell_id == bindparam("cell"))
         self._update(changed.values(auto_comment=bindparam("text")), rows)
 
+    def penalize(self) -> list[str]:
+        """Charge lateness anew, by today's due date, policy and marks; return whose changed."""
+        notebook: Any = self._gradebook.find_notebook(self._lesson, self._lesson)
+        of_lesson = (
+            select(SUBMISSION.c.student_id, NOTEBOOK.c.id, NOTEBOOK.c.late_submission_penalty)
+            .join_from(NOTEBOOK, SUBMISSION, NOTEBOOK.c.assignment_id == SUBMISSION.c.id)
+            .where(NOTEBOOK.c.notebook_id == notebook.id)
+        )
+        rows = self._db.execute(of_lesson).all()
+        notebooks = {student: row for student, row, _ in rows}
+        wanted = self._penalties_of(notebook.assignment, notebooks)
+        changed = [s for s, row, charged in rows if (charged or 0) != (wanted[row] or 0)]
+        if changed:
+            self._save_penalties(notebook.assignment, {s: notebooks[s] for s in changed})
+            self._db.commit()
+        return sorted(changed)
+
     def _save_penalties(self, assignment: Any, notebooks: Mapping[str, str]) -> None:
         """As `AssignLatePenalties`, by the plugin that the class's settings choose."""
+        wanted = self._penalties_of(assignment, notebooks)
+        rows = [{"row": row, "penalty": penalty} for row, penalty in wanted.items()]
+        changed = update(NOTEBOOK).where(NOTEBOOK.c.id == bindparam("row"))
+        self._update(changed.values(late_submission_penalty=bindparam("penalty")), rows)
+
+    def _penalties_of(
+        self, assignment: Any, notebooks: Mapping[str, str]
+    ) -> dict[str, float | None]:
+        """What being late costs each notebook, in points."""
         late = self._seconds_late(assignment, notebooks)
         points = select(Grade.notebook_id, func.sum(Grade.score)).group_by(Grade.notebook_id)
         of_late = points.where(Grade.notebook_id.in_([notebooks[student] for student in late]))
         earned = dict(self._db.execute(of_late).all())
-        rows = [
-            {
-                "row": row,
-                "penalty": self._penalty(student, earned.get(row, 0.0), late[student])
-                if student in late
-                else None,
-            }
+        return {
+            row: self._penalty(student, earned.get(row, 0.0), late[student])
+            if student in late
+            else None
             for student, row in notebooks.items()
-        ]
-        changed = update(NOTEBOOK).where(NOTEBOOK.c.id == bindparam("row"))
-        self._update(changed.values(late_submission_penalty=bindparam("penalty")), rows)
+        }
 
     def _penalty(self, student: str, score: float, seconds_late: float) -> float | None:
         plugin: Any = self._penalties.plugin_inst

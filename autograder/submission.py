@@ -3,11 +3,14 @@
 Data in, data out: the same function serves this machine's threads and other machines' workers.
 """
 
+import ast
 import hashlib
+import json
 import platform
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import lru_cache
 
 import nbformat
 from nbformat import NotebookNode
@@ -16,7 +19,9 @@ from nbgrader.utils import compute_checksum, determine_grade
 
 from autograder.executor import CodeCell, Execution, Executor, Job, Limits, Ran, modules_of
 from autograder.notebook import as_text
-from autograder.repair import Released, Unreadable, repair
+from autograder.reading import Unreadable
+from autograder.released import Released
+from autograder.repair import Repaired, repair
 
 OUT_OF_MEMORY = ("MemoryError", "can't allocate memory")  # Python's own words, and torch's
 RED, RESET = "\x1b[0;31m", "\x1b[0m"
@@ -53,6 +58,7 @@ class Task:
     student: str
     notebook: bytes
     files: Mapping[str, bytes] = field(default_factory=dict)
+    note: str = ""  # where it lay, if not at its place
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,11 @@ class Finished:
     # grade_id -> points, None where a person must mark
     scores: Mapping[str, float | None] = field(default_factory=dict)
     untouched: tuple[str, ...] = ()  # grade_ids of what is as it was released
+    # grade_id of a check that failed -> the line of it that did; 0 if it did not begin
+    failed: Mapping[str, int] = field(default_factory=dict)
+    executed: str = ""  # what tells the cells that ran from others: sha256 in hex
+    # grade_id of what a person marks -> what tells its text from another: sha256 in hex
+    answers: Mapping[str, str] = field(default_factory=dict)
 
 
 def key(task: Task, released: Released) -> str:
@@ -94,9 +105,9 @@ def graded(task: Task, released: Released, limits: Limits, executor: Executor) -
     except Unreadable as why:
         return Finished(task.student, name, State.UNREADABLE, str(why))
     notebook = repaired.notebook
-    cells = [cell for cell in notebook.cells if cell.cell_type == "code"]
-    coded = [CodeCell(_role(cell), cell.source) for cell in cells]
-    execution = executor.execute(Job(coded, _exercises(released), task.files, limits))
+    cells = _code(notebook)
+    job = _job(notebook, task, released, limits)
+    execution = executor.execute(job)
     for count, (cell, ran) in enumerate(zip(cells, execution.cells, strict=True), 1):
         _fill_in(cell, count, ran, execution.ended, limits)
     notebook.metadata.language_info = nbformat.from_dict(LANGUAGE)
@@ -108,11 +119,87 @@ def graded(task: Task, released: Released, limits: Limits, executor: Executor) -
         state,
         note,
         as_text(notebook),
-        repaired.repairs,
+        _repairs(task, repaired),
         round(execution.seconds, 3),
         round(execution.cpu, 3),
         *_earned(notebook),
+        failed=_failed(cells, execution),
+        executed=_digest(task, job),
+        answers=_answers(notebook),
     )
+
+
+def graded_before(task: Task, released: Released, earlier: Finished) -> Finished | None:
+    """What the same cells earn that ran `earlier`, points and all else as they are today.
+
+    None if something else was handed in, or other cells would run, or not all ran to their end.
+    """
+    try:
+        repaired = repair(task.notebook, released)
+    except Unreadable:
+        return None
+    notebook = repaired.notebook
+    job = _job(notebook, task, released, Limits())
+    if earlier.state != State.GRADED or earlier.executed != _digest(task, job):
+        return None
+    ran = _code(nbformat.reads(earlier.notebook, as_version=4))
+    for cell, before in zip(_code(notebook), ran, strict=True):
+        cell.outputs, cell.execution_count = before.outputs, before.execution_count
+    notebook.metadata.language_info = nbformat.from_dict(LANGUAGE)
+    scores, untouched = _earned(notebook)
+    return replace(
+        earlier,
+        key=key(task, released),
+        notebook=as_text(notebook),
+        repairs=_repairs(task, repaired),
+        scores=scores,
+        untouched=untouched,
+        answers=_answers(notebook),
+    )
+
+
+def _code(notebook: NotebookNode) -> list[NotebookNode]:
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def _job(notebook: NotebookNode, task: Task, released: Released, limits: Limits) -> Job:
+    coded = [CodeCell(_role(cell), cell.source) for cell in _code(notebook)]
+    return Job(coded, _exercises(released), task.files, limits)
+
+
+def _digest(task: Task, job: Job) -> str:
+    """What tells a submission and the code that it runs from others, whatever the limits."""
+    cells = [
+        [cell.role, cell.source if cell.role == "student" else _meaning(cell.source)]
+        for cell in job.cells
+    ]
+    files = {name: hashlib.sha256(data).hexdigest() for name, data in job.files.items()}
+    told = json.dumps([cells, list(job.exercises), files], sort_keys=True)
+    return hashlib.sha256(told.encode() + task.notebook).hexdigest()
+
+
+@lru_cache(maxsize=500)  # the lesson's own cells, which are the same in all submissions
+def _meaning(source: str) -> str:
+    """A cell's code at its places: a comment that says its points changes nothing."""
+    try:
+        return ast.dump(ast.parse(source), include_attributes=True)
+    except (SyntaxError, ValueError):  # not Python, but IPython's
+        return source
+
+
+def _repairs(task: Task, repaired: Repaired) -> tuple[str, ...]:
+    return (*filter(None, [task.note]), *repaired.repairs)
+
+
+def _answers(notebook: NotebookNode) -> dict[str, str]:
+    """What a person is to mark, and what tells its text from another one."""
+    return {
+        cell.metadata.nbgrader.grade_id: hashlib.sha256(
+            json.dumps([cell.source, cell.get("attachments")], sort_keys=True).encode()
+        ).hexdigest()
+        for cell in notebook.cells
+        if (about := cell.metadata.get("nbgrader", {})).get("grade") and about["solution"]
+    }
 
 
 def _role(cell: NotebookNode) -> str:
@@ -167,6 +254,12 @@ def _standing(cells: list[NotebookNode], execution: Execution) -> tuple[State, s
         kept = "what was earned before is kept"
         return State.CRASHED, f"Python ended in {first} ({execution.ended}): {kept}"
     return State.GRADED, ""
+
+
+def _failed(cells: list[NotebookNode], execution: Execution) -> dict[str, int]:
+    """Where each check that failed did so: the tests' own word, which no output can forge."""
+    rans = zip(cells, execution.cells, strict=True)
+    return {_called(cell): ran.failure["line"] for cell, ran in rans if ran.failure}
 
 
 def _called(cell: NotebookNode) -> str:

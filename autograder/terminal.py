@@ -5,15 +5,21 @@ import contextlib
 import signal
 import textwrap
 import threading
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from types import FrameType
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+if TYPE_CHECKING:
+    from autograder.submission import Finished
+
 Commands = argparse._SubParsersAction
+
 console = Console(highlight=False)
 # plain words: a path stays one line, which can be copied, and [brackets] are brackets
 say = partial(console.print, soft_wrap=True, markup=False)
@@ -82,3 +88,19 @@ def as_table(title: str, heading: Sequence[str], rows: Iterable[Sequence[str]]) 
     for row in rows:
         table.add_row(*row)
     return table
+
+
+def counted(kinds: Counter[str]) -> str:
+    """How many there are of each kind, the most frequent first."""
+    return ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
+
+
+def followed(name: str, total: int, results: "Iterable[Finished]") -> "Iterator[Finished]":
+    """Results as they come, with a bar that counts their states."""
+    kinds: Counter[str] = Counter()
+    with progress("{task.fields[kinds]}") as bar:
+        line = bar.add_task(name, total=total, kinds="starting")
+        for result in results:
+            kinds[result.state] += 1
+            bar.update(line, advance=1, kinds=counted(kinds))
+            yield result
