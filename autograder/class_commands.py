@@ -1,11 +1,17 @@
-"""The instructor's commands but `grade`: release, feedback, export; a class to try them on."""
+"""The instructor's commands: feedback, a class to try them on; and all the others."""
 
 import argparse
-from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autograder import grade_command, places
+from autograder import (
+    collect_command,
+    export_command,
+    grade_command,
+    gradescope_command,
+    places,
+    release_command,
+    similar_command,
+)
 from autograder.class_options import (
     add_classroom,
     add_students,
@@ -22,48 +28,25 @@ if TYPE_CHECKING:
 
 def add_commands(commands: Commands) -> None:
     """Declare them."""
-    _add_release(commands)
+    release_command.add_command(commands)
+    collect_command.add_command(commands)
     grade_command.add_command(commands)
     _add_feedback(commands)
-    _add_export(commands)
+    export_command.add_command(commands)
+    gradescope_command.add_command(commands)
+    similar_command.add_command(commands)
     _add_sample(commands)
-
-
-def _add_release(commands: Commands) -> None:
-    details = """\
-        In the classroom are made
-          source/./NN_name/NN_name.ipynb    the lesson with solutions and hidden tests
-          release/./NN_name/NN_name.ipynb   what students get, the same as notebooks/NN_name.ipynb
-          gradebook.db                      the lesson's graded cells
-        A lesson can be released again after a change, as long as its titles stay as they are or
-        nothing is graded yet. When its checks changed, `grade` grades everyone again."""
-    added = command(commands, "release", "prepare lessons for grading", _release, details)
-    add_classroom(added)
-
-
-def _release(options: argparse.Namespace) -> int:
-    from autograder import grading, standing
-    from autograder.recorder import kept
-
-    api = grading.open_classroom(options.classroom)
-    for path in find_lessons(options.lessons):
-        lesson = read_lesson(path)
-        with console.status(path.stem):
-            grading.release(api, lesson)
-        say(f"released {places.shown(places.place(api, 'release', lesson.name))}")
-        graded = [s for s in standing.ungraded(api, lesson.name) if kept(api, lesson.name, s)]
-        if graded:
-            counted = "submission is" if len(graded) == 1 else "submissions are"
-            again = typed("grade", lesson.name, options)
-            say(f"{len(graded)} graded {counted} to be graded again: `{again}`")
-    return 0
 
 
 def _add_feedback(commands: Commands) -> None:
     details = """\
-        For each graded submission, its cells, results, points and comments as
+        For each graded submission, one page of HTML that needs no network and no other file:
           CLASSROOM/feedback/STUDENT/NN_name/NN_name.html
-        Hidden tests are left out. Write it again after marking: the points are in it."""
+        At its head stands what became of each check: points, the misconception and a hint; then
+        the notebook as it was graded, with outputs and comments. A hidden test that failed is
+        called by its author's words for it; its code, inputs and numbers are left out. Write it
+        again after marking: the points are in it. nbgrader's `generate_feedback` and formgrader's
+        button write the same page."""
     added = command(commands, "feedback", "write feedback for students", _feedback, details)
     add_classroom(added)
     add_students(added)
@@ -104,36 +87,6 @@ def _writes_feedback(api: "NbGraderAPI", lesson: str, student: str) -> bool:
         say(f"{student}: {refusal}")
         return False
     return True
-
-
-def _add_export(commands: Commands) -> None:
-    details = """\
-        One row for each student and lesson, as nbgrader exports them: raw_score is what was
-        earned, score what is left after a penalty for being late. Who has no points, because
-        nothing was handed in or it is not graded, has no row: the names are printed, and why."""
-    added = command(commands, "export", "write the grades as CSV", _export, details)
-    add_classroom(added)
-    added.add_argument(
-        "--to", type=Path, metavar="FILE", help="where to (default CLASSROOM/grades.csv)"
-    )
-
-
-def _export(options: argparse.Namespace) -> int:
-    from autograder import grading
-
-    api, lessons = open_class(options)
-    to = options.to or options.classroom / "grades.csv"
-    everyone = grading.export(api, lessons, to)
-    say(f"wrote {places.shown(to)}: {', '.join(lessons)}")
-    for lesson, results in everyone.items():
-        counts = Counter(result.state for result in results)
-        told = ", ".join(f"{count} {state}" for state, count in counts.items())
-        say(f"{lesson}: {told or 'no students'}")
-        for result in results:
-            if result.points is None:
-                why = f"{result.state}: {result.note}" if result.note else result.state
-                say(f"{result.student} has no row for {lesson}: {why}")
-    return 0
 
 
 def _add_sample(commands: Commands) -> None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from autograder import places
 from autograder.lesson import find_lessons
+from autograder.terminal import say
 
 if TYPE_CHECKING:
     from nbgrader.apps.api import NbGraderAPI
@@ -61,6 +62,12 @@ def chosen_students(students: list[str], options: argparse.Namespace) -> list[st
 
         raise Refused(f"no student `{unknown[0]}`; there are {', '.join(students) or 'none'}")
     return [s for s in students if s in options.student] if options.student else students
+
+
+def say_penalties(lesson: str, changed: list[str]) -> None:
+    """Tell whose penalty for being late is another one now."""
+    if changed:
+        say(f"{lesson}: being late now costs something else for {', '.join(changed)}")
 
 
 def typed(command: str, lesson: str, options: argparse.Namespace) -> str:

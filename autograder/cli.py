@@ -6,6 +6,7 @@ import textwrap
 
 from autograder import author_commands, class_commands
 from autograder.lesson import Mistake
+from autograder.places import CONTAINER, shown
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -20,6 +21,10 @@ def main(arguments: list[str] | None = None) -> None:
         sys.exit(
             f"{error.strerror or error}: {error.filename2 or error.filename or ''}".rstrip(": ")
         )
+    except ModuleNotFoundError as error:
+        if error.name != "resource":  # Unix has it
+            raise
+        sys.exit(f"no classes on {sys.platform}: use WSL, or the container: see {shown(CONTAINER)}")
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         sys.exit(130)  # as shells have it
@@ -35,15 +40,25 @@ def main(arguments: list[str] | None = None) -> None:
         raise
 
 
+class _Help(argparse.RawDescriptionHelpFormatter):
+    """Each command on one line."""
+
+    def __init__(self, prog: str) -> None:
+        super().__init__(prog)
+        # argparse forgets that commands are indented: the longest would get a line of its own
+        self._action_max_length = len("    gradescope")
+
+
 def parser() -> argparse.ArgumentParser:
     """The whole command line."""
     top = argparse.ArgumentParser(
         prog="python -m autograder",
         description="Build, prove and grade the lessons.",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
+        formatter_class=_Help,
         epilog=textwrap.dedent("""\
             authors:      build, prove
-            instructors:  release, grade, feedback, export (and sample, for a class to try them on)
+            instructors:  release, collect, grade, similar, feedback, export, gradescope
+                          (and sample, for a class to try them on)
 
             LESSON is a number (01) or a name (01_dot_product_attention); none means all.
             `python -m autograder COMMAND --help` says more about each."""),

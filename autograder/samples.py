@@ -78,8 +78,13 @@ def _infinite_loop(lesson: Lesson, _: list[Answer]) -> NotebookNode:
 
 
 def _colab_saved(lesson: Lesson, bank: list[Answer]) -> NotebookNode:
-    """Perfect, with what Colab changes in a file when it saves it."""
     notebook = _perfect(lesson, bank)
+    as_colab_saves(notebook)
+    return notebook
+
+
+def as_colab_saves(notebook: NotebookNode) -> None:
+    """Change in a notebook what Colab changes in a file when it saves it."""
     notebook.nbformat_minor = 0  # which has no cell ids: Colab puts its own into the metadata
     notebook.metadata = NotebookNode(
         colab={"provenance": []},
@@ -96,7 +101,6 @@ def _colab_saved(lesson: Lesson, bank: list[Answer]) -> NotebookNode:
             )
             cell.execution_count = count
             cell.outputs = [new_output("stream", name="stdout", text=["✓ ran in Colab\n"])]
-    return notebook
 
 
 SAMPLES: dict[str, Callable[[Lesson, list[Answer]], NotebookNode]] = {

@@ -3,16 +3,20 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from nbgrader.apps.api import NbGraderAPI
 
+from autograder.finding import Files, find, there
 from autograder.places import place
+from autograder.reading import Unreadable
 from autograder.recorder import MARK, kept
-from autograder.repair import Released, Unreadable, released, repair
+from autograder.released import Released, released
+from autograder.repair import repair
 from autograder.submission import State, Task, key
 
-BESIDE = 10 << 20  # bytes of other files that may lie beside a notebook
+LINK = "a link in place of a file: ask for the notebook itself"
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,13 @@ class Result:
     to_mark: bool = False  # a person must mark some of it
     repairs: tuple[str, ...] = ()
     seconds: float = 0.0  # that it took to execute
+    late: float = 0.0  # seconds after the due date, and an extension
+    penalty: float = 0.0  # points that being late costs
+
+    @property
+    def score(self) -> float | None:
+        """What is left of the points after a penalty for being late."""
+        return None if self.points is None else max(0.0, self.points - self.penalty)
 
 
 def students(api: NbGraderAPI, lesson: str) -> list[str]:
@@ -50,27 +61,16 @@ def is_recorded(api: NbGraderAPI, released: Released, student: str) -> bool:
     """Whether what lies there now was graded by today's tests, to the end."""
     try:
         mark = place(api, "autograded", released.lesson, student).with_name(MARK)
-        wanted = key(handed_in(api, released.lesson, student), released)
+        wanted = key(handed_in(api, released, student), released)
         return mark.read_bytes() == wanted.encode()
     except OSError:
         return False
 
 
-def handed_in(api: NbGraderAPI, lesson: str, student: str) -> Task:
-    """A submission, and the plain files beside it that its code may open or import."""
-    path = place(api, "submitted", lesson, student)
-    files, room = {}, BESIDE
-    for other in sorted(path.parent.rglob("*")):
-        if other == path or other.is_symlink() or not other.is_file():
-            continue
-        # a link among the folders could lead to anybody's files
-        if not other.resolve().is_relative_to(path.parent.resolve()):
-            continue
-        room -= other.stat().st_size
-        if room < 0:
-            break
-        files[str(other.relative_to(path.parent))] = other.read_bytes()
-    return Task(student, path.read_bytes(), files)
+def handed_in(api: NbGraderAPI, released: Released, student: str) -> Task:
+    """A submission, and the plain files beside it; `OSError` where there is an `obstacle`."""
+    found = find(place(api, "submitted", released.lesson, student), released)
+    return Task(student, found.notebook, found.files, found.note)
 
 
 def results(
@@ -79,11 +79,25 @@ def results(
     """What became of each student's submission; `found` tells of those that have no points."""
     lesson_as_released = released(api, lesson)
     with api.gradebook as gradebook:
-        recorded = {row["student"]: row for row in gradebook.submission_dicts(lesson)}
+        late = _lateness(gradebook, lesson)
+        recorded = {
+            row["student"]: row | late[row["student"]] for row in gradebook.submission_dicts(lesson)
+        }
     return [
         _result(api, lesson_as_released, student, recorded.get(student), found)
         for student in students(api, lesson)
     ]
+
+
+def _lateness(gradebook: Any, lesson: str) -> dict[str, dict[str, float]]:
+    """By how much each recorded submission is late, and what that costs."""
+    return {
+        str(submission.student_id): {
+            "late": float(submission.total_seconds_late),
+            "penalty": float(submission.late_submission_penalty or 0.0),
+        }
+        for submission in gradebook.assignment_submissions(lesson)
+    }
 
 
 def obstacle(api: NbGraderAPI, lesson: str, student: str) -> tuple[State, str] | None:
@@ -96,17 +110,28 @@ def obstacle(api: NbGraderAPI, lesson: str, student: str) -> tuple[State, str] |
         return State.UNREADABLE, f"rename the folder `{name}`: plain text, no * ? [ ] or end spaces"
     if path.is_symlink() or path.parent.is_symlink():
         # out of an archive, it could stand for anybody's file
-        return State.UNREADABLE, "a link in place of a file: ask for the notebook itself"
+        return State.UNREADABLE, LINK
+    if path.exists() and not path.is_file() and not path.is_dir():
+        return State.UNREADABLE, "no plain file: ask for the notebook itself"
+    files = Files([path.name]) if path.is_file() else there(path.parent)
     try:
-        with path.open("rb"):
-            return None
-    except FileNotFoundError:
-        pass
+        for name in files.notebooks:
+            (path.parent / name).open("rb").close()
     except OSError as error:
         return State.UNREADABLE, error.strerror or str(error)
-    others = ", ".join(f"`{other.name}`" for other in sorted(path.parent.glob("*.ipynb")))
-    note = f"rename {others} to `{path.name}`" if others else "nothing was handed in"
-    return State.MISSING, note
+    return None if files.notebooks else _nothing_there(path, files)
+
+
+def _nothing_there(path: Path, files: Files) -> tuple[State, str]:
+    """What there is where no notebook lies."""
+    if files.refused:
+        return State.UNREADABLE, files.refused[0]
+    if path.is_dir():
+        return State.UNREADABLE, f"a folder called `{path.name}`, and no notebook in it"
+    if files.others:
+        names = ", ".join(files.others[:3])
+        return State.MISSING, f"no notebook there, but {names}: ask for the .ipynb"
+    return State.MISSING, "nothing was handed in"
 
 
 def _result(
@@ -122,7 +147,7 @@ def _result(
     if recorded and is_recorded(api, released, student):
         return _standing(api, released.lesson, recorded)
     try:
-        repair(place(api, "submitted", released.lesson, student).read_bytes(), released)
+        repair(handed_in(api, released, student).notebook, released)
     except Unreadable as why:
         return Result(student, State.UNREADABLE, str(why))
     return Result(student, State.UNGRADED)
@@ -132,9 +157,10 @@ def _standing(api: NbGraderAPI, lesson: str, recorded: Mapping[str, Any]) -> Res
     """What a graded submission earned."""
     student, to_mark = recorded["student"], bool(recorded["needs_manual_grade"])
     points = recorded["score"], recorded["max_score"]
+    late = {name: recorded[name] for name in ("late", "penalty")}
     finished = kept(api, lesson, student)
     if finished is None:
-        return Result(student, State.GRADED, "", *points, to_mark=to_mark)
+        return Result(student, State.GRADED, "", *points, to_mark=to_mark, **late)
     state = State(finished.state)
     notes = [finished.note] if finished.note else []
     if state == State.GRADED and to_mark:
@@ -143,4 +169,4 @@ def _standing(api: NbGraderAPI, lesson: str, recorded: Mapping[str, Any]) -> Res
         notes.append(State.NEEDS_MARKING)
     notes += [f"repaired: {'; '.join(finished.repairs)}"] if finished.repairs else []
     about = tuple(finished.repairs), finished.seconds
-    return Result(student, state, "; ".join(notes), *points, to_mark, *about)
+    return Result(student, state, "; ".join(notes), *points, to_mark, *about, **late)

@@ -18,7 +18,7 @@ from autograder import cli, grade_command, grading, places, queue, standing, sub
 from autograder.executor import Execution, Job, Ran
 from autograder.lesson import Lesson, read_lesson
 from autograder.notebook import as_text
-from autograder.repair import Released
+from autograder.released import Released
 from autograder.samples import filled, solved
 from autograder.submission import Finished, Task
 from autograder.tests.colab import Colab, kit_on_colab

@@ -9,36 +9,13 @@ import nbformat
 import pytest
 
 from autograder import build, notebook, places
-from autograder.lesson import Lesson, all_lessons, read_lesson
+from autograder.lesson import all_lessons, read_lesson
+from autograder.publish import secrets
 from autograder.samples import filled, solved
 from autograder.tests.checkout import build_wheel
 
 LESSONS = all_lessons()
 each_lesson = pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
-# lines of solutions that stand in lessons for good reasons, and give nothing away
-PLAIN = {"super().__init__()", "return x", "if mask is None:"}
-
-
-def region(name: str) -> re.Pattern[str]:
-    """What stands between BEGIN and END."""
-    return re.compile(rf"[^\n]*BEGIN {name}[^\n]*\n(.*?)\n[^\n]*END {name}[^\n]*", re.DOTALL)
-
-
-def secrets(lesson: Lesson) -> set[str]:
-    """Every line of a solution, and every line that only hidden tests hold."""
-    text = "\n".join(cell.source for cell in lesson.cells)
-    shown = region("SOLUTION").sub("", region("HIDDEN TESTS").sub("", text))
-    found = {
-        name: {line.strip() for part in region(name).findall(text) for line in part.split("\n")}
-        for name in ("SOLUTION", "HIDDEN TESTS")
-    }
-    hidden = {line for line in found["HIDDEN TESTS"] if line not in shown}
-    # comments, and what is too short to give anything away, are no secrets
-    return {
-        line
-        for line in found["SOLUTION"] - PLAIN | hidden
-        if len(line) > 7 and not line.startswith("#")
-    }
 
 
 @each_lesson

@@ -207,9 +207,9 @@ def test_an_unknown_student_is_named(small):
     [
         ("foreign", State.UNREADABLE, "none of the lesson's cells"),
         ("other lesson", State.UNREADABLE, "none of the lesson's cells"),
-        ("folder", State.UNREADABLE, "Is a directory"),
+        ("folder", State.UNREADABLE, "a folder called `01_small.ipynb`, and no notebook in it"),
         ("garbled", State.UNREADABLE, "JSON, but no sound notebook"),
-        ("renamed", State.MISSING, "rename `Copy.ipynb` to `01_small.ipynb`"),
+        ("script", State.MISSING, "no notebook there, but `lesson.py`: ask for the .ipynb"),
     ],
 )
 def test_what_cannot_be_graded_says_why(small, recorder, cells, state, note):
@@ -219,6 +219,7 @@ def test_what_cannot_be_graded_says_why(small, recorder, cells, state, note):
     if cells == "foreign":
         for cell in notebook.cells:
             cell.metadata.pop("nbgrader", None)
+            cell.source, cell["id"] = "1 + 1", f"new-{cell['id']}"
     if cells == "other lesson":
         for cell in graded_cells(notebook).values():
             cell.metadata["nbgrader"]["grade_id"] += "_of_another"
@@ -226,10 +227,8 @@ def test_what_cannot_be_graded_says_why(small, recorder, cells, state, note):
     if cells == "folder":
         small.file("submitted", "ada").unlink()
         small.file("submitted", "ada").mkdir()
-    if cells == "renamed":
-        small.file("submitted", "ada").rename(
-            small.file("submitted", "ada").with_name("Copy.ipynb")
-        )
+    if cells == "script":
+        small.file("submitted", "ada").rename(small.file("submitted", "ada").with_name("lesson.py"))
     code, said = small.types("grade")
     assert (code, recorder) == (0, ["bo"])
     assert f"ada: {state}: {note}" in said

@@ -1,11 +1,25 @@
 """The command line: help that teaches, and one clear line in place of a traceback."""
 
+import subprocess
+import sys
+
 import pytest
 
 from autograder import cli, places
 from autograder.lesson import all_lessons
 
-COMMANDS = ["build", "prove", "release", "grade", "feedback", "export", "sample"]
+COMMANDS = [
+    "build",
+    "prove",
+    "release",
+    "collect",
+    "grade",
+    "feedback",
+    "export",
+    "gradescope",
+    "similar",
+    "sample",
+]
 
 
 def ends(*words: str) -> str:
@@ -31,6 +45,16 @@ def test_the_first_help_names_every_command(capsys):
         cli.main(["--help"])
     said = capsys.readouterr().out
     assert [command for command in COMMANDS if f"    {command} " not in said] == []
+
+
+def test_on_windows_a_line_says_where_to_grade():
+    """Which has no `resource`; here it is hidden."""
+    hidden = "import sys; sys.modules['resource'] = None; from autograder import cli"
+    run = [sys.executable, "-c", f"{hidden}; cli.main(['grade', '01'])"]
+    ended = subprocess.run(run, capture_output=True, text=True)
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("no classes on ")
+    assert ended.stderr.endswith("autograder/Containerfile\n")
 
 
 def test_an_unknown_lesson_is_told_which_there_are():

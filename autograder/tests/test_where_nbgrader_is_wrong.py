@@ -7,9 +7,10 @@ import pytest
 from nbgrader.api import MissingEntry
 from nbgrader.utils import determine_grade
 
-from autograder import grading, repair, submission
+from autograder import grading, submission
 from autograder.executor import Execution, Job, Limits, Ran
 from autograder.notebook import as_text, graded_cells
+from autograder.released import released
 from autograder.samples import filled, solved
 from autograder.submission import State, Task
 from autograder.tests.compared import gradebook_of, graded_by_both, shown
@@ -176,7 +177,7 @@ class Logs:
 
 
 def test_what_a_check_itself_logs_costs_nothing(cases):
-    lesson = repair.released(grading.open_classroom(cases.ours.folder), "01_small")
+    lesson = released(grading.open_classroom(cases.ours.folder), "01_small")
     executor: Any = Logs()
     handed_in = Task("ada", cases.ours.file("submitted", "sound").read_bytes())
     finished = submission.graded(handed_in, lesson, Limits(), executor)
