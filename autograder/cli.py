@@ -4,7 +4,7 @@ import argparse
 import sys
 import textwrap
 
-from autograder import author_commands, class_commands
+from autograder.commands import author_commands, class_commands
 from autograder.lesson import Mistake
 from autograder.places import CONTAINER, shown
 

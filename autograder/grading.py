@@ -31,7 +31,7 @@ from autograder.lesson import Lesson
 from autograder.notebook import as_text, source_notebook
 from autograder.places import place
 from autograder.recorder import MARK, MARKED, RESULT, Recorder, keep, kept
-from autograder.released import Released, released
+from autograder.repairing.released import Released, released
 from autograder.standing import handed_in, obstacle
 from autograder.submission import Finished, State, Task, key
 

@@ -16,7 +16,7 @@ from functools import lru_cache, partial
 from typing import Any
 
 from autograder.executor import Executor, GraderError, Limits
-from autograder.released import Released
+from autograder.repairing.released import Released
 from autograder.submission import Finished, Task, graded, modules
 
 LOOK = 1.0  # seconds between two looks at who works

@@ -29,7 +29,7 @@ from nbgrader.utils import parse_utc
 from sqlalchemy import Boolean, and_, bindparam, func, insert, or_, select, update
 
 from autograder.places import place
-from autograder.released import Released
+from autograder.repairing.released import Released
 from autograder.submission import Finished
 
 # beside an executed notebook: what became of it, and, once that is recorded, its key

@@ -10,7 +10,7 @@ from sqlalchemy import select
 
 from autograder.places import place
 from autograder.recorder import CELL, GRADE, NOTEBOOK, SUBMISSION, kept_beside, marked_answers
-from autograder.released import Released
+from autograder.repairing.released import Released
 from autograder.standing import handed_in
 from autograder.submission import Finished, graded_before, key
 

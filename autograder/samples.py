@@ -1,6 +1,6 @@
 """A small class of made-up students: each hands in one kind of notebook that a grader meets.
 
-Data in, data out: only `autograder.class_commands` writes the files.
+Data in, data out: only `autograder.commands.class_commands` writes the files.
 """
 
 import hashlib

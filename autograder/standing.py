@@ -8,12 +8,12 @@ from typing import Any
 
 from nbgrader.apps.api import NbGraderAPI
 
-from autograder.finding import Files, find, there
 from autograder.places import place
-from autograder.reading import Unreadable
 from autograder.recorder import MARK, kept
-from autograder.released import Released, released
-from autograder.repair import repair
+from autograder.repairing.finding import Files, find, there
+from autograder.repairing.reading import Unreadable
+from autograder.repairing.released import Released, released
+from autograder.repairing.repair import repair
 from autograder.submission import State, Task, key
 
 LINK = "a link in place of a file: ask for the notebook itself"

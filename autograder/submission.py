@@ -19,9 +19,9 @@ from nbgrader.utils import compute_checksum, determine_grade
 
 from autograder.executor import CodeCell, Execution, Executor, Job, Limits, Ran, modules_of
 from autograder.notebook import as_text
-from autograder.reading import Unreadable
-from autograder.released import Released
-from autograder.repair import Repaired, repair
+from autograder.repairing.reading import Unreadable
+from autograder.repairing.released import Released
+from autograder.repairing.repair import Repaired, repair
 
 OUT_OF_MEMORY = ("MemoryError", "can't allocate memory")  # Python's own words, and torch's
 RED, RESET = "\x1b[0;31m", "\x1b[0m"

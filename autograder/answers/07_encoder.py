@@ -3701,7 +3701,7 @@ class EncoderBlock(FeedForward):
     def think(self, x: Tensor) -> Tensor:
         return self.dropout(super().forward(x))
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:  # pyright: ignore[reportIncompatibleMethodOverride]
         if self.norm_first:
             x = x + self.look(self.norm1(x), mask)
             return x + self.think(self.norm2(x))

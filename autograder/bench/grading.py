@@ -22,7 +22,7 @@ from autograder import grading, places
 from autograder.bench import classes
 from autograder.executor import Executor
 from autograder.recorder import Recorder, keep, kept
-from autograder.released import released
+from autograder.repairing.released import released
 from autograder.submission import Task, graded, modules
 from autograder.terminal import as_table, console
 

@@ -10,7 +10,7 @@ from typing import Any
 import nbformat
 
 from autograder.gradescope.settings import Settings
-from autograder.released import Released
+from autograder.repairing.released import Released
 from autograder.submission import Finished, State
 from autograder.verdicts import Outcome, Verdict, verdicts
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from autograder import grading, places
 from autograder.gradescope.settings import LESSON, Settings, as_json
 from autograder.lesson import Lesson
-from autograder.released import released
+from autograder.repairing.released import released
 
 SCRIPTS = ("setup.sh", "run_autograder")  # at the root of the zip, where Gradescope looks
 CODE = "course"  # beside them: what of this checkout grades

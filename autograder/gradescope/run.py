@@ -15,10 +15,10 @@ from typing import Any
 
 from autograder import sandbox
 from autograder.executor import Executor, Limits
-from autograder.finding import Found, find, there
 from autograder.gradescope import outcome
 from autograder.gradescope.settings import LESSON, Settings, read
-from autograder.released import Released
+from autograder.repairing.finding import Found, find, there
+from autograder.repairing.released import Released
 from autograder.submission import Finished, Task, graded, modules
 
 ROOT = Path("/autograder")  # see Gradescope's specification

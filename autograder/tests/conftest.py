@@ -14,11 +14,12 @@ from typing import Any
 
 import pytest
 
-from autograder import cli, grade_command, grading, places, queue, standing, submission
+from autograder import cli, grading, places, queue, standing, submission
+from autograder.commands import grade_command
 from autograder.executor import Execution, Job, Ran
 from autograder.lesson import Lesson, read_lesson
 from autograder.notebook import as_text
-from autograder.released import Released
+from autograder.repairing.released import Released
 from autograder.samples import filled, solved
 from autograder.submission import Finished, Task
 from autograder.tests.colab import Colab, kit_on_colab

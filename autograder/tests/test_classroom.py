@@ -11,8 +11,8 @@ import nbformat
 import pytest
 
 from autograder import grading, submission
+from autograder.commands.grade_command import SHORT
 from autograder.executor import Limits
-from autograder.grade_command import SHORT
 from autograder.notebook import as_text, graded_cells
 from autograder.samples import filled, solved
 from autograder.submission import Finished, State, Task

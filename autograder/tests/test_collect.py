@@ -12,8 +12,9 @@ from typing import Any
 
 import pytest
 
-from autograder import archive, grading, naming
-from autograder.archive import Piece, Rejected
+from autograder import grading
+from autograder.collecting import archive, naming
+from autograder.collecting.archive import Piece, Rejected
 from autograder.notebook import as_text
 from autograder.recorder import MARK
 from autograder.samples import filled, solved

@@ -5,9 +5,9 @@ import os
 import pytest
 
 from autograder import grading, standing
-from autograder.finding import MOST, find
 from autograder.notebook import as_text
-from autograder.released import released
+from autograder.repairing.finding import MOST, find
+from autograder.repairing.released import released
 from autograder.samples import filled
 from autograder.standing import State
 from autograder.submission import Task

@@ -8,11 +8,11 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
 from autograder.lesson import Lesson, all_lessons, read_lesson
-from autograder.matching import defines, match
 from autograder.notebook import graded_cells, source_notebook, student_version
-from autograder.order import in_order
-from autograder.reading import StudentCell, read
-from autograder.released import Released, ReleasedCell, fingerprint
+from autograder.repairing.matching import defines, match
+from autograder.repairing.order import in_order
+from autograder.repairing.reading import StudentCell, read
+from autograder.repairing.released import Released, ReleasedCell, fingerprint
 from autograder.samples import filled, solved
 
 LESSONS = [path.stem for path in all_lessons()]

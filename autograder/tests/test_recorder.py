@@ -20,7 +20,7 @@ from autograder import grading, recorder
 from autograder.notebook import as_text
 from autograder.places import place
 from autograder.recorder import MARK, RESULT, Recorder, keep, kept
-from autograder.released import Released, released
+from autograder.repairing.released import Released, released
 from autograder.samples import filled, solved
 from autograder.submission import Finished
 from autograder.tests.conftest import SMALL, Instructor

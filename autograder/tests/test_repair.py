@@ -17,9 +17,9 @@ from sqlalchemy import text
 
 from autograder import grading
 from autograder.notebook import as_text, graded_cells, source_notebook
-from autograder.reading import Unreadable
-from autograder.released import Released, released
-from autograder.repair import Repaired, repair
+from autograder.repairing.reading import Unreadable
+from autograder.repairing.released import Released, released
+from autograder.repairing.repair import Repaired, repair
 from autograder.samples import SAMPLES, filled, solved
 from autograder.submission import Task, key
 from autograder.tests.conftest import SMALL, Instructor

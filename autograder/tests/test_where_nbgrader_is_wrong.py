@@ -10,7 +10,7 @@ from nbgrader.utils import determine_grade
 from autograder import grading, submission
 from autograder.executor import Execution, Job, Limits, Ran
 from autograder.notebook import as_text, graded_cells
-from autograder.released import released
+from autograder.repairing.released import released
 from autograder.samples import filled, solved
 from autograder.submission import State, Task
 from autograder.tests.compared import gradebook_of, graded_by_both, shown

@@ -18,15 +18,15 @@ from nbgrader.api import MissingEntry
 from nbgrader.apps.api import NbGraderAPI
 
 from autograder import places
-from autograder.archive import Rejected
-from autograder.finding import TIMESTAMP
+from autograder.collecting.archive import Rejected
+from autograder.collecting.handins import EARLIEST, Given, HandedIn, Known, Sorted, chosen, time_of
+from autograder.collecting.naming import Owner
 from autograder.grading import forget
-from autograder.handins import EARLIEST, Given, HandedIn, Known, Sorted, chosen, time_of
-from autograder.matching import match
-from autograder.naming import Owner
 from autograder.places import place
-from autograder.reading import Unreadable, read
-from autograder.released import released
+from autograder.repairing.finding import TIMESTAMP
+from autograder.repairing.matching import match
+from autograder.repairing.reading import Unreadable, read
+from autograder.repairing.released import released
 
 KNOWN = "collected"  # in the classroom: whose what is, as the LMS calls it
 REPLACED = "replaced"  # in the classroom: what newer files took the place of

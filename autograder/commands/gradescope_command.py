@@ -4,7 +4,7 @@ import argparse
 from pathlib import Path
 
 from autograder import places
-from autograder.class_options import gibibytes, positive
+from autograder.commands.class_options import gibibytes, positive
 from autograder.lesson import find_lessons, read_lesson
 from autograder.terminal import Commands, command, console, say
 

@@ -17,10 +17,10 @@ from nbformat.notebooknode import from_dict
 from nbgrader.nbgraderformat import SCHEMA_VERSION
 from nbgrader.utils import is_grade, is_locked, is_solution, is_task
 
-from autograder.matching import METADATA, Matching, defines, match
-from autograder.order import in_order
-from autograder.reading import StudentCell, Unreadable, read
-from autograder.released import Released, ReleasedCell, lines
+from autograder.repairing.matching import METADATA, Matching, defines, match
+from autograder.repairing.order import in_order
+from autograder.repairing.reading import StudentCell, Unreadable, read
+from autograder.repairing.released import Released, ReleasedCell, lines
 
 FOREIGN = "none of the lesson's cells: ask for the lesson's own notebook"
 

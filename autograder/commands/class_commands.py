@@ -3,16 +3,16 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from autograder import (
+from autograder import places
+from autograder.commands import (
     collect_command,
     export_command,
     grade_command,
     gradescope_command,
-    places,
     release_command,
     similar_command,
 )
-from autograder.class_options import (
+from autograder.commands.class_options import (
     add_classroom,
     add_students,
     chosen_students,

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from itertools import islice
 
-from autograder.reading import StudentCell
-from autograder.released import Released, ReleasedCell, fingerprint
+from autograder.repairing.reading import StudentCell
+from autograder.repairing.released import Released, ReleasedCell, fingerprint
 
 ALIKE = 0.75  # of the words of two cells, so that they count as the same one
 MOST_COMPARED = 500  # cells: a notebook has about a hundred

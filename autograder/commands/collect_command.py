@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from autograder.class_options import add_classroom, open_class, typed
+from autograder.commands.class_options import add_classroom, open_class, typed
 from autograder.terminal import Commands, console, progress, say
 
 if TYPE_CHECKING:
     from nbgrader.apps.api import NbGraderAPI
 
-    from autograder.archive import Contents
-    from autograder.collect import Collected
-    from autograder.naming import Owner
+    from autograder.collecting.archive import Contents
+    from autograder.collecting.collect import Collected
+    from autograder.collecting.naming import Owner
 
 BRIEF = "put in place what students handed in"
 DETAILS = """\
@@ -70,9 +70,9 @@ def add_command(commands: Commands) -> None:
 
 
 def _collect(options: argparse.Namespace) -> int:
-    from autograder.archive import Rejected
+    from autograder.collecting.archive import Rejected
+    from autograder.exporting.sheet import Unfit
     from autograder.grading import Refused
-    from autograder.sheet import Unfit
 
     options.lessons = [options.lesson]
     api, (lesson,) = open_class(options)
@@ -92,9 +92,9 @@ def _collected(
     api: "NbGraderAPI", lesson: str, options: argparse.Namespace
 ) -> "tuple[list[Collected], bool]":
     """What became of everything; and whether a whole download cannot be read."""
-    from autograder.archive import Rejected, opened
-    from autograder.collect import collect, read_known
-    from autograder.handins import sort
+    from autograder.collecting.archive import Rejected, opened
+    from autograder.collecting.collect import collect, read_known
+    from autograder.collecting.handins import sort
 
     roster = _roster(options)
     downloads: list[Contents] = []
@@ -117,7 +117,7 @@ def _collected(
 
 
 def _roster(options: argparse.Namespace) -> "dict[str, Owner]":
-    from autograder import gradesheet, sheet
+    from autograder.exporting import gradesheet, sheet
     from autograder.late import zone
 
     if not options.gradebook:

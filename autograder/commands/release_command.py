@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autograder import places, publish
-from autograder.class_options import add_classroom, say_penalties, typed
+from autograder.commands.class_options import add_classroom, say_penalties, typed
 from autograder.lesson import Lesson, find_lessons, read_lesson
 from autograder.terminal import Commands, command, console, say
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from rich.markup import escape
 
-from autograder.class_options import chosen_students, typed
+from autograder.commands.class_options import chosen_students, typed
 from autograder.terminal import as_table, console, followed, say
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ before what it needs, Run All can never have passed, and the lesson's order hold
 import re
 from collections.abc import Sequence
 
-from autograder.matching import Matching, defines
-from autograder.released import ReleasedCell
+from autograder.repairing.matching import Matching, defines
+from autograder.repairing.released import ReleasedCell
 
 
 def in_order(matching: Matching) -> tuple[list[int], str]:

@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
-from autograder.archive import Piece, Rejected, is_zip, opened, unzipped
-from autograder.matching import match
-from autograder.reading import LARGEST, ZIP, Unreadable, is_notebook, read
-from autograder.released import Released
+from autograder.collecting.archive import Piece, Rejected, is_zip, opened, unzipped
+from autograder.repairing.matching import match
+from autograder.repairing.reading import LARGEST, ZIP, Unreadable, is_notebook, read
+from autograder.repairing.released import Released
 
 BESIDE = 10 << 20  # bytes of other files that may lie beside a notebook
 MOST = 20  # notebooks that are looked at, of one student and lesson

@@ -11,12 +11,12 @@ from typing import Any
 
 from nbgrader.apps.api import NbGraderAPI
 
-from autograder.collect import read_known
-from autograder.gradesheet import Column, Score
+from autograder.collecting.collect import read_known
+from autograder.collecting.handins import Known
+from autograder.collecting.naming import Owner
+from autograder.exporting.gradesheet import Column, Score
+from autograder.exporting.sheet import safe
 from autograder.grading import Refused
-from autograder.handins import Known
-from autograder.naming import Owner
-from autograder.sheet import safe
 from autograder.standing import Result, results
 
 # nbgrader's `CsvExportPlugin`, which puts no quotes around a name with a comma

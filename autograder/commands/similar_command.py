@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 
 from autograder import places
-from autograder.class_options import add_classroom, open_class, positive
+from autograder.commands.class_options import add_classroom, open_class, positive
 from autograder.terminal import Commands, as_table, command, console, progress, say
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class _Reading:
     def __init__(self, api: "NbGraderAPI", lesson: str) -> None:
         from autograder.answers import read_answers
         from autograder.lesson import read_lesson
-        from autograder.released import released
+        from autograder.repairing.released import released
         from autograder.similar.parts import Ours
 
         source = read_lesson(places.SOLUTIONS / f"{lesson}.py")
@@ -109,7 +109,7 @@ class _Reading:
 
     def all(self) -> "Iterator[tuple[str, Mapping[str, Part]]]":
         """Everyone's parts; who cannot be read is `left_out`."""
-        from autograder.reading import Unreadable
+        from autograder.repairing.reading import Unreadable
         from autograder.standing import obstacle
 
         submitted = sorted(self._api.get_submitted_students(self.lesson))
@@ -125,7 +125,7 @@ class _Reading:
 
     def one(self, student: str) -> "Mapping[str, Part]":
         """One submission's parts; `Unreadable` if it has none."""
-        from autograder.repair import repair
+        from autograder.repairing.repair import repair
         from autograder.similar.parts import parts
         from autograder.standing import handed_in
 

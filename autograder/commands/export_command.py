@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autograder import places
-from autograder.class_options import add_classroom, open_class, say_penalties
+from autograder.commands.class_options import add_classroom, open_class, say_penalties
 from autograder.terminal import Commands, command, say
 
 if TYPE_CHECKING:
-    from autograder.export import Graded
-    from autograder.gradesheet import Filled
+    from autograder.exporting.export import Graded
+    from autograder.exporting.gradesheet import Filled
 
 FORMATS = {"nbgrader": "grades.csv", "canvas": "canvas.csv", "moodle": "moodle.csv"}
 
@@ -49,8 +49,9 @@ def add_command(commands: Commands) -> None:
 
 
 def _export(options: argparse.Namespace) -> int:
-    from autograder import export, grading, sheet
-    from autograder.archive import Rejected
+    from autograder import grading
+    from autograder.collecting.archive import Rejected
+    from autograder.exporting import export, sheet
     from autograder.grading import Refused
 
     api, lessons = open_class(options)
@@ -93,7 +94,7 @@ def _filled(
     options: argparse.Namespace, everyone: "Mapping[str, Sequence[Graded]]"
 ) -> "Filled | None":
     """The LMS's list with the grades; None for nbgrader's, which has no list of its own."""
-    from autograder import export, gradesheet, sheet
+    from autograder.exporting import export, gradesheet, sheet
 
     if options.format == "nbgrader":
         return None

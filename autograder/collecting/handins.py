@@ -8,10 +8,10 @@ from pathlib import PurePosixPath
 
 from nbgrader.utils import parse_utc
 
-from autograder.archive import Contents, Piece, Rejected, is_zip, unzipped
-from autograder.finding import BESIDE, TIMESTAMP
-from autograder.naming import METADATA, SCHEMES, Naming, Owner, gradescope, guess, unfit
-from autograder.reading import is_notebook
+from autograder.collecting.archive import Contents, Piece, Rejected, is_zip, unzipped
+from autograder.collecting.naming import METADATA, SCHEMES, Naming, Owner, gradescope, guess, unfit
+from autograder.repairing.finding import BESIDE, TIMESTAMP
+from autograder.repairing.reading import is_notebook
 
 NO_NOTEBOOK = "no notebook: ask for the .ipynb"
 EARLIEST = datetime.min.replace(tzinfo=UTC)

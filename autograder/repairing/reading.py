@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
-from autograder.archive import Piece, Rejected, unzipped
+from autograder.collecting.archive import Piece, Rejected, unzipped
 
 ZIP, GZIP = b"PK\x03\x04", b"\x1f\x8b"  # how such files begin
 LARGEST = 50_000_000  # bytes

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from autograder import places
-from autograder.class_options import (
+from autograder.commands.class_options import (
     add_classroom,
     add_students,
     chosen_students,
@@ -21,7 +21,7 @@ from autograder.class_options import (
     positive,
     say_penalties,
 )
-from autograder.grade_preview import preview_lesson
+from autograder.commands.grade_preview import preview_lesson
 from autograder.late import lateness
 from autograder.terminal import (
     Commands,

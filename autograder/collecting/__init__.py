@@ -1,0 +1,1 @@
+"""From what a course's site gives to download, to what is graded."""

@@ -1,0 +1,1 @@
+"""The command line's commands: what each takes, and what it says."""

@@ -1,0 +1,1 @@
+"""Grades as the files that other programs take."""
