@@ -27,10 +27,11 @@ from traitlets.config.loader import PyFileConfigLoader
 from autograder import places, queue, regrade
 from autograder.executor import GraderError, Limits
 from autograder.feedback import page
+from autograder.keeping import MARK, MARKED, RESULT, keep, kept
 from autograder.lesson import Lesson
 from autograder.notebook import as_text, source_notebook
 from autograder.places import place
-from autograder.recorder import MARK, MARKED, RESULT, Recorder, keep, kept
+from autograder.recorder import Recorder
 from autograder.repairing.released import Released, released
 from autograder.standing import handed_in, obstacle
 from autograder.submission import Finished, State, Task, key
@@ -75,6 +76,8 @@ def open_classroom(folder: Path) -> NbGraderAPI:
     if not settings.exists():
         folder.mkdir(parents=True, exist_ok=True)
         shutil.copy(places.CLASSROOM / SETTINGS, settings)
+        # a class in a checkout: what students hand in and earn is never committed
+        places.write(folder / ".gitignore", "*\n")
     config = PyFileConfigLoader(SETTINGS, str(folder)).load_config()
     config.merge(page.SETTINGS)
     # nbgrader makes a new gradebook by calling `alembic`, which lies beside this Python

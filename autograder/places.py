@@ -1,6 +1,8 @@
 """Where things lie, in the checkout and in a class's folder, and how a file is written."""
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -25,14 +27,24 @@ def place(api: "NbGraderAPI", step: str, lesson: str, student: str = ".") -> Pat
     return Path(course.format_path(directory, student, lesson), f"{lesson}.ipynb")
 
 
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """A place to write to, which becomes `path` when all is written, and is gone if it is not."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.part")
+    try:
+        yield part
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
 def write(path: Path, text: str) -> bool:
     """Write `text` whole or not at all, and only if it differs; say whether it did."""
     if path.exists() and path.read_text(encoding="utf-8") == text:
         return False
-    path.parent.mkdir(parents=True, exist_ok=True)
-    part = path.with_name(f".{path.name}.part")
-    part.write_text(text, encoding="utf-8")
-    os.replace(part, path)
+    with whole(path) as part:
+        part.write_text(text, encoding="utf-8")
     return True
 
 

@@ -6,11 +6,8 @@ commits dozens of times for each submission; here a batch is one transaction.
 """
 
 import json
-import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict
 from datetime import datetime, timedelta
-from pathlib import Path
 from types import SimpleNamespace, TracebackType
 from typing import Any, Self
 
@@ -28,15 +25,11 @@ from nbgrader.preprocessors import AssignLatePenalties
 from nbgrader.utils import parse_utc
 from sqlalchemy import Boolean, and_, bindparam, func, insert, or_, select, update
 
+from autograder.keeping import MARK, MARKED, marked_answers, write
 from autograder.places import place
 from autograder.repairing.released import Released
 from autograder.submission import Finished
 
-# beside an executed notebook: what became of it, and, once that is recorded, its key
-RESULT = ".result.json"
-MARK = ".graded"
-# and the texts that its marks in the gradebook are for: see `Finished.answers`
-MARKED = ".answers.json"
 NO_RESPONSE = "No response."  # nbgrader's comment on a cell that the student left as it was
 # the tables themselves: nbgrader's classes would compute sums for each row that is loaded
 STUDENT: Any = Student.__table__
@@ -45,47 +38,6 @@ NOTEBOOK: Any = SubmittedNotebook.__table__
 GRADE: Any = Grade.__table__
 COMMENT: Any = Comment.__table__
 CELL: Any = BaseCell.__table__
-
-
-def keep(api: NbGraderAPI, lesson: str, finished: Finished, step: str = "autograded") -> None:
-    """Write an executed notebook and its result; `OSError` if the disk is full.
-
-    The result is written last: where it lies, the submission need not be executed again.
-    """
-    path = place(api, step, lesson, finished.student)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    # never a new notebook beside what tells of an older one
-    path.with_name(MARK).unlink(missing_ok=True)
-    path.with_name(RESULT).unlink(missing_ok=True)
-    _write(path, finished.notebook)
-    result = {name: value for name, value in asdict(finished).items() if name != "notebook"}
-    _write(path.with_name(RESULT), json.dumps(result))
-
-
-def kept(api: NbGraderAPI, lesson: str, student: str) -> Finished | None:
-    """What `keep` wrote, but for the notebook's text; None if that is not all there."""
-    return kept_beside(place(api, "autograded", lesson, student))
-
-
-def kept_beside(path: Path) -> Finished | None:
-    """The same, of the executed notebook at this place."""
-    try:
-        result = json.loads(path.with_name(RESULT).read_bytes())
-        lists = {name: tuple(result[name]) for name in ("repairs", "untouched")}
-        finished = Finished(**(result | lists))
-    except (OSError, ValueError, TypeError, KeyError):
-        return None
-    return finished if path.is_file() else None
-
-
-def marked_answers(api: NbGraderAPI, lesson: str, finished: Finished) -> set[str]:
-    """Which answers stand as they stood when the gradebook's marks were given."""
-    path = place(api, "autograded", lesson, finished.student).with_name(MARKED)
-    try:
-        before = json.loads(path.read_bytes())
-        return {name for name, text in finished.answers.items() if before.get(name) == text}
-    except (OSError, ValueError, AttributeError):
-        return set()
 
 
 class Recorder:
@@ -126,9 +78,9 @@ class Recorder:
             path = place(self._api, "autograded", self._lesson, finished.student)
             # without it, a person is asked to look at the marks once more
             if finished.answers:
-                _write(path.with_name(MARKED), json.dumps(finished.answers), to_disk=False)
+                write(path.with_name(MARKED), json.dumps(finished.answers), to_disk=False)
             # a mark that a power cut takes, or spoils, only means that this is recorded again
-            _write(path.with_name(MARK), finished.key, to_disk=False)
+            write(path.with_name(MARK), finished.key, to_disk=False)
 
     def _record(self, results: Mapping[str, Finished]) -> None:
         notebook: Any = self._gradebook.find_notebook(self._lesson, self._lesson)
@@ -345,18 +297,3 @@ class Recorder:
         if rows:
             # the connection's own: the session would look for a primary key in each row
             self._db.connection().execute(statement, rows)
-
-
-def _write(path: Path, text: str, to_disk: bool = True) -> None:
-    """Write a file whole or not at all; `to_disk`: even when the power goes."""
-    part = path.with_name(f".{path.name}.part")
-    try:
-        with part.open("wb") as file:
-            # a student can print half a character (a lone surrogate), which no file can hold
-            file.write(text.encode("utf-8", "replace"))
-            file.flush()
-            if to_disk:
-                os.fsync(file.fileno())
-        os.replace(part, path)
-    finally:
-        part.unlink(missing_ok=True)

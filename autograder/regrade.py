@@ -8,8 +8,9 @@ from nbgrader.apps.api import NbGraderAPI
 from nbgrader.utils import rmtree
 from sqlalchemy import select
 
+from autograder.keeping import kept_beside, marked_answers
 from autograder.places import place
-from autograder.recorder import CELL, GRADE, NOTEBOOK, SUBMISSION, kept_beside, marked_answers
+from autograder.recorder import CELL, GRADE, NOTEBOOK, SUBMISSION
 from autograder.repairing.released import Released
 from autograder.standing import handed_in
 from autograder.submission import Finished, graded_before, key

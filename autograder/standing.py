@@ -8,8 +8,8 @@ from typing import Any
 
 from nbgrader.apps.api import NbGraderAPI
 
+from autograder.keeping import MARK, kept
 from autograder.places import place
-from autograder.recorder import MARK, kept
 from autograder.repairing.finding import Files, find, there
 from autograder.repairing.reading import Unreadable
 from autograder.repairing.released import Released, released

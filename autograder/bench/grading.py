@@ -21,7 +21,8 @@ import psutil
 from autograder import grading, places
 from autograder.bench import classes
 from autograder.executor import Executor
-from autograder.recorder import Recorder, keep, kept
+from autograder.keeping import keep, kept
+from autograder.recorder import Recorder
 from autograder.repairing.released import released
 from autograder.submission import Task, graded, modules
 from autograder.terminal import as_table, console

@@ -86,7 +86,7 @@ def _release(options: argparse.Namespace) -> int:
 def _say_again(api: "NbGraderAPI", lesson: str, options: argparse.Namespace) -> None:
     """Say how many graded submissions are to be graded again."""
     from autograder import standing
-    from autograder.recorder import kept
+    from autograder.keeping import kept
 
     graded = [s for s in standing.ungraded(api, lesson) if kept(api, lesson, s)]
     if graded:

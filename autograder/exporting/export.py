@@ -2,7 +2,6 @@
 
 import csv
 import io
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -11,6 +10,7 @@ from typing import Any
 
 from nbgrader.apps.api import NbGraderAPI
 
+from autograder import places
 from autograder.collecting.collect import read_known
 from autograder.collecting.handins import Known
 from autograder.collecting.naming import Owner
@@ -100,11 +100,6 @@ def write(to: Path, text: str) -> None:
     """Write a file whole or not at all; `Refused` if a folder is there."""
     if to.is_dir():
         raise Refused(f"{to} is a folder: name a file")
-    to.parent.mkdir(parents=True, exist_ok=True)
-    part = to.with_name(f".{to.name}.part")
-    try:
+    with places.whole(to) as part:
         # as it is: line ends are part of the format
         part.write_text(text, encoding="utf-8", newline="")
-        os.replace(part, to)
-    finally:
-        part.unlink(missing_ok=True)

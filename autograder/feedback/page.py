@@ -22,7 +22,8 @@ from traitlets import default
 from traitlets.config import Config
 
 from autograder.feedback import sanitized
-from autograder.recorder import NO_RESPONSE, kept_beside
+from autograder.keeping import kept_beside
+from autograder.recorder import NO_RESPONSE
 from autograder.submission import State
 from autograder.verdicts import Outcome, Verdict, verdicts
 

@@ -1,6 +1,5 @@
 """Write a lesson's autograder as the zip that Gradescope takes."""
 
-import os
 import tempfile
 import zipfile
 from collections.abc import Iterator
@@ -26,18 +25,12 @@ def write(lesson: Lesson, settings: Settings, to: Path) -> None:
         api = grading.open_classroom(Path(folder))
         grading.release(api, lesson)
         as_released = released(api, lesson.name)
-    to.parent.mkdir(parents=True, exist_ok=True)
-    part = to.with_name(f".{to.name}.part")
-    try:
-        with zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
-            for name in SCRIPTS:
-                _add(archive, name, (Path(__file__).parent / name).read_bytes(), 0o755)
-            _add(archive, LESSON, as_json(settings, as_released).encode())
-            for path in code():
-                _add(archive, f"{CODE}/{path.relative_to(places.ROOT)}", path.read_bytes())
-        os.replace(part, to)
-    finally:
-        part.unlink(missing_ok=True)
+    with places.whole(to) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in SCRIPTS:
+            _add(archive, name, (Path(__file__).parent / name).read_bytes(), 0o755)
+        _add(archive, LESSON, as_json(settings, as_released).encode())
+        for path in code():
+            _add(archive, f"{CODE}/{path.relative_to(places.ROOT)}", path.read_bytes())
 
 
 def code() -> Iterator[Path]:

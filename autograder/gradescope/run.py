@@ -5,7 +5,6 @@ Whatever happens, there is a results.json. What is printed here, only instructor
 
 import dataclasses
 import json
-import os
 import signal
 import time
 import traceback
@@ -13,7 +12,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from autograder import sandbox
+from autograder import places, sandbox
 from autograder.executor import Executor, Limits
 from autograder.gradescope import outcome
 from autograder.gradescope.settings import LESSON, Settings, read
@@ -36,11 +35,8 @@ def main(root: Path = ROOT) -> None:
         traceback.print_exc()
         why = f"The grader could not run: {error or type(error).__name__}\n{MEND}"
         results = outcome.refused(why)
-    target = root / "results" / "results.json"
-    target.parent.mkdir(exist_ok=True)
-    part = target.with_suffix(".part")
-    part.write_text(json.dumps(results, indent=1), encoding="utf-8")
-    os.replace(part, target)
+    with places.whole(root / "results" / "results.json") as part:
+        part.write_text(json.dumps(results, indent=1), encoding="utf-8")
 
 
 def _results(root: Path) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from typing import TypeVar
 import psutil
 
 from autograder import places
-from autograder.recorder import MARK, RESULT
+from autograder.keeping import MARK, RESULT
 from autograder.tests.conftest import SMALL, Instructor
 
 PATIENCE = 600  # seconds until a test gives up waiting for what must come

@@ -15,8 +15,8 @@ import pytest
 from autograder import grading
 from autograder.collecting import archive, naming
 from autograder.collecting.archive import Piece, Rejected
+from autograder.keeping import MARK
 from autograder.notebook import as_text
-from autograder.recorder import MARK
 from autograder.samples import filled, solved
 
 LESSON = "01_small"

@@ -149,6 +149,18 @@ def test_release_publishes_all_that_is_released_at_the_address_that_was_named(tm
         assert (tmp_path / "release" / name.removesuffix(".ipynb") / name).read_text() == text
 
 
+def test_a_class_in_a_checkout_is_never_committed(tmp_path):
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    assert release("02", "--classroom", str(tmp_path / "fall")) == 0
+    listed = ["git", "-C", str(tmp_path), "status", "--porcelain", "--untracked-files=all"]
+    assert subprocess.run(listed, check=True, capture_output=True, text=True).stdout == ""
+    # but what is published can be, from a repository of its own
+    published = tmp_path / "fall" / "published"
+    subprocess.run(["git", "init", "-q", str(published)], check=True)
+    listed[2] = str(published)
+    assert "README.md" in subprocess.run(listed, capture_output=True, text=True).stdout
+
+
 def test_with_a_secret_in_it_nothing_is_released(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(publish, "secrets", lambda lesson: {"import torch"})
     assert release("02", "--classroom", str(tmp_path / "class")) == 1

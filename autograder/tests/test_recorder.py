@@ -17,9 +17,10 @@ from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solut
 from sqlalchemy.exc import OperationalError
 
 from autograder import grading, recorder
+from autograder.keeping import MARK, RESULT, keep, kept
 from autograder.notebook import as_text
 from autograder.places import place
-from autograder.recorder import MARK, RESULT, Recorder, keep, kept
+from autograder.recorder import Recorder
 from autograder.repairing.released import Released, released
 from autograder.samples import filled, solved
 from autograder.submission import Finished
@@ -320,7 +321,7 @@ def test_killed_before_the_commit_nothing_is_recorded(ours, monkeypatch):
 
 
 def test_killed_before_the_marks_it_is_recorded_again(ours, by_nbgrader, monkeypatch):
-    monkeypatch.setattr(recorder, "_write", interrupt)
+    monkeypatch.setattr(recorder, "write", interrupt)
     with pytest.raises(KeyboardInterrupt):
         ours.record()
     assert ours.marks() == [""] * 4
