@@ -289,8 +289,8 @@ def beside_another(notebook: NotebookNode) -> Files:
 def in_zip(notebook: NotebookNode) -> Files:
     """As macOS zips a folder; the cells open a file beside the notebook."""
     graded_cells(notebook)["exercise_by_hand"].source = "by_hand = float(open('hand.txt').read())"
-    inside = {f"work/{FILE}": as_file(notebook), "work/hand.txt": b"5", "up.txt": b"6"}
-    return {"work.zip": zipped(inside | {f"__MACOSX/work/._{FILE}": b"\0\5\26\7"})}
+    inside = {f"homework/{FILE}": as_file(notebook), "homework/hand.txt": b"5", "up.txt": b"6"}
+    return {"handed.zip": zipped(inside | {f"__MACOSX/homework/._{FILE}": b"\0\5\26\7"})}
 
 
 def foreign(notebook: NotebookNode) -> None:

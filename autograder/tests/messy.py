@@ -115,7 +115,7 @@ GRADABLE = {
     "in a folder of its name": Form(saved(name=f"{FILE}/{FILE}"), f"found in `{FILE}/{FILE}`"),
     "newer": Form(older_and_newer, f"of 2 notebooks the newest of this lesson counts: `{NAME} (2)"),
     "beside another": Form(beside_another, "of 3 notebooks the newest of this lesson counts: `b."),
-    "zip": Form(in_zip, f"found in `work.zip/work/{FILE}`"),
+    "zip": Form(in_zip, f"found in `handed.zip/homework/{FILE}`"),
     "zip by its name": Form(
         lambda notebook: {FILE: zipped({"a.ipynb": as_file(notebook)})},
         f"found in `{FILE}/a.ipynb`",

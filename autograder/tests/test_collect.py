@@ -292,7 +292,7 @@ def test_a_zip_with_a_folder_around_the_students(classroom, solution, tmp_path):
 
 
 def test_one_students_folders_are_no_students(classroom, solution, tmp_path):
-    files = {"ada/work/a.ipynb": solution, "ada/data/x.csv": b"1"}
+    files = {"ada/homework/a.ipynb": solution, "ada/data/x.csv": b"1"}
     lessons = {f"bo/{name}/{name}.ipynb": solution for name in ("01_small", "02_other")}
     for name, content in {"ada.zip": files, "bo.zip": lessons}.items():
         zipped(content, tmp_path / name)

@@ -189,7 +189,7 @@ def test_nbgrader_writes_feedback_on_it(ours):
     outcome = ours.api.generate_feedback(LESSON, "cleo")
     assert outcome["success"], outcome
     page = place(ours.api, "feedback", LESSON, "cleo").with_suffix(".html")
-    assert "01_small (Score: 0.0 / 6.0)" in page.read_text(encoding="utf-8")
+    assert "Score: <strong>0 of 6</strong>" in page.read_text(encoding="utf-8")
 
 
 def test_a_cell_that_is_new_in_the_lesson_gets_its_rows(ours, by_nbgrader):
