@@ -2,18 +2,21 @@
 const SIDE = 380; // CSS pixels of an enlarged map, at most
 const THUMB = 76;
 
-/** One head's weights at a temperature: each row to the power 1/temperature, and normalised. */
-export function heated(weights, start, rows, columns, temperature, low, high) {
+/**
+ * One head's weights at a temperature: each row to the power 1/temperature, and normalised.
+ * Of many cells, each `every`-th of a row and a column.
+ */
+export function heated(weights, start, rows, columns, temperature, low, high, every = 1) {
   const powers = Float64Array.from({ length: 256 }, (_, i) =>
     Math.max(0, low + (i / 255) * (high - low)) ** (1 / temperature),
   );
-  const found = new Float32Array(rows * columns);
-  for (let row = 0; row < rows; row++) {
+  const found = new Float32Array(Math.ceil(rows / every) * Math.ceil(columns / every));
+  let at = 0;
+  for (let row = 0; row < rows; row += every) {
+    const [first, end] = [start + row * columns, start + (row + 1) * columns];
     let sum = 0;
-    for (let i = row * columns; i < (row + 1) * columns; i++)
-      sum += found[i] = powers[weights[start + i]];
-    if (temperature !== 1 && sum > 0)
-      for (let i = row * columns; i < (row + 1) * columns; i++) found[i] /= sum;
+    if (temperature !== 1) for (let i = first; i < end; i++) sum += powers[weights[i]];
+    for (let i = first; i < end; i += every) found[at++] = powers[weights[i]] / (sum || 1);
   }
   return found;
 }
@@ -28,7 +31,11 @@ function render({ model, el }) {
   const { queries, keys } = model.get("options");
   const [layers, heads, rows, columns] = weights.shape;
   const may = (row, column) => !mask || mask.data[row * columns + column] === 1;
-  const shown = (values) => (mask ? values.map((one, i) => (mask.data[i] ? one : NaN)) : values);
+  const shown = (values, every = 1) => {
+    const wide = Math.ceil(columns / every);
+    const from = (i) => every * (Math.floor(i / wide) * columns + (i % wide));
+    return mask ? values.map((one, i) => (mask.data[from(i)] ? one : NaN)) : values;
+  };
   const many = (count, name) => Array.from({ length: count }, (_, i) => [i, `${name} ${i}`]);
   if (layers > 1) choice(view, { name: "layer", label: "layer", options: many(layers, "layer") });
   if (heads > 1) {
@@ -40,11 +47,11 @@ function render({ model, el }) {
   slider(view, { ...temperature, text: (value) => `${Number(value).toFixed(1)}` });
 
   let kept = {};
-  const head = (state, number) => {
-    const key = `${state.layer}/${number}/${state.temperature}`;
+  const head = (state, number, every = 1) => {
+    const key = `${state.layer}/${number}/${state.temperature}/${every}`;
     const at = headAt(weights.shape, state.layer, number);
     return (kept[key] ??= heated(
-      weights.data, at, rows, columns, state.temperature, weights.low, weights.high,
+      weights.data, at, rows, columns, state.temperature, weights.low, weights.high, every,
     ));
   };
   view.draws.push(() => {
@@ -76,6 +83,8 @@ function render({ model, el }) {
 function thumbnails(view, { heads, rows, columns, head, shown }) {
   const wide = Math.min(heads, 4);
   const size = THUMB + 18;
+  const pixels = THUMB * (window.devicePixelRatio || 1);
+  const every = Math.max(1, Math.floor(Math.min(rows, columns) / pixels)); // more would not be seen
   const at = (x, y) => {
     const [row, column] = [Math.floor(y / size), Math.floor(x / size)];
     return column < wide && row * wide + column < heads ? row * wide + column : null;
@@ -87,9 +96,9 @@ function thumbnails(view, { heads, rows, columns, head, shown }) {
     draw(context, state) {
       for (let number = 0; number < heads; number++) {
         const [x, y] = [(number % wide) * size, Math.floor(number / wide) * size];
-        const values = head(state, number);
+        const values = shown(head(state, number, every), every);
         const box = { x: x + 4, y: y + 16, width: THUMB, height: THUMB };
-        shareMap(context, box, rows, columns, shown(values));
+        shareMap(context, box, Math.ceil(rows / every), Math.ceil(columns / every), values);
         context.fillText(`head ${number}`, x + 4, y + 12);
         if (number !== state.head) continue;
         context.strokeStyle = "#d55e00";

@@ -24,6 +24,12 @@ test("a row without weights stays empty at any temperature", () => {
   assert.deepEqual([...heated(new Uint8Array(3), 0, 1, 3, 0.5, 0, 1)], [0, 0, 0]);
 });
 
+test("of many cells each second is kept, of rows that sum to 1 with those between", () => {
+  const bytes = Uint8Array.from({ length: 15 }, (_, i) => 17 * i);
+  const [all, half] = [1, 2].map((every) => heated(bytes, 0, 3, 5, 0.5, 0, 1, every));
+  assert.deepEqual([...half], [0, 2, 4, 10, 12, 14].map((i) => all[i]));
+});
+
 test("arrow keys stay inside the grid, other keys do nothing", () => {
   const here = { row: 1, column: 2 };
   assert.deepEqual(step("ArrowRight", here, 2, 3), here);
