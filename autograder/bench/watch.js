@@ -31,7 +31,7 @@
     let sum = 0;
     for (const canvas of view.querySelectorAll("canvas:not([hidden])")) {
       const middle = Math.floor(canvas.height / 3);
-      const pixels = canvas.getContext("2d").getImageData(0, middle, canvas.width, 4).data;
+      const pixels = canvas.getContext("2d").getImageData(0, middle, canvas.width, 12).data;
       for (let i = 0; i < pixels.length; i++) sum = (31 * sum + pixels[i]) | 0;
     }
     return sum;
