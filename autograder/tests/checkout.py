@@ -26,11 +26,11 @@ def copy_of_checkout(folder: Path) -> Path:
     return folder
 
 
-def build_wheel(folder: Path) -> Path:
-    """The kit's wheel, built in `folder`."""
-    source = copy_of_checkout(folder / "source")
-    command = [sys.executable, "-m", "build", "--wheel", "--outdir", str(folder), str(source)]
-    subprocess.run(command, check=True)
+def build_wheel(folder: Path, source: Path | None = None) -> Path:
+    """The wheel of a source tree, or of the checkout, built in `folder`; asks no network."""
+    source = source or copy_of_checkout(folder / "source")
+    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation"]
+    subprocess.run([*build, "--outdir", str(folder), str(source)], check=True)
     (wheel,) = folder.glob("*.whl")
     return wheel
 

@@ -11,6 +11,7 @@ import pytest
 from autograder import cli, places, publish
 from autograder.lesson import find_lessons, read_lesson
 from autograder.notebook import repository_address
+from autograder.tests.checkout import build_wheel
 
 ADDRESS = "https://github.com/ada/fall"
 COURSE = places.ROOT
@@ -66,9 +67,7 @@ def test_the_readme_lists_the_lessons_that_are_there(tree):
 def test_students_can_install_the_kit_from_the_tree(tree, folder, tmp_path):
     source = tmp_path / "fall"
     publish.write(tree, source)  # a build leaves files behind
-    build = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(tmp_path)]
-    subprocess.run([*build, str(source)], check=True, capture_output=True)
-    (wheel,) = tmp_path.glob("*.whl")
+    wheel = build_wheel(tmp_path, source)
     assert wheel.name.endswith("-none-any.whl")
     kit = [*(folder / "assets").rglob("*.*")]
     listed = subprocess.run(
