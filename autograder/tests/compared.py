@@ -43,6 +43,7 @@ def graded_by_both(ours: Instructor, *options: str) -> Both:
     for student in sorted(api.get_submitted_students(lesson)):
         if not api.autograde(lesson, student)["success"]:
             failed.append(student)
+            continue
         # nbgrader does not know in which line a check failed, and the page says less without it
         results = (c.file("autograded", student).with_name(RESULT) for c in (ours, nbgraders))
         shutil.copyfile(*results)
