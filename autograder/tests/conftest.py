@@ -60,16 +60,6 @@ def pytest_addoption(parser):
     parser.addoption("--whole-bank", action="store_true", help=compared)
 
 
-@pytest.hookimpl(tryfirst=True)  # pytest-xdist reads the marks in the same hook
-def pytest_collection_modifyitems(items):
-    """Give each test process whole files; of those about each lesson, all about one lesson."""
-    for item in items:
-        about = getattr(item, "callspec", None)
-        lesson = about.params.get("path") if about else None
-        name = f"{item.path.stem} {lesson.stem}" if isinstance(lesson, Path) else item.path.stem
-        item.add_marker(pytest.mark.xdist_group(name))
-
-
 @dataclass(frozen=True)
 class Instructor:
     """Types commands about the class in `folder`; the lessons are those in `solutions`."""
