@@ -5,7 +5,7 @@
 #
 # **You need** `nn.Module` with its two modes, `train()` and `eval()`; mean, standard deviation, and what a probability is; from lesson 1 what attention weights are.
 #
-# **You take away** a reason for the `1 / (1 - p)` in it, a model that learns less by heart, and four ways to get dropout wrong that no error message tells you.
+# **You take away** a reason why it makes larger what it keeps, a model that learns less by heart, and four ways to get dropout wrong that no error message tells you.
 #
 # **Time**: about 60 minutes.
 
@@ -79,7 +79,8 @@ from transformer_course.checks import Check, numbers
 def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
     """What the unit weights · x gives on average, each input dropped with probability p.
 
-    weights (n,), x (n,), n up to 12 -> a tensor without axes. What is kept is not rescaled.
+    weights (n,), x (n,), n up to 12 -> a tensor without axes, in their dtype. What is kept is
+    not rescaled.
     """
     # BEGIN SOLUTION
     expected = torch.zeros_like(x).sum()
@@ -252,7 +253,7 @@ def dropout(
 ) -> Tensor:
     """Drop each number with probability p, divide the others by 1 - p; do so in training only.
 
-    Any shape in, the same shape out. p from 0 to 1: at p = 1 the result is zeros.
+    Any shape in, the same shape and dtype out. p from 0 to 1: at p = 1 the result is zeros.
     All random numbers come from `generator`; None means torch's own.
     """
     # BEGIN SOLUTION
@@ -407,8 +408,8 @@ with Check("dropout", "a batch of 300 examples with 400 units, p = 0.25") as che
         dropped = (result == 0).double()
         share = float(dropped.mean())
         # 0.2 is more than eight standard errors, for each example (and more for each unit)
-        units_off = (dropped.mean(0) - 0.25).abs().max()
-        examples_off = (dropped.mean(1) - 0.25).abs().max()
+        units_off = (dropped.mean(0) - share).abs().max()
+        examples_off = (dropped.mean(1) - share).abs().max()
         chance.true(
             bool(units_off < 0.2),
             "each unit is dropped in about a quarter of the examples",
@@ -424,7 +425,12 @@ with Check("dropout", "a batch of 300 examples with 400 units, p = 0.25") as che
         chance.true(
             abs(share - 0.25) < 0.0125,  # ten standard errors
             f"of 120 000 numbers a quarter is dropped; here {share:.1%}",
-            hint="Compare with p itself, without rounding it.",
+            hint="You keep with probability p: p is the probability that a number is dropped, so "
+            "turn the comparison round."
+            if abs(share - 0.75) < 0.0125
+            else "Nothing is dropped in training: is `training` the wrong way round?"
+            if share == 0
+            else "Compare a number from torch.rand with p itself, without rounding it.",
         )
         chance.true(
             not torch.equal(result == 0, again == 0),
@@ -841,12 +847,12 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: without dropout the test curve rises and falls again, while the training labels go to 100 %: the network learns the wrong ones by heart. With dropout it climbs higher and loses far less, and the wrong labels stay partly unlearned. It is no wonder cure: train on, and this curve sinks too, only much later. And with clean labels the gain is small; try it.
+# What to see: without dropout the test curve rises and falls again, while the training labels go to 100 %: the network learns the wrong ones by heart. With dropout it climbs higher and loses far less, and the wrong labels stay partly unlearned. It is no wonder cure: train on, and this curve sinks further, though not as far as the other. And with clean labels next to nothing is gained; try it, with `true_labels`.
 
 # %% [markdown]
 # ## 7 · A model that says how unsure it is
 #
-# In evaluation dropout is off, and the model gives one answer, as if it were sure. But the same trained network with dropout **on** is a crowd: each mask makes a slightly different network, and all of them have been trained. Ask fifty of them. The hope: where they agree, the answer can be trusted; where they scatter, it cannot. This is **Monte Carlo dropout** (Gal and Ghahramani, 2016): mean and standard deviation over random masks.
+# In evaluation dropout is off, and the model gives one answer, as if it were sure. But the same trained network with dropout **on** is a crowd: each throw of all the dice, a **mask** that says which units are dropped, makes a slightly different network, and all of them have been trained. Ask fifty of them. The hope: where they agree, the answer can be trusted; where they scatter, it cannot. This is **Monte Carlo dropout** (Gal and Ghahramani, 2016): mean and standard deviation over random masks.
 #
 # **Predict.** Why not just call `model.train()` and predict fifty times?
 #
@@ -867,8 +873,8 @@ def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tens
 
     Only the modules of type nn.Dropout drop; every other module works as in evaluation.
     mean and std have the shape of model(x); std is torch's default. Each call throws anew.
-    Afterwards each module is in the mode in which it was before, and nothing else in the model
-    has changed.
+    Afterwards each module is in the mode in which it was before, and the model's numbers are what
+    they were.
     """
     # BEGIN SOLUTION
     modes = {part: part.training for part in model.modules()}
@@ -1002,7 +1008,8 @@ with Check("monte_carlo_predict", "a model with everything, float32, in three ax
 with Check("monte_carlo_predict", "models that are themselves random in training") as check:
     layer = nn.TransformerEncoderLayer(6, 2, 8, dropout=0.0, batch_first=True).double()
     layer.self_attn.dropout = 0.5  # a number, no nn.Dropout: attention drops by its own mode
-    for model, shape in ((nn.RReLU(0.0, 1.0), (7, 9)), (layer, (3, 4, 6))):
+    others = (nn.RReLU(0.0, 1.0), nn.AlphaDropout(0.5))
+    for model, shape in ((others[0], (7, 9)), (others[1], (7, 9)), (layer, (3, 4, 6))):
         x = -1 - numbers(*shape, seed=5).abs()
         expected = model.eval()(x).detach()
         mean, std = check.call(model.train(), x, 3, returns=("mean", "std"))
@@ -1202,7 +1209,7 @@ print(f"attention's weights, where both keep one: largest difference {apart:.1e}
 print("sums of three rows of PyTorch's:", [round(row, 2) for row in theirs.sum(-1)[:3].tolist()])
 
 # %% [markdown]
-# Differences of 0 or around 1e-16 are rounding: where both keep a number, they make the same of it. The last line shows that PyTorch does not mend its rows either.
+# Where both keep a number, they make the same of it: the differences are 0, or around 1e-16, which is rounding. The last line shows that PyTorch does not mend its rows either.
 
 # %% [markdown]
 # ## 9 · In your own words

@@ -105,7 +105,7 @@ figures.steps(
 #
 # $$\mathrm{PE}_{p,\,2i} = \sin(p\,\omega_i) \qquad \mathrm{PE}_{p,\,2i+1} = \cos(p\,\omega_i) \qquad \omega_i = \frac{1}{10000^{2i/d_{\text{model}}}}$$
 #
-# (Vaswani et al., *Attention Is All You Need*, 2017, section 3.5.) The first clock turns by 1 radian a step. Each next one is slower by the same factor, and the last is almost 10000 times slower. The 10000 is called the **base**.
+# (Vaswani et al., *Attention Is All You Need*, 2017, section 3.5.) The first clock turns by 1 radian a step. Each next one is slower by the same factor, and in a wide encoding the last is almost 10000 times slower than the first. The 10000 is called the **base**.
 #
 # **Predict.** How many different speeds does an encoding of width $d_{\text{model}} = 8$ have?
 #
@@ -315,26 +315,26 @@ with Check("shift_matrix", "one pair, one step", hint) as check:
         hint="a NumPy array, or a dtype that you name, brings another",
     )
 with Check("shift_matrix", "two pairs, two speeds", hint) as check:
-    # base 100 and width 4: the speeds are 1 and 1/10
-    matrix = check.call(3, 4, base=100.0)
+    # base 400 and width 4: the speeds are 1 and 1/20
+    matrix = check.call(3, 4, base=400.0)
     check.shape(matrix, d_model=4, d_models=4)
     off_blocks = matrix.clone()
     off_blocks[:2, :2] = off_blocks[2:, 2:] = 0
     check.equal(off_blocks, torch.zeros(4, 4), "no pair takes in anything of the other", hint)
     places = torch.tensor(
         [
-            [math.sin(2), math.cos(2), math.sin(0.2), math.cos(0.2)],
-            [math.sin(5), math.cos(5), math.sin(0.5), math.cos(0.5)],
+            [math.sin(2), math.cos(2), math.sin(0.1), math.cos(0.1)],
+            [math.sin(5), math.cos(5), math.sin(0.25), math.cos(0.25)],
         ]
     )
     check.equal(
         places[0] @ matrix.float(),
         places[1],
-        "with offset 3 it takes place 2, of angles 2 and 0.2, to place 5, of angles 5 and 0.5",
+        "with offset 3 it takes place 2, of angles 2 and 0.1, to place 5, of angles 5 and 0.25",
         hint="each pair turns at its own speed, base^(-2i / d_model)",
         within=1e-5,
     )
-    back = check.call(-3, 4, base=100.0)
+    back = check.call(-3, 4, base=400.0)
     check.equal(
         places[1] @ back.float(),
         places[0],
@@ -537,7 +537,7 @@ slowest = wavelengths(512)[-1].item()
 print(f"d_model = 512: the slowest clock takes {slowest:.0f} places, almost 2π · 10000 = 62832")
 
 # %% [markdown]
-# What to see: even the slowest clock alone is unique for far more than 10000 places, and the clocks together for longer still. What limits a model to some length is the length of its training texts: see part 7.
+# What to see: the slowest clock alone needs far more than 10000 places to come round, and the clocks together tell places apart for longer still. What limits a model to some length is the length of its training texts: see part 7.
 
 # %% [markdown]
 # ## 4 · A table that learns
@@ -612,7 +612,8 @@ with Check("LearnedPositions", "an example you can do by hand", hint) as check:
         "the table learns: a gradient reaches the rows that are used, from all three sequences",
         hint="use self.table itself: no copy, no detach",
     )
-with Check("LearnedPositions", "as many words as rows, and one more") as check:
+fit = "the length is x.shape[-2], with or without a batch; as many words as rows still fit"
+with Check("LearnedPositions", "as many words as rows, and one more", fit) as check:
     module, x = check.build(3, 5).double(), numbers(2, 3, 5)
     module.load({"table.weight": numbers(3, 5, seed=1)})
     check.equal(module.call(x), x + numbers(3, 5, seed=1), "three words and three rows fit", hint)
@@ -876,18 +877,18 @@ with Check("rotary_embedding", "an example you can do by hand", hint) as check:
         "[-5 sin 2, 5 cos 2]",
     )
 with Check("rotary_embedding", "two pairs, and places in any order", hint) as check:
-    # base 100 and width 4: the speeds are 1 and 1/10
+    # base 400 and width 4: the speeds are 1 and 1/20
     x = torch.tensor([[1.0, 0.0, 0.0, 2.0], [1.0, 0.0, 3.0, 0.0]], dtype=torch.float64)
-    turned = check.call(x, torch.tensor([7, 2]), base=100.0)
+    turned = check.call(x, torch.tensor([7, 2]), base=400.0)
     check.shape(turned, length=2, d=4)
     expected = [
-        [math.cos(7), math.sin(7), -2 * math.sin(0.7), 2 * math.cos(0.7)],
-        [math.cos(2), math.sin(2), 3 * math.cos(0.2), 3 * math.sin(0.2)],
+        [math.cos(7), math.sin(7), -2 * math.sin(0.35), 2 * math.cos(0.35)],
+        [math.cos(2), math.sin(2), 3 * math.cos(0.1), 3 * math.sin(0.1)],
     ]
     check.equal(
         turned,
         torch.tensor(expected, dtype=torch.float64),
-        "features 0 and 1 turn by the place, features 2 and 3 by a tenth of it; the first row "
+        "features 0 and 1 turn by the place, features 2 and 3 by a twentieth of it; the first row "
         "stands at place 7, the second at place 2",
     )
 with Check("rotary_embedding", "a batch with heads, and what a score sees", hint) as check:
@@ -1003,15 +1004,19 @@ with Check("rotary_attention", "two words, by hand", hint) as check:
     # they are turned, the first key points where the queries do, the second at a right angle
     query = torch.tensor([[2**0.25, 0.0], [2**0.25, 0.0]], dtype=torch.float64)
     key = torch.tensor([[2**0.25, 0.0], [0.0, 2**0.25]], dtype=torch.float64)
-    value = torch.tensor([[10.0, 0.0, 4.0, 0.0], [0.0, 10.0, 4.0, 5.0]], dtype=torch.float64)
+    value = torch.tensor(
+        [[10.0, 0.0, 4.0, 0.0, 1.0, 0.0], [0.0, 10.0, 4.0, 5.0, 1.0, 0.0]], dtype=torch.float64
+    )
     output = check.call(query, key, value, torch.tensor([4, 6]))
-    check.shape(output, length=2, d_v=4)
+    check.shape(output, length=2, d_v=6)
     # the scores: 1 and -sin 2 = -0.91 for the first query, cos 2 = -0.42 and 0 for the second
     powers = [[math.e, math.exp(-math.sin(2))], [math.exp(math.cos(2)), 1.0]]
     weights = [[one / sum(row) for one in row] for row in powers]
     check.equal(
         output,
-        torch.tensor([[10 * a, 10 * b, 4.0, 5 * b] for a, b in weights], dtype=torch.float64),
+        torch.tensor(
+            [[10 * a, 10 * b, 4.0, 5 * b, 1.0, 0.0] for a, b in weights], dtype=torch.float64
+        ),
         "at the places 4 and 6 the weights are 0.87 and 0.13 for the first query, 0.40 and 0.60 for "
         "the second, and the values are blended as they are",
     )

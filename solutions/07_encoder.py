@@ -788,7 +788,7 @@ with Check("EncoderBlock", "what a detour brings is dropped number by number, an
 # x = x + attend(self.attention, x, mask)[0]
 # ```
 #
-# **Predict** what differs, then run it with the sublayers switched off, over 1 to 12 blocks: how much of a word's size is left?
+# **Predict** what differs, then run it with the sublayers switched off, over 12 blocks: how much of a word's size is left?
 
 # %%
 loud = 10 * numbers(1, 5, 16)
@@ -1041,8 +1041,8 @@ with Check("left_out", "what the slides leave out") as check:
         answer.sum(),
         torch.tensor(6656.0, dtype=torch.float64),
         "the three together are the 6656 that are missing",
-        hint="four layers with 512 outputs; one with 2048 and one with 512; two norms, each with "
-        "two vectors of 512",
+        hint="each linear layer has one bias for each number that comes out: how many layers, and "
+        "how many numbers? each norm has two vectors",
     )
     check.seal(
         answer,
@@ -1140,7 +1140,7 @@ print(f"your encoder      {sum(part.numel() for part in mine.parameters()):,}")
 # %% [markdown]
 # ## 6 · What a norm on the line costs
 #
-# Two lectures agree: the original Transformer was post-norm, and pre-norm trains better. Why? Measure it before the first step of training. Take stacks of 2 to 32 blocks, draw their weights at random, ask ten questions of them, and look at the gradient that reaches the **last** block: how hard does the loss pull at it?
+# Two lectures agree: the original Transformer was post-norm, and pre-norm trains better. Why? Measure it before the first step of training. Take stacks of 2 to 32 blocks, draw their weights at random, let them give each of 128 random words one of ten labels, and look at the gradient that reaches the **last** block: how hard does the loss pull at it?
 #
 # **Predict.** In a deep pre-norm stack, each block is one of many that add to the thick line. How hard is the last of 32 pulled, compared with the last of 2?
 #
@@ -1275,7 +1275,7 @@ with Check("warmup_schedule", "many steps") as check:
 # %% [markdown]
 # ## 8 · Turn it round
 #
-# Time to train. The task: read a row of three to seven digits, closed by a mark `.`, and say it backwards. `4 7 1 .` becomes `1 7 4`. In each place the encoder must fetch the digit from the mirrored place. And which place is that? It depends on where the mark stands, so a digit has to find the mark **first**, and then ask. The rows are of different lengths, so there is padding, and your mask has work to do.
+# Time to train. The task: read a row of three to seven digits, closed by a mark `.`, and say it backwards. `4 7 1 .` becomes `1 7 4`. In each place the encoder must fetch the digit from the mirrored place. And which place is that? It depends on where the mark stands, so a digit has to find the mark **first**, and then ask. The rows are of different lengths, so there is padding, printed as `·`, and your mask has work to do.
 
 
 # %%
@@ -1417,7 +1417,7 @@ figures.attention_map(second, signs_shown, title="layer 1, the mean of its heads
 show_attention(all_weights[longest], signs_shown, title="your encoder, turning a row round")
 
 # %% [markdown]
-# What to see: in the second layer (layer 1, the view counts from 0) nearly all weight lies on the mirrored place: a diagonal from the upper right to the lower left, with little beside it. In the first layer (layer 0) the weight is spread: about a quarter of it goes to the mark, and about as much is a first guess at the mirrored place. The weights do not say all that the block does with it, but they fit the plan: find the mark first, then ask for the mirrored place. One block alone could not ask with what it has just found.
+# What to see: in the second layer (layer 1, the view counts from 0) nearly all weight lies on the mirrored place: a diagonal from the upper right to the lower left, with little beside it. (The last row is the mark's own: nothing is asked of it.) In the first layer (layer 0) the weight is spread: about a quarter of it goes to the mark, and about as much is a first guess at the mirrored place. The weights do not say all that the block does with it, but they fit the plan: find the mark first, then ask for the mirrored place. One block alone could not ask with what it has just found.
 
 # %% [markdown]
 # ## 9 · Deep and impatient
@@ -1452,7 +1452,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: pre-norm learns at once, in large steps. Post-norm in the same steps gets nowhere: it never says a row without an error. With a long warm-up the same post-norm stack does learn, later. So warm-up is what deep post-norm stacks need. The original Transformer and BERT have their norms on the line, and were trained with warm-up; GPT-2, ViT and most large models since have moved them into the detours.
+# What to see: pre-norm learns at once, in large steps. Post-norm in the same steps gets nowhere: hardly a row comes out without an error. With a long warm-up the same post-norm stack does learn, later. So warm-up is what deep post-norm stacks need. The original Transformer and BERT have their norms on the line, and were trained with warm-up; GPT-2, ViT and most large models since have moved them into the detours.
 
 # %% [markdown]
 # ## 10 · The real thing

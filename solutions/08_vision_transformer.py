@@ -500,6 +500,12 @@ with Check("VisionTransformer", "logits for each image", hint) as check:
     model.load(fixed(model.parameters()), whole=False)
     logits = model.call(images)
     check.shape(logits, batch=4, num_classes=5)
+    check.equal(
+        model.call(images),
+        logits,
+        "in evaluation two passes agree",
+        hint="nn.Dropout knows the mode; F.dropout must be told: training=self.training",
+    )
     alone = model.call(images[1:2])
     check.equal(
         logits[1],
@@ -578,7 +584,8 @@ with Check("VisionTransformer", "silent blocks: the class token has seen nothing
         torch.zeros(5, dtype=torch.float64),
         "each position is added once: where the first row of the table is minus the class token, "
         "nothing is left of both, and the logits are zero",
-        hint="add the table to the tokens once, before the first block, and not in each block",
+        hint="the class token stands in front, at row 0 of the table; the table is added once, "
+        "before the first block",
     )
 with Check("VisionTransformer", "silent blocks, one or three", hint) as check:
     told = []
@@ -644,7 +651,12 @@ with Check("VisionTransformer", "dropout, and its modes", hint) as check:
     check.equal(model.call(images), model.call(images), "in evaluation two passes agree")
     model = check.build((6, 9), 3, 2, 5, 12, 2, 3, 20).double().train()
     model.load(fixed(model.parameters()), whole=False)
-    check.equal(model.call(images), model.call(images), "without dropout, in training too")
+    check.equal(
+        model.call(images),
+        model.call(images),
+        "without dropout two passes agree, in training too",
+        hint="hand dropout to the blocks: left out, it is PyTorch's own 0.1",
+    )
 with Check("VisionTransformer", "a square given as one number, and the heads", hint) as check:
     told = []
     for heads in (2, 3):
@@ -883,8 +895,7 @@ with Check("train_classifier", "five images in batches of four, in a new order e
     history = check.call(model, images, labels, 12, lr=1e-9, batch_size=4).float()
     check.shape(history, epochs=12)
     one_alone = (each.sum() - each) / 8 + each / 2
-    possible = torch.cat([one_alone, each.mean()[None]])
-    found = (history[:, None] - possible).abs() < 1e-3
+    found = (history[:, None] - one_alone).abs() < 1e-3
     check.true(
         bool(found.any(1).all()),
         "an epoch has a batch of four images and one of the image that is left, each with its own "
@@ -892,7 +903,7 @@ with Check("train_classifier", "five images in batches of four, in a new order e
         hint="torch.randperm(len(images)), split, and images and labels taken by the same places",
     )
     check.true(
-        bool(found[:, :5].any(0).sum() > 1) or bool(found[:, 5].all()),
+        bool(found.any(0).sum() > 1),
         "in twelve epochs, not always the same image is left over",
         hint="a new torch.randperm for each epoch",
     )
@@ -1267,7 +1278,7 @@ print(f"patches with ink: {inked.float().mean():.0%} of all")
 print(f"from them comes {on_ink.mean():.0%} of what arrives at the class token from patches")
 
 # %% [markdown]
-# What to see: the heads look at different places, and some at one patch almost alone. Most of what arrives at the class token comes from patches with ink, as the two printed numbers say. Choose another head and block in the view, and compare with the rollout. Take such maps as a hint, not as a proof: rollout leaves out the values and the feed-forward networks, and it assumes the *half*.
+# What to see: the heads look at different places, and some at one patch almost alone. Most of what arrives at the class token comes from patches with ink, as the two printed numbers say. Choose another head and block in the view (it says *layer*), and compare with the rollout. Take such maps as a hint, not as a proof: rollout leaves out the values and the feed-forward networks, and it assumes the *half*.
 
 # %% [markdown]
 # ## 8 · Larger images
@@ -1500,7 +1511,7 @@ with torch.no_grad():
         print("Hugging Face's library is not installed here; `pip install transformers` brings it")
 
 # %% [markdown]
-# Differences around 1e-15 are rounding. What you wrote is what runs when somebody loads `google/vit-base-patch16-224`: the same parts, 12 blocks of them, 768 numbers wide.
+# Differences of 0, or around 1e-15, are no more than rounding. What you wrote is what runs when somebody loads `google/vit-base-patch16-224`: the same parts, 12 blocks of them, 768 numbers wide.
 
 # %% [markdown]
 # ## 10 · In your own words

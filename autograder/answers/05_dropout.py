@@ -1222,6 +1222,16 @@ class Dropout(nn.Module):
         return dropout(x, self.drop.p, self.training)
 
 
+# %% wrong Dropout without_super_and_parts
+# the first line of `__init__` is `super().__init__()`
+class Dropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        self.p = p
+
+    def forward(self, x: Tensor) -> Tensor:
+        return dropout(x, self.p, self.training)
+
+
 # %% wrong Dropout whole_rows
 # Throw for each number of x by itself, not for whole rows or columns.
 class Dropout(nn.Module):
@@ -1932,8 +1942,21 @@ def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tens
     return once, results.std(0)
 
 
+# %% wrong monte_carlo_predict whatever_is_called_dropout
+# You go by the name: nn.AlphaDropout and nn.Dropout2d have it too. isinstance asks for the type.
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    modes = {part: part.training for part in model.modules()}
+    for part in modes:
+        part.training = "Dropout" in type(part).__name__
+    with torch.no_grad():
+        results = torch.stack([model(x) for _ in range(samples)])
+    for part, training in modes.items():
+        part.training = training
+    return results.mean(0), results.std(0)
+
+
 # %% wrong monte_carlo_predict only_the_mean
-# You return the mean alone: the standard deviation is asked for too, as (mean, std).
+# You return one tensor: two are asked for, as (mean, std).
 def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
     modes = {part: part.training for part in model.modules()}
     for part in modes:

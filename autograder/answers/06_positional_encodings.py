@@ -525,6 +525,19 @@ def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
     return matrix
 
 
+# %% wrong shift_matrix twice_the_exponent
+# Your exponent is doubled twice: an arange in steps of 2 holds the 2i already.
+def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
+    angles = offset * base ** (-2 * torch.arange(0, d_model, 2) / d_model)
+    matrix = torch.zeros(d_model, d_model)
+    for i, b in enumerate(angles):
+        matrix[2 * i, 2 * i] = b.cos()
+        matrix[2 * i, 2 * i + 1] = -b.sin()
+        matrix[2 * i + 1, 2 * i] = b.sin()
+        matrix[2 * i + 1, 2 * i + 1] = b.cos()
+    return matrix
+
+
 # %% wrong shift_matrix base_ignored
 # Your base is always 10000: use the one that you are given.
 def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
@@ -911,6 +924,12 @@ def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
 # Your exponent is i / d_model: the pair i has the speed base^(-2i / d_model).
 def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
     return 2 * math.pi * base ** (torch.arange(d_model // 2) / d_model)
+
+
+# %% wrong wavelengths twice_the_exponent
+# Your exponent is doubled twice: an arange in steps of 2 holds the 2i already.
+def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
+    return 2 * math.pi * base ** (2 * torch.arange(0, d_model, 2) / d_model)
 
 
 # %% wrong wavelengths base_ignored
@@ -2028,6 +2047,21 @@ def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Ten
     return torch.stack(pair, -1).flatten(-2)
 
 
+# %% wrong rotary_embedding twice_the_exponent
+# Your exponent is doubled twice: an arange in steps of 2 holds the 2i already.
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    if x.shape[-1] % 2:
+        raise ValueError(f"an odd number of features: {x.shape[-1]}")
+    speeds = base ** (-2 * torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+    angles = positions[:, None] * speeds
+    first, second = x[..., 0::2], x[..., 1::2]
+    pair = (
+        first * angles.cos() - second * angles.sin(),
+        first * angles.sin() + second * angles.cos(),
+    )
+    return torch.stack(pair, -1).flatten(-2)
+
+
 # %% wrong rotary_embedding faster_pairs
 # Your later pairs turn faster: the exponent of the base is negative.
 def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
@@ -2571,6 +2605,16 @@ def rotary_attention(
     query = rotary_embedding(query, positions, base)
     key = rotary_embedding(key, positions, base)
     return torch.softmax(query @ key.transpose(-2, -1) / key.shape[-1], dim=-1) @ value
+
+
+# %% wrong rotary_attention scale_of_the_values
+# You divide by the root of d_v: the scores are made of d_k products, so it is the root of d_k.
+def rotary_attention(
+    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
+) -> Tensor:
+    query = rotary_embedding(query, positions, base)
+    key = rotary_embedding(key, positions, base)
+    return torch.softmax(query @ key.transpose(-2, -1) / value.shape[-1] ** 0.5, dim=-1) @ value
 
 
 # %% wrong rotary_attention softmax_over_queries

@@ -1453,6 +1453,38 @@ class EncoderBlock(nn.Module):
         return self.norm2(self.norm1(x + self.look(x, mask)) + self.think(x))
 
 
+# %% wrong EncoderBlock one_detour_of_both
+# The two detours are one in yours: add x after attention too, before the feed-forward network.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            return x + self.think(self.norm2(self.look(self.norm1(x), mask)))
+        return self.norm2(x + self.think(self.norm1(self.look(x, mask))))
+
+
 # %% wrong EncoderBlock feed_forward_first
 # The feed-forward network comes before attention: collect first, then conclude.
 class EncoderBlock(nn.Module):
@@ -4478,6 +4510,30 @@ class Encoder(nn.Module):
         return self.norm(x)
 
 
+# %% wrong Encoder norm_first_for_dropout
+# You hand norm_first on in the place of dropout: the block takes dropout first.
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.norm(x)
+
+
 # %% wrong Encoder dropout_at_the_end_too
 # hand dropout on to every block, and drop nothing else
 class Encoder(nn.Module):
@@ -6123,7 +6179,7 @@ def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
 
 
 # %% wrong warmup_schedule counts_from_one_more
-# Your steps are one late: they count from 1.
+# You count one step too many: steps count from 1 already.
 def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
     return d_model**-0.5 * min((step + 1) ** -0.5, (step + 1) * warmup_steps**-1.5)
 

@@ -278,7 +278,7 @@ def unpatchify(patches: Tensor, patch_size: int, channels: int, height: int, wid
 
 
 # %% wrong unpatchify channel_last
-# You read each patch as if its channels came last: channel by channel, its numbers stand.
+# You read each patch as if its channels came last: its numbers stand channel by channel.
 def unpatchify(patches: Tensor, patch_size: int, channels: int, height: int, width: int) -> Tensor:
     p = patch_size
     apart = patches.reshape(-1, height // p, width // p, p, p, channels)
@@ -3222,6 +3222,60 @@ def train_classifier(
             optimizer.step()
             losses.append(loss.item())
         history.append(sum(losses) / len(losses))
+    model.eval()
+    return torch.tensor(history)
+
+
+# %% wrong train_classifier mean_of_the_images
+# You give the mean of the images: asked for is that of the batches, the smaller last one included.
+def train_classifier(
+    model: nn.Module,
+    images: Tensor,
+    labels: Tensor,
+    epochs: int,
+    lr: float = 0.002,
+    batch_size: int = 64,
+) -> Tensor:
+    optimizer = torch.optim.AdamW(model.parameters(), lr=lr)
+    history = []
+    model.train()
+    for _ in range(epochs):
+        order = torch.randperm(len(images))
+        losses = []
+        for chosen in order.split(batch_size):
+            loss = F.cross_entropy(model(images[chosen]), labels[chosen])
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item() * len(chosen))
+        history.append(sum(losses) / len(images))
+    model.eval()
+    return torch.tensor(history)
+
+
+# %% wrong train_classifier shuffled_once_for_the_mean_of_the_images
+# You shuffle once and keep this order in every epoch: draw a new one each time.
+def train_classifier(
+    model: nn.Module,
+    images: Tensor,
+    labels: Tensor,
+    epochs: int,
+    lr: float = 0.002,
+    batch_size: int = 64,
+) -> Tensor:
+    optimizer = torch.optim.AdamW(model.parameters(), lr=lr)
+    history = []
+    model.train()
+    order = torch.randperm(len(images))
+    for _ in range(epochs):
+        losses = []
+        for chosen in order.split(batch_size):
+            loss = F.cross_entropy(model(images[chosen]), labels[chosen])
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.item() * len(chosen))
+        history.append(sum(losses) / len(images))
     model.eval()
     return torch.tensor(history)
 

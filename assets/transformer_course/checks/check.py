@@ -82,6 +82,9 @@ class Check(Running):
         module = self._guarded(self._work(), args, kwargs)
         if not isinstance(module, nn.Module):
             self.fail(f"{self.exercise}(…) gives a {words.kind(module)}, not an nn.Module")
+        if not hasattr(module, "_modules"):  # before it, self.p = p works, and .eval() does not
+            hint = failure.EXPLAINED["before Module.__init__() call"]
+            self.fail("your `__init__` never calls that of nn.Module", hint)
         return Module(self, module)
 
     def module(self) -> Module:
@@ -114,7 +117,8 @@ class Check(Running):
         # rounded: 0.76 and 0.7616 hold the same misconception
         self._observed.append([answer.round(decimals=2)])
         if answer.shape != (length,):
-            self.fail(f"expected {length} numbers, such as [0.5, 0.5]; got {words.brief(work)}")
+            such = [0.5] * length
+            self.fail(f"expected {length} numbers, such as {such}; got {words.brief(work)}")
         return answer
 
     # --- judging what came back ----------------------------------------------------------
@@ -141,7 +145,7 @@ class Check(Running):
 
         To the accuracy of the dtype, or `within` an absolute difference.
         """
-        actual, expected = words.tensor(actual), words.tensor(expected)
+        judged, actual, expected = actual, words.tensor(actual), words.tensor(expected)
         if torch.bool in (actual.dtype, expected.dtype) and actual.dtype != expected.dtype:
             law = f"expected a tensor of {expected.dtype}, got one of {actual.dtype}"
             self.fail(law, hint or "a comparison such as a <= b gives True and False")
@@ -153,7 +157,7 @@ class Check(Running):
         relative, absolute = exact if within is None else (0.0, within)
         same = torch.isclose(actual.to(expected.dtype), expected, relative, absolute)
         if not same.all():
-            story = self.story(law, self.behind(actual))
+            story = self.story(law, self.behind(judged))
             for label, text in words.contrast(expected, actual, ~same).items():
                 story.tell(label, text)
             nearly = expected.dtype == torch.float64 and torch.allclose(

@@ -16,7 +16,7 @@ MAKE_A_NEW_ONE = (
     "operations that end in _ (add_, masked_fill_) and x[...] = y write into the caller's "
     "tensor: make a new one"
 )
-NOT_A_NUMBER = "exp of a large number is inf, and inf / inf or inf - inf is NaN"
+NOT_A_NUMBER = "inf / inf, inf - inf, 0 · inf and the softmax of nothing but -inf are NaN"
 KEEP_THE_DTYPE = "a NumPy array or a constant tensor on the way brings its own dtype"
 SEVEN_DIGITS = (
     "right to seven digits, as float32 has them: what you make yourself, with arange, say, must "
@@ -33,6 +33,8 @@ EXPLAINED = {
     "tensors",
     "scalar Tensor": "`math` takes single numbers: torch.exp takes tensors",
     "Can't call numpy() on Tensor that requires grad": STAY_IN_TORCH,
+    "'float' object is not callable": "you call a number: is `self.dropout`, say, the rate and no "
+    "nn.Dropout?",
     "is not defined": "a typo? Your code sees its parameters, its own variables, the imports and "
     "the exercises",
 }

@@ -91,6 +91,10 @@ def _mend(mine: Shapes, wanted: Shapes) -> str:
         return f"leave out {', '.join(extra)}: the docstring names every part"
     if missing and (near := difflib.get_close_matches(missing[0], extra, n=1)):
         return f"`{near[0]}` should be called `{missing[0]}`"
-    if not missing and not extra and all(mine[n] == wanted[n][::-1] for n in wanted):
+    if (
+        not missing
+        and not extra
+        and all(mine[n] == size[::-1] for n, size in wanted.items() if len(size) > 1)
+    ):
         return "the two sizes of nn.Linear(size in, size out) are swapped; it stores (out, in)"
     return ""

@@ -47,7 +47,8 @@ class Running:
             for label, part in self._returned:
                 self._examine(label, part, list(tensors.values()))
             answer = tuple(parts) if returns else parts[0]
-        self._calls.append((self._given[1], self._returned))
+        plain = [("the result", answer)] if isinstance(returns, type) else []
+        self._calls.append((self._given[1], self._returned or plain))
         for label, tensor in tensors.items():
             if not torch.equal(tensor.detach().nan_to_num(), before[label].nan_to_num()):
                 self.fail(f"your code changed its input `{label}`", failure.MAKE_A_NEW_ONE)
@@ -63,7 +64,7 @@ class Running:
         law = f"expected a ValueError{' that names ' * bool(named)}{named}"
         hint = f'raise ValueError(f"…"), with {named or "the numbers"} in the message'
         try:
-            self._guarded(work, args, kwargs, passing=ValueError)
+            self._guarded(work, args, kwargs, passing=ValueError, hint=hint)
         except ValueError as error:
             if not all(words.mentions(str(error), number) for number in naming):
                 story = self.story(law)
@@ -80,9 +81,9 @@ class Running:
 
     def behind(self, judged: Any) -> tuple[str, str]:
         """The call that returned what is judged; of several, the last one is called just that."""
-        for call, returned in self._calls:
-            if any(part is judged for _, part in returned):
-                return "you called", call
+        calls = [call for call, told in self._calls if any(part is judged for _, part in told)]
+        if calls and (isinstance(judged, Tensor) or len(calls) == 1):
+            return "you called", calls[0]
         return ("last called", self._given[1]) if len(self._calls) > 1 else self._given
 
     def fail(self, law: str, hint: str = "") -> NoReturn:
@@ -113,6 +114,7 @@ class Running:
         args: Any,
         kwargs: Any,
         passing: type[Exception] | tuple[()] = (),
+        hint: str = "",
     ) -> Any:
         try:
             with self._check_variables_hidden():
@@ -130,9 +132,12 @@ class Running:
             story.tell("message", str(error))
             if lines:
                 story.tell("in", f"{lines[-1].within}, line {lines[-1].number}: {lines[-1].text}")
-            found = clue(self.aim, f"{story.law}: {error}", self._observed)
+            # what a student's own `raise` says, the next student says otherwise
+            own = lines and lines[-1].text.startswith(("raise ", "assert "))
+            law = story.law if own else f"{story.law}: {error}"
+            found = clue(self.aim, law, self._observed)
             story.tell("looks like", recognise(self.exercise, found))
-            story.tell("hint", failure.explained(error) or self.hint)
+            story.tell("hint", failure.explained(error) or hint or self.hint)
             raise CheckFailed(str(story), found) from error
 
     @contextmanager
