@@ -24,7 +24,7 @@ class Running:
         self._before = dict(namespace)
         self._given = ("you called", "")
         self._returned: list[tuple[str, Tensor]] = []
-        self._calls: list[tuple[str, list[tuple[str, Tensor]]]] = []  # each, and what it returned
+        self._calls: list[tuple[str, list[Any]]] = []  # each, and what it returned
         self._observed: list[list[Tensor]] = []
 
     def run(
@@ -47,8 +47,8 @@ class Running:
             for label, part in self._returned:
                 self._examine(label, part, list(tensors.values()))
             answer = tuple(parts) if returns else parts[0]
-        plain = [("the result", answer)] if isinstance(returns, type) else []
-        self._calls.append((self._given[1], self._returned or plain))
+        plain = [answer] if isinstance(returns, type) else []
+        self._calls.append((self._given[1], [part for _, part in self._returned] or plain))
         for label, tensor in tensors.items():
             if not torch.equal(tensor.detach().nan_to_num(), before[label].nan_to_num()):
                 self.fail(f"your code changed its input `{label}`", failure.MAKE_A_NEW_ONE)
@@ -81,7 +81,7 @@ class Running:
 
     def behind(self, judged: Any) -> tuple[str, str]:
         """The call that returned what is judged; of several, the last one is called just that."""
-        calls = [call for call, told in self._calls if any(part is judged for _, part in told)]
+        calls = [call for call, told in self._calls if any(part is judged for part in told)]
         if calls and (isinstance(judged, Tensor) or len(calls) == 1):
             return "you called", calls[0]
         return ("last called", self._given[1]) if len(self._calls) > 1 else self._given
