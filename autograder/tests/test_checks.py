@@ -29,6 +29,16 @@ with Check("mix", "two calls") as check:
     small, large = check.call(numbers(1, 2)), check.call(numbers(3, 4))
     check.equal({judged}, {expected}, "a law")
 """
+COUNTS = """
+with Check("count", "two numbers") as check:
+    few, many = check.call(2, returns=float), check.call(5, returns=float)
+    check.equal(few, 2.5, "half more")
+    check.equal(many, 5.5, "half more")
+"""
+REFUSES = """
+with Check("mix", "an odd width") as check:
+    check.raises(numbers(2, 7), naming=[7])
+"""
 VALUE = f"""
 with Check("answer", "a number") as check:
     check.seal(check.value(2), {seal(torch.tensor([0.25, 0.5]))!r}, "not right yet")
@@ -150,6 +160,30 @@ FAILURES = {
         "        self.w = nn.Linear(5, d, bias=False)",
         ["are swapped"],
     ),
+    "swapped sizes of a layer with a bias": (
+        MODULE.replace(
+            '{"w.weight": torch.eye(3, dtype=torch.float64)}',
+            '{"w.weight": numbers(5, 3), "w.bias": numbers(3)}',
+        ),
+        "class Mix(nn.Module):\n    def __init__(self, d):\n        super().__init__()\n"
+        "        self.w = nn.Linear(5, d)",
+        ["are swapped"],
+    ),
+    "no super().__init__(), and no part": (
+        MODULE,
+        "class Mix(nn.Module):\n    def __init__(self, d):\n        self.d = d",
+        ["never calls that of nn.Module", "the first line of `__init__`"],
+    ),
+    "the first of two plain numbers": (
+        COUNTS,
+        "def count(n):\n    return float(n)",
+        ["you called count(n: 2)"],
+    ),
+    "asserted in place of raised": (
+        REFUSES,
+        "def mix(x):\n    assert x.shape[-1] % 2 == 0, 'odd: 7'",
+        ["raised AssertionError", "raise ValueError"],
+    ),
     "no parts": (
         MODULE,
         "class Mix(nn.Module):\n    def forward(self, x):\n        return x\n"
@@ -255,6 +289,17 @@ def test_a_known_misconception_is_named_and_others_are_not(monkeypatch):
     assert "looks like   That squares" in failure("def mix(x):\n    return x**2", ONE)
     assert "looks like" not in failure("def mix(x):\n    return x**3", ONE)
     assert "looks like" not in failure("def mix(x):\n    return x.numpy() ** 2", ONE)
+
+
+def test_a_misconception_is_known_whatever_a_student_calls_it_in_an_error(monkeypatch):
+    own = "def mix(x):\n    if len(x) < 9:\n        raise KeyError('{}')"
+    with pytest.raises(CheckFailed) as failed:
+        run(own.format("too short"), ONE)
+    assert failed.value.clue
+    known = {"mix": [{**failed.value.clue, "says": "Any length is fine."}]}
+    monkeypatch.setattr(misconceptions, "_known", lambda: known)
+    assert "looks like   Any length" in failure(own.format("length"), ONE)
+    assert "looks like" not in failure("def mix(x):\n    return {}['too short']", ONE)
 
 
 def test_numbers_are_the_same_everywhere():

@@ -82,7 +82,7 @@ class Check(Running):
         module = self._guarded(self._work(), args, kwargs)
         if not isinstance(module, nn.Module):
             self.fail(f"{self.exercise}(…) gives a {words.kind(module)}, not an nn.Module")
-        if not hasattr(module, "_modules"):  # before it, self.p = p works, and .eval() does not
+        if not hasattr(module, "_modules"):  # some assignments work without
             hint = failure.EXPLAINED["before Module.__init__() call"]
             self.fail("your `__init__` never calls that of nn.Module", hint)
         return Module(self, module)
