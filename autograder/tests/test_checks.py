@@ -199,6 +199,25 @@ def test_message(name):
         assert fragment in message
 
 
+# test_apart runs every case of FAILURES apart as well, where these two are told otherwise
+def test_a_module_without_parts_is_told_to_call_the_init_of_nn_module():
+    student = "class Mix(nn.Module):\n    def __init__(self, d):\n        self.d = d"
+    message = " ".join(failure(student, MODULE).split())
+    assert "never calls that of nn.Module" in message
+    assert "the first line of `__init__`" in message
+
+
+def test_of_two_calls_that_give_plain_numbers_the_failing_one_is_shown():
+    count = """
+with Check("count", "two numbers") as check:
+    few, many = check.call(2, returns=float), check.call(5, returns=float)
+    check.equal(few, 2.5, "half more")
+    check.equal(many, 5.5, "half more")
+"""
+    message = " ".join(failure("def count(n):\n    return float(n)", count).split())
+    assert "you called count(n: 2)" in message
+
+
 def test_the_message_holds_no_expected_answer():
     assert "0.5" not in failure("answer = [0.2, 0.6]", VALUE)
 

@@ -156,7 +156,10 @@ def test_everything_that_is_installed_is_pinned() -> None:
 def test_every_pinned_version_runs_on_the_oldest_python() -> None:
     oldest = PROJECT["requires-python"].removeprefix(">=") + ".0"
     packages = [d for d in metadata.distributions() if canonicalize_name(d.name) in PINS]
-    asked = {f"{d.name} {d.version}": d.metadata["Requires-Python"] or "" for d in packages}
+    # not every package says it, and another library's finder raises where there is none
+    saying = [d for d in packages if "Requires-Python" in d.metadata]
+    asked = {f"{d.name} {d.version}": d.metadata["Requires-Python"] for d in saying}
+    assert asked
     assert {k: v for k, v in asked.items() if not SpecifierSet(v).contains(oldest)} == {}
 
 
