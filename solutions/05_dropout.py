@@ -768,7 +768,7 @@ with Check("attention_dropout", "gradients") as check:
 # %% [markdown]
 # ## 6 · Does it help?
 #
-# Now the experiment. A network with two wide hidden layers (85 000 learned numbers) gets 400 pictures of handwritten digits, 8 by 8 pixels, from the set that comes with scikit-learn. To make learning by heart visible, **three of ten training labels are thrown with a ten-sided die**. They cannot be known, only memorised. The test labels are right.
+# Now the experiment. A network gets 400 pictures of handwritten digits, 8 by 8 pixels, from the set that comes with scikit-learn. To make learning by heart visible, **three of ten training labels are thrown with a ten-sided die**. They cannot be known, only memorised. The test labels are right.
 
 # %%
 from sklearn.datasets import load_digits
@@ -784,7 +784,11 @@ thrown = torch.randint(10, (400,), generator=torch.Generator().manual_seed(1))
 train_labels = torch.where(torch.arange(400) < 120, thrown, true_labels)
 print(f"{(train_labels != true_labels).sum()} of 400 training labels are wrong")
 
+# %% [markdown]
+# The network has two wide hidden layers, far more numbers than there are pictures, and **your** dropout after each of them.
 
+
+# %%
 def network(
     hidden: int = 256, rate: float = 0.5, layer: type[nn.Module] = Dropout
 ) -> nn.Sequential:
@@ -796,6 +800,13 @@ def network(
     )
 
 
+print(f"{sum(part.numel() for part in network().parameters()):,} numbers to learn")
+
+# %% [markdown]
+# Training is what it always is; each 30th step counts the test digits that are right, with dropout off.
+
+
+# %%
 @torch.no_grad()
 def share_right(classifier: nn.Module, inputs: Tensor, targets: Tensor) -> float:
     classifier.eval()

@@ -1125,6 +1125,13 @@ class Finder(nn.Module):
         return F.scaled_dot_product_attention(asks, answers, torch.eye(row.shape[1])[None], bias)
 
 
+print("2 rows of 8 digits ->", tuple(Finder("rotary")(torch.zeros(2, 8, dtype=torch.long)).shape))
+
+# %% [markdown]
+# For each place it gives ten scores, one for each digit it may name. Training draws new rows at every step; the test rows are always the same.
+
+
+# %%
 def train(way: str, wanted, many: int, first: int = 0) -> Finder:
     """A finder, trained on rows of `many` digits; what stands before place `first` is not asked."""
     torch.manual_seed(0)

@@ -793,14 +793,12 @@ with Check("EncoderBlock", "what a detour brings is dropped number by number, an
 # %%
 loud = 10 * numbers(1, 5, 16)
 slide, friend = loud, loud
-left_slide, left_friend = [], []
 for _ in range(12):
     slide = slide + 0.0  # x + what attention gives: nothing
     friend = F.layer_norm(friend, (16,)) + 0.0  # the name x stands for the normed x already
-    left_slide.append(slide.std().item())
-    left_friend.append(friend.std().item())
-at_end = f"slide {left_slide[-1]:.1f}, friend {left_friend[-1]:.1f}"
-print(f"standard deviation of x after 12 blocks: {at_end}")
+print(
+    f"standard deviation of x after 12 blocks: slide {slide.std():.1f}, friend {friend.std():.1f}"
+)
 
 # %% [markdown]
 # What to see: in the slide $x^{(3)}$ adds to $x$, the vector **before** the norm. In the friend's code the name `x` has been overwritten, so the norm stands on the thick line again, and how large a word was is forgotten at the first block. It is no crime, since it trains. But it is neither of the two orders, the weights of a real model do not fit into it, and the free way for the gradient is gone. Your check above caught it: with all switched off, x must come through as it is.
@@ -1058,7 +1056,7 @@ with Check("left_out", "each of the three") as check:
 
 
 # %% [markdown]
-# **Exercise** (10 minutes). Now for any encoder: count what an `Encoder` of yours learns, by arithmetic, without building one.
+# **Exercise** (10 minutes). Now for any encoder: count what an `Encoder` of yours learns, by arithmetic. Your `Encoder` is the proof of the sum: build one, and let PyTorch count it.
 #
 # <details><summary>Hint</summary>Three sums: attention 4 · (d² + d), the feed-forward network, two norms. All of it once for each block. And the norm at the end: when is there one?</details>
 
@@ -1377,7 +1375,7 @@ for row, said in zip(rows.tolist(), said_rows.tolist(), strict=True):
 # %% [markdown]
 # What to see: all of them. And it is no memory: of the rows with seven digits, training has shown it fewer than one in five hundred.
 #
-# How does it do it? Look at the weights, by layer and head. The cell walks through **your** encoder, block by block, and asks each block's attention where it looks.
+# How does it do it? Look at the weights, by layer and head. The next cell walks through **your** encoder, block by block, and asks each block's attention where it looks.
 
 
 # %%
@@ -1395,6 +1393,12 @@ rows, wanted_rows, seen_rows = some_rows(2000, seed=100_000)
 with torch.no_grad():
     reverser = trained()
     all_weights = weights_of(reverser.encoder, reverser.words(rows), seen_rows)
+print("(row, layer, head, query, key):", tuple(all_weights.shape))
+
+# %% [markdown]
+# Two places are worth a count, for every digit of the 2,000 rows: the mark, which says how long the row is, and the mirrored place, where the wanted digit stands.
+
+# %%
 is_digit = wanted_rows >= 0
 row_lengths = is_digit.sum(1)[:, None]
 opposite = (row_lengths - 1 - torch.arange(PLACES)).clamp(min=0)
@@ -1408,6 +1412,10 @@ for name, target in (
         told = "  ".join(f"{share:.2f}" for share in mean[layer].tolist())
         print(f"mean weight on {name:18}  layer {layer}, heads 0 to 3:  {told}")
 
+# %% [markdown]
+# And now one of the longest rows, by eye.
+
+# %%
 from transformer_course.widgets import show_attention
 
 longest = int(row_lengths.argmax())

@@ -1432,7 +1432,20 @@ for name, positions in {"interpolated": interpolated, "repeated": repeated}.item
 # %% [markdown]
 # ## 9 · The real thing
 #
-# Two comparisons. PyTorch's `Conv2d`, with the weights of your patch embedding. And Hugging Face's `ViTModel`, with all the weights of your digit reader, where the library `transformers` is installed (nothing is downloaded: it gets your weights). Its parts have other names, so the function below sorts yours to them.
+# Two comparisons. First, PyTorch's `Conv2d`, with the weights of your patch embedding.
+
+# %%
+embedding = PatchEmbedding(12, 3, 1, 48).double()
+convolution = nn.Conv2d(1, 48, kernel_size=3, stride=3).double()
+with torch.no_grad():
+    convolution.weight.copy_(embedding.projection.weight.reshape(48, 1, 3, 3))
+    convolution.bias.copy_(embedding.projection.bias)  # type: ignore[union-attr]
+    some = small_test[:8].double()
+    difference = embedding(some) - convolution(some).flatten(2).transpose(1, 2)
+print(f"patch embedding and Conv2d: largest difference {difference.abs().max().item():.0e}")
+
+# %% [markdown]
+# Second, Hugging Face's `ViTModel`, with all the weights of your digit reader, where the library `transformers` is installed (nothing is downloaded: it gets your weights). Its parts have other names. This table says which of a block's parts is which.
 
 
 # %%
@@ -1455,6 +1468,11 @@ def part_for(name: str, block: nn.TransformerEncoderLayer) -> Tensor:
     raise KeyError(name)
 
 
+# %% [markdown]
+# And this function makes a `ViTModel` of your digit reader's sizes, and fills it.
+
+
+# %%
 @torch.no_grad()
 def hugging_face(reader: nn.Module, images: Tensor) -> Tensor:
     """The logits of `ViTModel`, with the weights of a reader of 12 by 12 digits."""
@@ -1495,20 +1513,13 @@ def hugging_face(reader: nn.Module, images: Tensor) -> Tensor:
     return head(twin(images).last_hidden_state[:, 0])
 
 
-embedding = PatchEmbedding(12, 3, 1, 48).double()
-convolution = nn.Conv2d(1, 48, kernel_size=3, stride=3).double()
-with torch.no_grad():
-    convolution.weight.copy_(embedding.projection.weight.reshape(48, 1, 3, 3))
-    convolution.bias.copy_(embedding.projection.bias)  # type: ignore[union-attr]
-    some = small_test[:8].double()
-    difference = embedding(some) - convolution(some).flatten(2).transpose(1, 2)
-    print(f"patch embedding and Conv2d: largest difference {difference.abs().max().item():.0e}")
-    digit_reader = copy.deepcopy(trained_reader()[0]).double()
-    if importlib.util.find_spec("transformers"):
+digit_reader = copy.deepcopy(trained_reader()[0]).double()
+if importlib.util.find_spec("transformers"):
+    with torch.no_grad():
         difference = digit_reader(some) - hugging_face(digit_reader, some)
-        print(f"whole model and ViTModel: largest difference {difference.abs().max().item():.0e}")
-    else:
-        print("Hugging Face's library is not installed here; `pip install transformers` brings it")
+    print(f"whole model and ViTModel: largest difference {difference.abs().max().item():.0e}")
+else:
+    print("Hugging Face's library is not installed here; `pip install transformers` brings it")
 
 # %% [markdown]
 # Differences of 0, or around 1e-15, are no more than rounding. What you wrote is what runs when somebody loads `google/vit-base-patch16-224`: the same parts, 12 blocks of them, 768 numbers wide.
