@@ -112,7 +112,7 @@ with Check("causal_mask", "any number of words", hint) as check:
     check.equal(mask.sum(0), torch.tensor([5, 4, 3, 2, 1]), "the first word is seen by all")
 # BEGIN HIDDEN TESTS
 with Check("causal_mask", "one word, two, and many") as check:
-    for length in (1, 2, 4, 33):
+    for length in (1, 2, 4, 33, 300):
         mask = check.call(length)
         check.shape(mask, query=length, key=length)
         places = torch.arange(length)
@@ -155,27 +155,31 @@ def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
 
 
 # %% check repaired_mask points=1
-with Check("repaired_mask", "one query, five keys") as check:
-    mask = check.call(torch.tensor([3]), torch.tensor([1, 2, 3, 4, 5]))
-    check.shape(mask, query=1, key=5)
+with Check("repaired_mask", "one query with five keys, two with three") as check:
+    one = check.call(torch.tensor([3]), torch.tensor([1, 2, 3, 4, 5]))
+    two = check.call(torch.tensor([4, 2]), torch.tensor([5, 2, 4]))
+    check.shape(one, query=1, key=5)
     check.equal(
-        mask,
+        one,
         torch.tensor([[True, True, True, False, False]]),
         "the word at place 3 may look at the places 1, 2 and 3",
         hint="compare the places themselves: i is the query's, j the key's",
     )
-with Check("repaired_mask", "two queries, three keys") as check:
-    mask = check.call(torch.tensor([5, 2]), torch.tensor([5, 2, 4]))
-    check.shape(mask, query=2, key=3)
+    check.shape(two, query=2, key=3)
     check.equal(
-        mask,
-        torch.tensor([[True, True, True], [False, True, False]]),
+        two,
+        torch.tensor([[False, True, True], [False, True, False]]),
         "in whatever order they come, a query sees the keys at its own place and before",
         hint="what counts is the place that stands in the tensor, not where it stands there",
     )
 # BEGIN HIDDEN TESTS
 with Check("repaired_mask", "other places") as check:
-    for queries, keys in (((0, 1, 2, 3), (0, 1, 2, 3)), ((7, 3, 9), (8, 5, 2, 3)), ((4,), (4,))):
+    for queries, keys in (
+        ((0, 1, 2, 3), (0, 1, 2, 3)),
+        ((7, 3, 9), (8, 5, 2, 3)),
+        ((4,), (4,)),
+        ((1000, 3), (2, 999, 1001)),
+    ):
         mask = check.call(torch.tensor(queries), torch.tensor(keys))
         expected = torch.tensor([[key <= query for key in keys] for query in queries])
         check.equal(mask, expected, "a query sees its own place and those before")
@@ -621,10 +625,10 @@ figures.steps(
 # For any other function PyTorch has the derivatives: `torch.autograd.functional.jacobian(function, x)` gives those of every output by every input. For `x` of shape (length, dim) its shape is (length, dim, length, dim): output word, its feature, input word, its feature.
 
 # %% [markdown]
-# **Exercise** (10 minutes). Write the detector.
+# **Exercise** (10 minutes). Write the detector, with `jacobian` as it stands above or with `torch.autograd.grad`. (The grader hands first derivatives on, one after the other: neither `vectorize=True` nor `jvp`.)
 #
 # <details><summary>Hint 1</summary>With the jacobian: take the largest absolute value over both feature axes. What is left is (length, length), as in the picture. Which part of it is forbidden?</details>
-# <details><summary>Hint 2</summary>Or one output at a time: <code>torch.autograd.grad(output[i].sum(), x)</code> gives the gradient of output i by all words of x, if x requires a gradient. Which rows of it must be 0?</details>
+# <details><summary>Hint 2</summary>Or one output at a time: <code>torch.autograd.grad(output[i, feature], x, retain_graph=True)</code> gives the gradient of that number by all words of x, if x requires a gradient. Which rows of it must be 0? (Of the sum over the features it would not do: the softmax of a word sums to 1, whatever it depends on.)</details>
 
 
 # %% exercise leaks_future
@@ -674,7 +678,7 @@ with Check("leaks_future", "functions that leak, and that do not", hint) as chec
         return torch.cat([x[:2], x[2:3] + x[3:], x[3:]])
 
     def a_little_of_all(x):
-        return x + 1e-4 * x.sum(0)
+        return x + 1e-7 * x.sum(0)
 
     def less_the_mean(x):
         return x - x.mean(0)
@@ -694,7 +698,7 @@ with Check("leaks_future", "functions that leak, and that do not", hint) as chec
         second_into_first: "the second word is added to the first",
         last_into_first: "the last word is added to the first",
         last_into_third: "the last word is added to the one before it",
-        a_little_of_all: "a ten-thousandth of all words is added: derivatives of 0.0001 count",
+        a_little_of_all: "a ten-millionth of all words is added: derivatives of 1e-7 count",
         less_the_mean: "each word less the mean of all: negative derivatives count",
         one_feature: "the first feature of each word is the third feature of the words turned round",
     }
@@ -741,8 +745,21 @@ with Check("leaks_future", "one word, float32, and an input that stays as it is"
         x = numbers(3, 2, seed=3, dtype=dtype)
         honest = check.call(lambda x: x.exp().cumsum(0).log(), x, returns=bool)
         check.true(not honest, "sums of the past, inside a logarithm")
-        leaky = check.call(lambda x: x.softmax(0), x, returns=bool)
+        weight = numbers(2, 2, seed=4, dtype=dtype)  # as a model has them, of the dtype of x
+        leaky = check.call(lambda x, weight=weight: x.softmax(0) @ weight, x, returns=bool)
         check.true(leaky, "a softmax over the words divides by later ones")
+with Check("leaks_future", "which derivatives count, and where they are taken") as check:
+    x, first = numbers(3, 8, seed=5), torch.eye(8, dtype=torch.float64)[0]
+    leaky = check.call(lambda x: x + 1e-7 * x.sum(0), x, returns=bool)
+    check.true(leaky, "derivatives of 1e-7 count")
+    leaky = check.call(lambda x, first=first: x + 5e-8 * first * x.sum(0), x, returns=bool)
+    check.true(leaky, "one of 5e-8 among many of 0 counts")
+    honest = check.call(lambda x: x + 5e-9 * x.sum(0), x, returns=bool)
+    check.true(not honest, "derivatives of 5e-9 do not count, however many there are")
+    honest = check.call(lambda x: 1e-10 * x.flip(0), x, returns=bool)
+    check.true(not honest, "nor those of 1e-10, even if there are no larger ones")
+    leaky = check.call(lambda x: x + (x.flip(0) - 10).relu(), x + 20, returns=bool)
+    check.true(leaky, "a later word counts where x is, above 10")
 # END HIDDEN TESTS
 
 

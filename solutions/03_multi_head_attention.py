@@ -738,8 +738,8 @@ roles = ("query", "key", "value", "output")
 def biases_fit(check, module, bias):
     """Biases are there if they should be."""
     names = module.parameters().keys()
-    layers = {name.removesuffix(".weight") for name in names if name.endswith(".weight")}
-    with_bias = {name.removesuffix(".bias") for name in names if name.endswith(".bias")}
+    layers = {f"w_{role}" for role in roles if f"w_{role}.weight" in names}
+    with_bias = {name for name in layers if f"{name}.bias" in names}
     check.true(
         with_bias == (layers if bias else set()),
         f"with bias={bias}, {'every' if bias else 'no'} layer has a bias",
@@ -874,6 +874,8 @@ with Check("MultiHeadAttention", "sequences stand for themselves, modules too") 
     query, key, value = (numbers(4, 4, 8, seed=seed) for seed in (54, 55, 56))
     names = ("output", "weights")
     output, weights = module.call(query, key, value, returns=names)
+    wanted = as_torch(known, 8, 4)(query, key, value)[0].detach()
+    check.equal(output, wanted, "three roles of one length, PyTorch's output")
     alone, alone_weights = module.call(query[2:3], key[2:3], value[2:3], returns=names)
     check.equal(alone, output[2:3], "a sequence gives the same alone")
     check.equal(alone_weights, weights[2:3], "and the same weights")
@@ -964,7 +966,7 @@ with Check(
     check.true(bool(slope.isfinite().all()), "the gradient holds no NaN either")
 # BEGIN HIDDEN TESTS
 with Check("MultiHeadAttention", "masks of every shape, equal to PyTorch's block") as check:
-    for d_model, num_heads, batch in ((6, 3, 2), (8, 2, 2), (4, 4, 3), (6, 2, 6)):
+    for d_model, num_heads, batch in ((6, 3, 2), (8, 2, 2), (4, 4, 3), (6, 2, 6), (6, 3, 4)):
         module = by_number(check, d_model, num_heads)
         held = module.state()
         three = [held[f"w_{role}.weight"] for role in ("query", "key", "value")]
@@ -1159,6 +1161,7 @@ with Check("heads_fit", "heads that fit, and that do not") as check:
         (512, 6, 64): (False, "6 heads of width 64 fill only 384, though 64 divides 512"),
         (512, 6, 85): (False, "6 heads of width 85 fill only 510, though 512 / 6 is about 85"),
         (23, 4, 6): (False, "4 heads of width 6 are 24 wide, though 23 / 4 is about 6"),
+        (72, 8, 64): (False, "8 heads of width 64 are 512 wide, though 8 + 64 = 72"),
         (512, 8, 65): (False, "8 heads of width 65 are too wide"),
         (512, 8, 128): (False, "8 heads of width 128 are too wide, though 128 divides 512"),
     }
@@ -1178,6 +1181,7 @@ with Check("heads_fit", "all small cases") as check:
                 fits = check.call(d_model, num_heads, d_head, returns=bool)
                 wanted = d_model / num_heads == d_head
                 check.true(fits == wanted, f"{num_heads} heads of {d_head} for {d_model}")
+    check.true(not check.call(1001, 1000, 1, returns=bool), "1000 heads of 1 for 1001")
 # END HIDDEN TESTS
 
 # %%
@@ -1421,7 +1425,11 @@ for with_bias in (True, False):
         check.call(mine, theirs, returns=None)
         kept = sources_of(theirs)
         same = all(torch.equal(kept[name][1], part) for name, (_, part) in sources.items())
+        taken = all(bool((part == 7.0).all()) for _, part in kept.values())
+        check.true(not taken, "theirs holds what it held before, and not what mine holds")
         check.true(same, "theirs holds what it held before")
+        usual = theirs.training and all(weight.requires_grad for weight in theirs.parameters())
+        check.true(usual, "theirs stays as it is: in training, and its weights ask for gradients")
         compared(check, mine, sources)
 with Check("load_from_torch", "copied, not shared") as check:
     mine, theirs = pair_of(4, True)

@@ -206,7 +206,7 @@ with Check("repaired_half", "p = 0 and p = 1", hint) as check:
     check.equal(check.call(activation, 1.0), 0 * activation, "all was dropped: nothing is left")
 # BEGIN HIDDEN TESTS
 with Check("repaired_half", "other shapes, and float32") as check:
-    for shape, p, dtype in (((4, 3, 2), 0.1, torch.float64), ((5,), 0.9, torch.float32)):
+    for shape, p, dtype in (((4, 1, 2), 0.1, torch.float64), ((5,), 0.9, torch.float32)):
         activation = numbers(*shape, seed=1, scale=4.0, dtype=dtype)
         check.equal(check.call(activation, p), (1 - p) * activation, "1 − p of it")
 # END HIDDEN TESTS
@@ -290,7 +290,7 @@ with Check("dropout", "p = 0 and p = 1 in training") as check:
         check.call(x, 0.0, True),
         x,
         "p = 0 drops nothing and scales nothing",
-        hint="p is the probability that a number is dropped",
+        hint="p is the probability that a number is dropped: compare torch.rand (not randn) with it",
     )
     check.equal(
         check.call(x, 1.0, True),
@@ -371,7 +371,7 @@ with Check("dropout", "shares and factors, for several p") as check:
         (0.005, torch.float32),
         (0.13, torch.float64),
         (0.5, torch.float32),
-        (0.9, torch.float64),
+        (0.97, torch.float64),
     ):
         x = 2 + numbers(50, 40, 30, seed=4, dtype=dtype).abs()
         x = x * torch.where(numbers(50, 40, 30, seed=5) > 0, 1, -1)
@@ -429,6 +429,10 @@ with Check("dropout", "a batch of 300 examples with 400 units, p = 0.25") as che
             "turn the comparison round."
             if abs(share - 0.75) < 0.0125
             else "Nothing is dropped in training: is `training` the wrong way round?"
+            if torch.equal(result, x)
+            else "One throw decides over the whole tensor: throw a die for each number of x."
+            if share == 1 or (share == 0 and float((result / x).std()) < 1e-9)
+            else "What is dropped becomes 0: put no other number in its place."
             if share == 0
             else "Compare a number from torch.rand with p itself, without rounding it.",
         )
@@ -455,7 +459,9 @@ with Check("dropout", "a generator of your own") as check:
     second = check.call(x, 0.5, True, generator=generator)
     generator.set_state(kept_state)
     torch.manual_seed(2)
+    own_state = torch.get_rng_state()
     repeated = check.call(x, 0.5, True, generator=generator)
+    untouched = torch.equal(torch.get_rng_state(), own_state)
     with Check("dropout", "decides what is dropped") as chance:
         chance.true(
             torch.equal(first, repeated),
@@ -466,6 +472,11 @@ with Check("dropout", "a generator of your own") as check:
             not torch.equal(first, second),
             "a second call with the same generator goes on, and drops others",
             hint="Leave the generator's seed alone: draw from it, and do not set it back.",
+        )
+        chance.true(
+            untouched,
+            "with a generator of your own, nothing is drawn from torch's",
+            hint="You draw from torch's own numbers too: with a generator, all come from it.",
         )
 # BEGIN HIDDEN TESTS
 with Check("dropout", "neighbours have nothing to do with one another") as check:
@@ -494,6 +505,11 @@ with Check("dropout", "torch's own generator, where none is given") as check:
     torch.manual_seed(7)
     given = check.call(x, 0.5, True, generator=generator)
     check.true(not torch.equal(given, first), "a generator that is given is used")
+    check.equal(check.call(x, 0.5, True), first, "and torch's own goes on from where it was")
+with Check("dropout", "a single number") as check:
+    x = torch.ones(1, dtype=torch.float64)
+    seen = {check.call(x, 0.5, True).item() for _ in range(60)}
+    check.true(seen == {0.0, 2.0}, "dropped or doubled, now this, now that")
 # END HIDDEN TESTS
 
 
@@ -546,7 +562,8 @@ class Dropout(nn.Module):
 # %% check Dropout points=2
 with Check("Dropout", "nothing is dropped in eval() mode") as check:
     module, x = check.build(0.5).eval(), 1 + numbers(20, 30).abs()
-    result = module.call(x)
+    module.call(x)
+    result = module.call(x)  # and it stays there
     with Check("Dropout", "in eval() mode") as still:
         still.true(
             bool((result != 0).all()),
@@ -578,7 +595,8 @@ with Check("Dropout", "p = 1 and p = 0 in train() mode") as check:
 with Check("Dropout", "back and forth") as check:
     module, x = check.build(0.25), 1 + numbers(100, 80).abs()
     module.eval().call(x)
-    result, again = module.train().call(x), module.call(x)
+    with torch.no_grad():  # has nothing to do with the mode
+        result, again = module.train().call(x), module.call(x)
     with Check("Dropout", "a quarter is dropped in train() mode") as chance:
         dropped = (result == 0).double()
         share = float(dropped.mean())
@@ -592,8 +610,12 @@ with Check("Dropout", "back and forth") as check:
             abs(share - 0.25) < 0.04,  # more than eight standard errors
             f"Dropout(0.25) drops a quarter of 8000 numbers in train() mode; here {share:.0%}",
             hint="After eval() and train() again your module does not drop: keep no copy of the "
-            "mode, read self.training in forward."
-            if share == 0
+            "mode, ask self.training in forward, and nothing else."
+            if torch.equal(result, x)
+            else "One throw decides over the whole tensor: throw a die for each number of x."
+            if share in (0, 1) and float((result / x).std()) < 1e-9
+            else "You drop twice in one forward: drop once."
+            if abs(share - 0.4375) < 0.04
             else "You keep with probability p: p is the probability that a number is dropped."
             if abs(share - 0.75) < 0.04
             else "Use the p that __init__ was given: keep it as self.p, and hand it on.",
@@ -608,7 +630,8 @@ with Check("Dropout", "back and forth") as check:
         chance.true(
             not torch.equal(result, again),
             "each call throws anew",
-            hint="The mask was drawn once: draw it anew in each forward.",
+            hint="Every forward drops the same numbers: draw the mask anew each time, and set no "
+            "seed.",
         )
     check.true(not module.parameters(), "it learns nothing: no nn.Parameter")
 # BEGIN HIDDEN TESTS
@@ -623,6 +646,7 @@ with Check("Dropout", "two modules, two probabilities") as check:
         check.equal(result, kept * x / (1 - p), "the others are divided by 1 − p")
     modules[0][0].eval()
     check.equal(modules[0][0].call(x), x, "one in evaluation")
+    check.equal(modules[0][0].call(x), x, "and it stays there")
     check.true(bool((modules[1][0].call(x) == 0).any()), "the other still in training")
 with Check("Dropout", "several shapes, one after the other, and gradients") as check:
     module = check.build(0.5)
@@ -679,10 +703,6 @@ with Check("attention_dropout", "in evaluation") as check:
             hint="You drop in evaluation too: hand on `training`.",
         )
     check.equal(result, weights, "in evaluation the weights come back as they are")
-with Check("attention_dropout", "p = 0 and p = 1 in training") as check:
-    weights = torch.softmax(numbers(3, 4), -1)
-    check.equal(check.call(weights, 0.0, True), weights, "p = 0 drops no weight, and scales none")
-    check.equal(check.call(weights, 1.0, True), 0 * weights, "p = 1 drops every weight")
 with Check("attention_dropout", "many weights at p = 0.2, in training") as check:
     weights = torch.softmax(numbers(4, 3, 60, 80), -1)
     result, again = check.call(weights, 0.2, True), check.call(weights, 0.2, True)
@@ -722,6 +742,15 @@ with Check("attention_dropout", "many weights at p = 0.2, in training") as check
             if bool((factors - 1).abs().max() < 1e-6)
             else "The factor of what is kept is 1 / (1 − p), and nothing else.",
         )
+with Check("attention_dropout", "p = 0 and p = 1 in training") as check:
+    weights = torch.softmax(numbers(3, 4), -1)
+    check.equal(check.call(weights, 0.0, True), weights, "p = 0 drops no weight, and scales none")
+    check.equal(
+        check.call(weights, 1.0, True),
+        0 * weights,
+        "p = 1 drops every weight",
+        hint="a row may lose all its weights",
+    )
 # BEGIN HIDDEN TESTS
 with Check("attention_dropout", "float32, two axes, and several p") as check:
     for shape, p in (((90, 70), 0.1), ((6, 50, 40), 0.5), ((2, 3, 40, 50), 0.9)):
@@ -916,7 +945,7 @@ with Check("monte_carlo_predict", "what needs no chance", hint) as check:
     check.equal(std, 0 * expected, "and the samples do not differ", within=1e-7)
     for silent in (
         nn.Dropout(1.0),
-        nn.Sequential(nn.ReLU(), nn.Dropout(1.0)),
+        nn.Sequential(nn.ReLU(), nn.Sequential(nn.Dropout(1.0))),
         nn.Sequential(nn.Dropout(1.0), nn.Dropout(0.0)),
     ):
         mean, std = check.call(nn.Sequential(linear, silent).eval(), x, 3, returns=("mean", "std"))
@@ -1088,9 +1117,10 @@ with Check("monte_carlo_predict", "the model afterwards") as check:
 # BEGIN HIDDEN TESTS
 with Check("monte_carlo_predict", "every mixture of modes") as check:
     x = numbers(5, 3, seed=1)
-    for mixture in range(32):
+    for mixture in range(64):
+        drop = nn.Dropout(0.5)  # it stands in two places
         model = nn.Sequential(
-            nn.BatchNorm1d(3), nn.Sequential(nn.Dropout(0.5), nn.Linear(3, 2))
+            nn.BatchNorm1d(3), nn.Sequential(drop, nn.Linear(3, 2)), nn.Sequential(drop)
         ).double()
         for i, part in enumerate(model.modules()):
             part.training = bool(mixture >> i & 1)

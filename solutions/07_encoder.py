@@ -157,16 +157,16 @@ with Check("FeedForward", "dropout of 1, which drops all that it meets") as chec
     )
 with Check("FeedForward", "another rate of dropout") as check:
     feed = check.build(4, 6, 0.75).double()
-    # all hidden features are 1, and each output copies one of them
+    # each output copies a hidden feature, and that is 1: half from its word, half from the bias
     feed.load(
         {
-            "linear1.weight": torch.zeros(6, 4),
-            "linear1.bias": torch.ones(6),
+            "linear1.weight": torch.eye(6, 4) / 2,
+            "linear1.bias": torch.full((6,), 0.5),
             "linear2.weight": torch.eye(4, 6),
             "linear2.bias": torch.zeros(4),
         }
     )
-    words = torch.zeros(50, 10, 4, dtype=torch.float64)
+    words = torch.ones(50, 10, 4, dtype=torch.float64)
     result, again = feed.train().call(words), feed.call(words)
     check.true(
         all(abs(value) < 1e-9 or abs(value - 4) < 1e-9 for value in result.unique().tolist()),
@@ -195,7 +195,7 @@ with Check("FeedForward", "another rate of dropout") as check:
     )
 # BEGIN HIDDEN TESTS
 with Check("FeedForward", "equal to the formula, in batches, float32 and float64") as check:
-    for leading in ((7,), (2, 5), (2, 3, 4), ()):
+    for leading in ((7,), (2, 1), (2, 3, 4), ()):
         for scale, dtype in ((1.0, torch.float32), (0.4, torch.float64), (5.0, torch.float64)):
             feed = check.build(6, 9)
             feed = feed.double() if dtype == torch.float64 else feed
@@ -511,6 +511,11 @@ with Check("EncoderBlock", "a word that may look at nothing") as check:
     check.equal(result[2, 0], alone[2, 0], "it adds the bias of the output projection alone")
     check.equal(result[0], free[0], "the others look as before")
     check.equal(result[2, 1:], free[2, 1:], "the others look as before")
+    block.load(state)
+    keys = torch.tensor([[[True] * 4], [[True, True, False, False]], [[False] * 4]])
+    check.equal(
+        block.call(x, keys), block.call(x, keys.expand(3, 4, 4)), "padded words are words too"
+    )
 # END HIDDEN TESTS
 
 # %% [markdown]
@@ -727,9 +732,13 @@ with Check("EncoderBlock", "another rate, in both orders") as check:
         silent["norm1.bias"] = level
         pick = torch.zeros(5, 8)
         pick[0, 0] = 1.0
-        think = {"linear1.bias": torch.ones(8), "linear2.weight": pick}
+        # both sublayers read the second feature of what they get: 1, of which nothing is dropped
+        read = pick.T.roll(1, 1)
+        think = {"linear1.weight": read, "linear2.weight": pick}
+        if first:
+            think["norm2.bias"] = level
         look = {
-            "attention.in_proj_bias": torch.tensor([0.0] * 10 + [1.0] + [0.0] * 4),
+            "attention.in_proj_weight": torch.cat([torch.zeros(10, 5), read[:5]]),
             "attention.out_proj.weight": torch.eye(5),
         }
         if not first:
@@ -900,7 +909,9 @@ with Check("Encoder", "its blocks and its norm", hint) as check:
             3 * one,
             "three blocks have three times as many parameters as one",
             hint="each block needs weights of its own: make a new EncoderBlock for each of the "
-            "num_layers",
+            "num_layers"
+            if sum(inside) % one == 0
+            else "hand d_model, num_heads and d_ff on to every block",
         )
         check.equal(
             sum(w.numel() for w in parts.values()) - sum(inside),
@@ -960,6 +971,7 @@ with Check("Encoder", "other sizes, masks and dtypes, in both orders") as check:
                 for i, (name, w) in enumerate(sorted(encoder.parameters().items()))
             }
             encoder.load(all_parts)
+            encoder = encoder.eval() if seed % 2 == 0 else encoder.train()
             for allowed in (None, torch.ones(4, 4, dtype=torch.bool).tril(), padding):
                 x = numbers(3, 8, 4, seed=seed, dtype=dtype, scale=2.0).transpose(1, 2)
                 expected = x
@@ -995,6 +1007,8 @@ with Check("Encoder", "dropout in training alone") as check:
         once, again = encoder.train().call(x), encoder.call(x)
         check.true(not torch.equal(once, again), "in training two calls differ")
         check.equal(encoder.eval().call(x), encoder.call(x), "in evaluation they agree")
+    silent = check.build(2, 8, 2, 16, 1.0, False).train().call(x)
+    check.equal(silent, F.layer_norm(x, (8,)), "no block is left out", within=1e-3)
 with Check("Encoder", "two encoders do not share their weights") as check:
     first, second = check.build(2, 4, 2, 3), check.build(2, 4, 2, 3)
     kept = second.state()
@@ -1390,10 +1404,16 @@ def weights_of(encoder: Encoder, words: Tensor, seen: Tensor) -> Tensor:
 
 
 rows, wanted_rows, seen_rows = some_rows(2000, seed=100_000)
-with torch.no_grad():
-    reverser = trained()
-    all_weights = weights_of(reverser.encoder, reverser.words(rows), seen_rows)
-print("(row, layer, head, query, key):", tuple(all_weights.shape))
+
+
+@cache
+def all_weights() -> Tensor:
+    """Where your trained encoder looks, in all these rows: (row, layer, head, query, key)."""
+    with torch.no_grad():
+        return weights_of(trained().encoder, trained().words(rows), seen_rows)
+
+
+print("(row, layer, head, query, key):", tuple(all_weights().shape))
 
 # %% [markdown]
 # Two places are worth a count, for every digit of the 2,000 rows: the mark, which says how long the row is, and the mirrored place, where the wanted digit stands.
@@ -1406,8 +1426,8 @@ for name, target in (
     ("the mark", row_lengths.expand(-1, PLACES)),
     ("the mirrored place", opposite),
 ):
-    aimed = target[:, None, None, :, None].expand(*all_weights.shape[:-1], 1)
-    mean = all_weights.gather(-1, aimed)[..., 0].permute(0, 3, 1, 2)[is_digit].mean(0)
+    aimed = target[:, None, None, :, None].expand(*all_weights().shape[:-1], 1)
+    mean = all_weights().gather(-1, aimed)[..., 0].permute(0, 3, 1, 2)[is_digit].mean(0)
     for layer in (0, 1):
         told = "  ".join(f"{share:.2f}" for share in mean[layer].tolist())
         print(f"mean weight on {name:18}  layer {layer}, heads 0 to 3:  {told}")
@@ -1420,9 +1440,9 @@ from transformer_course.widgets import show_attention
 
 longest = int(row_lengths.argmax())
 signs_shown = [f"{SIGNS[sign]} at {i}" for i, sign in enumerate(rows[longest].tolist())]
-second = all_weights[longest, 1].mean(0)
+second = all_weights()[longest, 1].mean(0)
 figures.attention_map(second, signs_shown, title="layer 1, the mean of its heads")
-show_attention(all_weights[longest], signs_shown, title="your encoder, turning a row round")
+show_attention(all_weights()[longest], signs_shown, title="your encoder, turning a row round")
 
 # %% [markdown]
 # What to see: in the second layer (layer 1, the view counts from 0) nearly all weight lies on the mirrored place: a diagonal from the upper right to the lower left, with little beside it. (The last row is the mark's own: nothing is asked of it.) In the first layer (layer 0) the weight is spread: about a quarter of it goes to the mark, and about as much is a first guess at the mirrored place. The weights do not say all that the block does with it, but they fit the plan: find the mark first, then ask for the mirrored place. One block alone could not ask with what it has just found.

@@ -165,6 +165,12 @@ def causal_mask(length: int) -> Tensor:
     torch.ones(length, length, dtype=torch.bool).tril()
 
 
+# %% wrong causal_mask table_of_64
+# Your table ends at 64 words: build the mask for the length that is asked for.
+def causal_mask(length: int) -> Tensor:
+    return torch.ones(64, 64, dtype=torch.bool).tril()[:length, :length]
+
+
 # %% right causal_mask comparison
 def causal_mask(length: int) -> Tensor:
     places = torch.arange(length)
@@ -230,6 +236,12 @@ def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
     return query_places[:, None] < key_places
 
 
+# %% wrong repaired_mask places_of_the_keys_ignored
+# You ignore the places of the keys: read both places from the tensors that you are given.
+def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
+    return query_places[:, None] > torch.arange(len(key_places))
+
+
 # %% wrong repaired_mask its_own_place_only
 # Each query sees its own place alone: the places before it are allowed too.
 def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
@@ -289,8 +301,7 @@ def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
 
 
 # %% wrong repaired_mask keys_sorted
-# You sort the keys first, so the columns no longer belong to the keys that you were given: keep
-# their order.
+# Your columns come out as if the keys were sorted: a column belongs to the key that stands there.
 def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
     return query_places[:, None] >= key_places.sort().values
 
@@ -306,6 +317,12 @@ def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
 # Every query gets the same row, that of the last one: compare each query's own place.
 def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
     return (key_places <= query_places.max()).expand(len(query_places), -1)
+
+
+# %% wrong repaired_mask table_of_512
+# Your table ends at place 512: compare the places themselves, and any place will do.
+def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
+    return torch.ones(512, 512).tril().bool()[query_places][:, key_places]
 
 
 # %% right repaired_mask keys_before
@@ -702,8 +719,8 @@ def masked_attention(
 
 
 # %% wrong masked_attention minus_hundred
-# A forbidden score that lies far above the allowed ones takes all the weight before you remove
-# it: only −∞ in its place, before softmax, keeps it out.
+# A forbidden score that lies far above the allowed ones takes all the weight from them: −∞ has to
+# stand in its place before softmax, and before you look for the largest score, if you subtract it.
 def masked_attention(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
@@ -717,8 +734,8 @@ def masked_attention(
 
 
 # %% wrong masked_attention minus_hundred_added
-# A forbidden score that lies far above the allowed ones takes all the weight before you remove
-# it: only −∞ in its place, before softmax, keeps it out.
+# A forbidden score that lies far above the allowed ones takes all the weight from them: −∞ has to
+# stand in its place before softmax, and before you look for the largest score, if you subtract it.
 def masked_attention(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
@@ -732,8 +749,8 @@ def masked_attention(
 
 
 # %% wrong masked_attention minus_thousand
-# A forbidden score that lies far above the allowed ones takes all the weight before you remove
-# it: only −∞ in its place, before softmax, keeps it out.
+# A forbidden score that lies far above the allowed ones takes all the weight from them: −∞ has to
+# stand in its place before softmax, and before you look for the largest score, if you subtract it.
 def masked_attention(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
@@ -861,6 +878,20 @@ def masked_attention(
     if mask is not None:
         scores = torch.where(mask, scores, -math.inf)
     weights = torch.softmax(scores, dim=-1)
+    return weights @ value, weights
+
+
+# %% wrong masked_attention nan_written_over
+# You write into the result of softmax, which the backward pass still needs: make a new tensor, by
+# masked_fill or torch.where.
+def masked_attention(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+) -> tuple[Tensor, Tensor]:
+    scores = query @ key.mT / key.shape[-1] ** 0.5
+    if mask is not None:
+        scores = scores.masked_fill(~mask, float("-inf"))
+    weights = scores.softmax(-1)
+    weights[weights.isnan()] = 0.0
     return weights @ value, weights
 
 
@@ -1194,8 +1225,8 @@ def masked_attention(
 
 
 # %% wrong masked_attention renormalised_afterwards
-# A forbidden score that lies far above the allowed ones takes all the weight before you remove
-# it: only −∞ in its place, before softmax, keeps it out.
+# A forbidden score that lies far above the allowed ones takes all the weight from them: −∞ has to
+# stand in its place before softmax, and before you look for the largest score, if you subtract it.
 def masked_attention(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
@@ -1798,6 +1829,42 @@ def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
     slopes = torch.autograd.functional.jacobian(attend, x)
     strongest = slopes.abs().amax(dim=(1, 3))
     bool((strongest.triu(1) > 1e-8).any())
+
+
+# %% wrong leaks_future loose
+# Small leaks slip through: a derivative counts if it is larger than 1e-8. (If you change an input
+# and look: divide the change of the output by it.)
+def leaks_future(attend, x):
+    jac = torch.autograd.functional.jacobian(attend, x).abs().amax((1, 3))
+    return bool((jac.triu(1) > 1e-6).any())
+
+
+# %% wrong leaks_future norm
+# You take many small derivatives together: each counts by itself, from 1e-8 on.
+def leaks_future(attend, x):
+    jac = torch.autograd.functional.jacobian(attend, x)
+    return bool((jac.norm(dim=(1, 3)).triu(1) > 1e-8).any())
+
+
+# %% wrong leaks_future relative
+# You measure derivatives by the largest one: each counts by itself, from 1e-8 on.
+def leaks_future(attend, x):
+    jac = torch.autograd.functional.jacobian(attend, x).abs().amax((1, 3))
+    return bool(((jac / jac.max()).triu(1) > 1e-8).any())
+
+
+# %% wrong leaks_future at_zero
+# You take the derivatives at another place: they are wanted at x.
+def leaks_future(attend, x):
+    jac = torch.autograd.functional.jacobian(attend, torch.zeros_like(x))
+    return bool((jac.abs().amax((1, 3)).triu(1) > 1e-8).any())
+
+
+# %% wrong leaks_future double
+# You change the dtype of x, and a model has weights of its own dtype: leave x as it is.
+def leaks_future(attend, x):
+    jac = torch.autograd.functional.jacobian(attend, x.double())
+    return bool((jac.abs().amax((1, 3)).triu(1) > 1e-8).any())
 
 
 # %% right leaks_future one_output_at_a_time

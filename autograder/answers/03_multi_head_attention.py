@@ -558,7 +558,8 @@ class ConcatMultiHead(nn.Module):
 
 
 # %% wrong ConcatMultiHead divided_by_width
-# You divide the scores by the width itself: divide by its root.
+# In all you divide the scores by the width, and not by its root: the given `attention` divides by
+# the root already.
 class ConcatMultiHead(nn.Module):
     def __init__(self, d_model: int, num_heads: int) -> None:
         super().__init__()
@@ -1631,7 +1632,8 @@ class MultiHeadAttention(nn.Module):
 
 
 # %% wrong MultiHeadAttention divided_by_d_head
-# Your weights are too even: you divide the scores by d_head, and not by its root.
+# Your weights are too even: in all you divide the scores by d_head, and not by its root. (The given
+# `attention` divides by the root already.)
 class MultiHeadAttention(nn.Module):
     def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
         super().__init__()
@@ -2905,6 +2907,52 @@ class MultiHeadAttention(nn.Module):
         return self.w_output(merge_heads(heads)), weights
 
 
+# %% wrong MultiHeadAttention axis_by_batch_size
+# You take a mask whose first axis is as long as the batch for one of the batch: count its axes.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, num_heads, bias=True):
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias=bias)
+        self.w_key = nn.Linear(d_model, d_model, bias=bias)
+        self.w_value = nn.Linear(d_model, d_model, bias=bias)
+        self.w_output = nn.Linear(d_model, d_model, bias=bias)
+        pass
+
+    def forward(self, query, key, value, mask=None):
+        pass
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        if mask is not None and mask.shape[0] == query.shape[0] and mask.dim() < 4:
+            mask = mask.unsqueeze(1)
+        output, weights = attention(q, k, v, mask)
+        return self.w_output(merge_heads(output)), weights
+
+
+# %% wrong MultiHeadAttention key_is_value
+# Keys or values are taken from another input where the shapes agree: each of the three is its own.
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model, num_heads, bias=True):
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias=bias)
+        self.w_key = nn.Linear(d_model, d_model, bias=bias)
+        self.w_value = nn.Linear(d_model, d_model, bias=bias)
+        self.w_output = nn.Linear(d_model, d_model, bias=bias)
+        pass
+
+    def forward(self, query, key, value, mask=None):
+        pass
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(key), self.num_heads)
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        output, weights = attention(q, k, v, mask)
+        return self.w_output(merge_heads(output)), weights
+
+
 # %% right MultiHeadAttention fused_kernel
 class MultiHeadAttention(nn.Module):
     def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
@@ -3264,6 +3312,12 @@ def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
     return num_heads + d_head == d_model
 
 
+# %% wrong heads_fit rounded_two
+# You round: a product is exact, so compare heads times width with d_model.
+def heads_fit(d_model, num_heads, d_head):
+    return round(d_model / num_heads, 2) == d_head
+
+
 # %% right heads_fit exact_division
 def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
     return d_model / num_heads == d_head
@@ -3423,7 +3477,7 @@ def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> 
 
 
 # %% wrong load_from_torch interleaved_rows
-# You take every third row for each part: the rows of a part stand together.
+# The numbers are theirs, in another order: the rows of a part stand together, as they are.
 def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
     parts = (mine.w_query, mine.w_key, mine.w_value)
     with torch.no_grad():
@@ -3579,6 +3633,34 @@ def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> 
                 part.bias.copy_(shift)
             mine.w_output.bias.copy_(theirs.out_proj.bias)
         mine.w_output.weight.copy_(theirs.out_proj.weight)
+
+
+# %% wrong load_from_torch theirs_in_eval_mode
+# Your code changes theirs: it stays in training, as it came.
+def load_from_torch(mine, theirs):
+    theirs.eval()
+    with torch.no_grad():
+        for i, layer in enumerate((mine.w_query, mine.w_key, mine.w_value)):
+            layer.weight.copy_(theirs.in_proj_weight.chunk(3)[i])
+            if theirs.in_proj_bias is not None:
+                layer.bias.copy_(theirs.in_proj_bias.chunk(3)[i])
+        mine.w_output.weight.copy_(theirs.out_proj.weight)
+        if theirs.out_proj.bias is not None:
+            mine.w_output.bias.copy_(theirs.out_proj.bias)
+
+
+# %% wrong load_from_torch theirs_zeroed
+# Your code changes theirs: only mine may get new numbers.
+def load_from_torch(mine, theirs):
+    with torch.no_grad():
+        for i, layer in enumerate((mine.w_query, mine.w_key, mine.w_value)):
+            layer.weight.copy_(theirs.in_proj_weight.chunk(3)[i])
+            if theirs.in_proj_bias is not None:
+                layer.bias.copy_(theirs.in_proj_bias.chunk(3)[i])
+        mine.w_output.weight.copy_(theirs.out_proj.weight)
+        if theirs.out_proj.bias is not None:
+            mine.w_output.bias.copy_(theirs.out_proj.bias)
+        theirs.in_proj_weight.zero_()
 
 
 # %% right load_from_torch state_of_mine

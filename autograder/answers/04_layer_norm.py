@@ -1,7 +1,5 @@
 # %% given imports
 # pyright: reportRedeclaration=false, reportReturnType=false, reportUnusedExpression=false
-import copy
-
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
@@ -529,6 +527,11 @@ fooling_word = [-1.34, -0.45, 0.45, 1.34]
 # The mean is 0, but the deviation is 1.12: divide your word by its standard deviation.
 fooling_word = [1.5, 0.5, -0.5, -1.5]
 
+# %% wrong fooling_word far_side
+# The numbers of your word are no fooling word: the two formulas differ in the second decimal.
+fooling_word = [1.0, -1.0, 1.01, -1.02]
+
+
 # %% right fooling_word other_order
 fooling_word = [1, 1, -1, -1]
 
@@ -739,7 +742,8 @@ class LayerNorm(nn.Module):
 
 
 # %% wrong LayerNorm one_number_for_all_features
-# Your gain and bias are single numbers: each feature has its own, so make them (d_model,).
+# Your gain or your bias has another shape than (d_model,): one number for each feature, along one
+# axis.
 class LayerNorm(nn.Module):
     def __init__(self, d_model: int, eps: float = 1e-5) -> None:
         super().__init__()
@@ -752,7 +756,7 @@ class LayerNorm(nn.Module):
 
 
 # %% wrong LayerNorm no_bias
-# Your module has no bias: make it beside the gain, zeros at first.
+# Your module has no bias that learns: make it a parameter beside the gain, zeros at first.
 class LayerNorm(nn.Module):
     def __init__(self, d_model: int, eps: float = 1e-5) -> None:
         super().__init__()
@@ -828,6 +832,20 @@ class LayerNorm(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         layer_norm(x, self.gain, self.bias, self.eps)
+
+
+# %% wrong LayerNorm third_parameter
+# only gain and bias are learned
+class LayerNorm(nn.Module):
+    def __init__(self, d_model: int, eps: float = 1e-5) -> None:
+        super().__init__()
+        self.gain = nn.Parameter(torch.ones(d_model))
+        self.bias = nn.Parameter(torch.zeros(d_model))
+        self.scale = nn.Parameter(torch.ones(d_model))
+        self.eps = eps
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.scale * F.layer_norm(x, x.shape[-1:], self.gain, self.bias, self.eps)
 
 
 # %% right LayerNorm function_of_torch
@@ -1291,6 +1309,13 @@ def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: floa
     gain * (x - tokens.mean(0)) / (tokens.var(0, correction=0) + eps).sqrt() + bias
 
 
+# %% wrong batch_norm longest_only
+# You cut all sequences at the longest one: padding of the shorter ones still counts.
+def batch_norm(x, lengths, gain, bias, eps=1e-5):
+    t = x[:, : lengths.max()].flatten(0, 1)
+    return gain * (x - t.mean(0)) / (t.var(0, correction=0) + eps).sqrt() + bias
+
+
 # %% right batch_norm of_torch
 def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     real = torch.arange(x.shape[1]) < lengths[:, None]
@@ -1613,8 +1638,10 @@ class Residual(nn.Module):
 # You keep a copy of the sublayer: keep the one that is handed over.
 class Residual(nn.Module):
     def __init__(self, sublayer: nn.Module, d_model: int, norm_first: bool) -> None:
+        from copy import deepcopy
+
         super().__init__()
-        self.sublayer, self.norm = copy.deepcopy(sublayer), nn.LayerNorm(d_model)
+        self.sublayer, self.norm = deepcopy(sublayer), nn.LayerNorm(d_model)
         self.norm_first = norm_first
 
     def forward(self, x: Tensor) -> Tensor:
@@ -1647,6 +1674,24 @@ class Residual(nn.Module):
             x + self.sublayer(self.norm(x))
         else:
             self.norm(x + self.sublayer(x))
+
+
+# %% wrong Residual sublayer_set_to_eval
+# You change the sublayer's mode: whether it trains is for others to say.
+class Residual(nn.Module):
+    def __init__(self, sublayer, d_model, norm_first):
+        super().__init__()
+        self.sublayer, self.norm, self.norm_first = (
+            sublayer.eval(),
+            nn.LayerNorm(d_model),
+            norm_first,
+        )
+
+    def forward(self, x):
+        self.sublayer.eval()
+        if self.norm_first:
+            return x + self.sublayer(self.norm(x))
+        return self.norm(x + self.sublayer(x))
 
 
 # %% right Residual norm_of_torch

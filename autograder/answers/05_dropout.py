@@ -337,6 +337,12 @@ def repaired_half(activation: Tensor, p: float) -> Tensor:
     return activation * (1 - p) ** 2
 
 
+# %% wrong repaired_half squeezed
+# You drop axes of length 1: the shape stays as it is.
+def repaired_half(activation: Tensor, p: float) -> Tensor:
+    return (activation * (1 - p)).squeeze()
+
+
 # %% right repaired_half in_front
 def repaired_half(activation: Tensor, p: float) -> Tensor:
     return (1 - p) * activation
@@ -904,6 +910,50 @@ def dropout(
     return x * (dice >= p) / (1 - p)
 
 
+# %% wrong dropout draws_global_too
+# You draw from torch's own numbers too: with a generator, all come from it.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training:
+        return x
+    if p == 1:
+        return torch.zeros_like(x)
+    kept = torch.rand(x.shape) >= p
+    if generator is not None:
+        kept = torch.rand(x.shape, generator=generator) >= p
+    return torch.where(kept, x / (1 - p), torch.zeros_like(x))
+
+
+# %% wrong dropout at_least_one
+# You throw again, or keep all, where everything would be dropped: a single number is dropped with
+# p too.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training:
+        return x
+    if p == 1:
+        return torch.zeros_like(x)
+    kept = torch.rand(x.shape, generator=generator) >= p
+    if x.dim() and x.shape[-1] and not kept.any():
+        kept = torch.ones_like(kept)
+    return torch.where(kept, x / (1 - p), torch.zeros_like(x))
+
+
+# %% wrong dropout high_p_zero
+# You treat a large p as 1: only p = 1 drops everything.
+def dropout(
+    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
+) -> Tensor:
+    if not training:
+        return x
+    if p > 0.95:
+        return torch.zeros_like(x)
+    kept = torch.rand(x.shape, generator=generator) >= p
+    return torch.where(kept, x / (1 - p), torch.zeros_like(x))
+
+
 # %% right dropout bernoulli
 def dropout(
     x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
@@ -1108,8 +1158,8 @@ class Dropout(nn.Module):
 
 
 # %% wrong Dropout stops_after_eval
-# After eval() and train() again your module does not drop: keep no copy of the mode, read
-# self.training in forward.
+# After eval() and train() again your module does not drop: keep no copy of the mode, ask
+# self.training in forward, and nothing else.
 class Dropout(nn.Module):
     def __init__(self, p: float) -> None:
         super().__init__()
@@ -1176,7 +1226,7 @@ class Dropout(nn.Module):
 
 
 # %% wrong Dropout one_mask_for_ever
-# The mask was drawn once: draw it anew in each forward.
+# Every forward drops the same numbers: draw the mask anew each time, and set no seed.
 class Dropout(nn.Module):
     def __init__(self, p: float) -> None:
         super().__init__()
@@ -1191,7 +1241,7 @@ class Dropout(nn.Module):
 
 
 # %% wrong Dropout a_seed_of_its_own
-# The mask was drawn once: draw it anew in each forward.
+# Every forward drops the same numbers: draw the mask anew each time, and set no seed.
 class Dropout(nn.Module):
     def __init__(self, p: float) -> None:
         super().__init__()
@@ -1274,8 +1324,8 @@ class Dropout(nn.Module):
 
 
 # %% wrong Dropout own_flag
-# After eval() and train() again your module does not drop: keep no copy of the mode, read
-# self.training in forward.
+# After eval() and train() again your module does not drop: keep no copy of the mode, ask
+# self.training in forward, and nothing else.
 class Dropout(nn.Module):
     def __init__(self, p: float) -> None:
         super().__init__()
@@ -1299,6 +1349,31 @@ class Dropout(nn.Module):
 
     def forward(self, x: Tensor) -> Tensor:
         return F.dropout(x, self.p, self.training, inplace=True)
+
+
+# %% wrong Dropout grad_and_mode
+# You ask whether gradients are on: that has nothing to do with the mode, ask self.training alone.
+class Dropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: Tensor) -> Tensor:
+        return dropout(x, self.p, self.training and torch.is_grad_enabled())
+
+
+# %% wrong Dropout mode_forced_after
+# Your module drops after eval() too: hand on self.training, which train() and eval() set, and read
+# it in forward.
+class Dropout(nn.Module):
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.p = p
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = dropout(x, self.p, self.training)
+        self.training = True
+        return y
 
 
 # %% right Dropout by_the_function_of_torch
@@ -1439,14 +1514,13 @@ def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
 
 
 # %% wrong attention_dropout never
-# Nothing is dropped at all: hand on p and `training` to your dropout.
+# Nothing is dropped in training: hand on `training` as it is.
 def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
     return weights
 
 
 # %% wrong attention_dropout keeps_with_p
-# Keep and drop have changed places: at p = 0 you drop every weight, and p is the probability that
-# a weight is dropped.
+# You keep with probability p: p is the probability that a weight is dropped.
 def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
     return dropout(weights, 1 - p, training)
 
@@ -2033,6 +2107,35 @@ def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tens
     for part, training in modes.items():
         part.training = training
     return results.mean(0), results.std(0)
+
+
+# %% wrong monte_carlo_predict grandchildren_only
+# You look for nn.Dropout two levels deep: model.modules() goes through all of them.
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    modes = [(part, part.training) for part in model.modules()]
+    model.eval()
+    for part in [g for c in [model, *model.children()] for g in c.children()]:
+        if isinstance(part, nn.Dropout):
+            part.training = True
+    answers = torch.stack([model(x) for _ in range(samples)])
+    for part, mode in modes:
+        part.training = mode
+    return answers.mean(0), answers.std(0)
+
+
+# %% wrong monte_carlo_predict train_calls_shared_module
+# You give the modes back with train(), which sets all modules inside too: set part.training
+# itself.
+def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
+    modes = [(part, part.training) for part in model.modules()]
+    model.eval()
+    for part in model.modules():
+        if isinstance(part, nn.Dropout):
+            part.training = True
+    answers = torch.stack([model(x) for _ in range(samples)])
+    for part, mode in modes:
+        part.train(mode)
+    return answers.mean(0), answers.std(0)
 
 
 # %% right monte_carlo_predict one_big_batch

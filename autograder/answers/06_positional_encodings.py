@@ -352,6 +352,30 @@ def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Ten
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
 
 
+# %% wrong sinusoidal_encoding overflow
+# base to the power of 2i is too large for float32: divide the exponent by d_model first.
+def sinusoidal_encoding(length, d_model, base=10000.0):
+    if d_model % 2:
+        raise ValueError(f"odd d_model {d_model}")
+    speeds = 1 / (base ** torch.arange(0, d_model, 2)) ** (1 / d_model)
+    a = torch.arange(length)[:, None] * speeds
+    return torch.stack([a.sin(), a.cos()], -1).flatten(1)
+
+
+# %% wrong sinusoidal_encoding kept_for_the_width
+# You keep a table and forget the base it was made with.
+_tables = {}
+
+
+def sinusoidal_encoding(length, d_model, base=10000.0):
+    if d_model % 2:
+        raise ValueError(f"odd d_model {d_model}")
+    if d_model not in _tables or len(_tables[d_model]) < length:
+        a = torch.arange(length)[:, None] * base ** (-torch.arange(0, d_model, 2) / d_model)
+        _tables[d_model] = torch.stack([a.sin(), a.cos()], -1).flatten(1)
+    return _tables[d_model][:length]
+
+
 # %% right sinusoidal_encoding filled_table
 def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
     if d_model % 2 == 1:
@@ -698,6 +722,27 @@ def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
         matrix[2 * i + 1, 2 * i] = b.sin()
         matrix[2 * i + 1, 2 * i + 1] = b.cos()
     return matrix
+
+
+# %% wrong shift_matrix overflow
+# base to the power of 2i is too large for float32: divide the exponent by d_model first.
+def shift_matrix(offset, d_model, base=10000.0):
+    a = offset / (base ** torch.arange(0, d_model, 2)) ** (1 / d_model)
+    return torch.block_diag(
+        *[torch.stack([t.cos(), -t.sin(), t.sin(), t.cos()]).view(2, 2) for t in a]
+    )
+
+
+# %% wrong shift_matrix least_squares
+# You solve for any matrix that shifts: the one that is wanted has 2 by 2 blocks, and 0 elsewhere.
+def shift_matrix(offset, d_model, base=10000.0):
+    a = torch.arange(-100, 100)[:, None] * base ** (-torch.arange(0, d_model, 2) / d_model)
+    b = (torch.arange(-100, 100)[:, None] + offset) * base ** (
+        -torch.arange(0, d_model, 2) / d_model
+    )
+    e = torch.stack([a.sin(), a.cos()], -1).flatten(1)
+    f = torch.stack([b.sin(), b.cos()], -1).flatten(1)
+    return torch.linalg.lstsq(e, f).solution
 
 
 # %% right shift_matrix filled_by_slices
@@ -1382,7 +1427,7 @@ class LearnedPositions(nn.Module):
 
 
 # %% wrong LearnedPositions one_number_named
-# Your error names the length alone: say the table's max_length too.
+# Your error does not name both numbers: say the length, and the table's max_length.
 class LearnedPositions(nn.Module):
     def __init__(self, max_length: int, d_model: int) -> None:
         super().__init__()
@@ -1478,6 +1523,71 @@ class LearnedPositions(nn.Module):
         if length > most:
             raise ValueError(f"{length} words, but only {most} rows")
         return x + self.rows[:length]
+
+
+# %% wrong LearnedPositions rows_kept
+# You keep the rows of the first call: other lengths need other rows.
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length, d_model):
+        super().__init__()
+        self.table = nn.Embedding(max_length, d_model)
+        self.places = None
+
+    def forward(self, x):
+        n, most = x.shape[-2], self.table.num_embeddings
+        if n > most:
+            raise ValueError(f"{n} > {most}")
+        if self.places is None:
+            self.places = torch.arange(n)
+        return x + self.table(self.places)
+
+
+# %% wrong LearnedPositions stale_rows
+# You keep a copy of the table: what it learns afterwards is lost.
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length, d_model):
+        super().__init__()
+        self.table = nn.Embedding(max_length, d_model)
+        self.kept = {}
+
+    def forward(self, x):
+        n, most = x.shape[-2], self.table.num_embeddings
+        if n > most:
+            raise ValueError(f"{n} > {most}")
+        if n not in self.kept:
+            self.kept[n] = self.table.weight[:n].clone()
+        return x + self.kept[n]
+
+
+# %% wrong LearnedPositions only_in_training
+# In evaluation the positions are missing: they are always added.
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length, d_model):
+        super().__init__()
+        self.table = nn.Embedding(max_length, d_model)
+
+    def forward(self, x):
+        n, most = x.shape[-2], self.table.num_embeddings
+        if n > most:
+            raise ValueError(f"{n} > {most}")
+        return x + self.table.weight[:n] if self.training else x + 0
+
+
+# %% wrong LearnedPositions counting_on
+# You go on counting from the last call: each call begins with the first row.
+class LearnedPositions(nn.Module):
+    def __init__(self, max_length, d_model):
+        super().__init__()
+        self.table = nn.Embedding(max_length, d_model)
+        self.start = 0
+
+    def forward(self, x):
+        n, most = x.shape[-2], self.table.num_embeddings
+        if n > most:
+            raise ValueError(f"{n} > {most}")
+        places = (self.start + torch.arange(n)) % most
+        self.start += n
+        return x + self.table(places)
 
 
 # %% right LearnedPositions lookup
@@ -1753,7 +1863,8 @@ def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
 
 
 # %% wrong relative_bias detached
-# No gradient reaches the table, so it cannot learn: leave out detach.
+# No gradient reaches the table, so it cannot learn: take its rows by indexing, without detach,
+# .data or a new tensor of its numbers.
 def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
     far = (len(table) - 1) // 2
     offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
@@ -1762,8 +1873,8 @@ def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
 
 
 # %% wrong relative_bias made_anew
-# No gradient reaches the table, so it cannot learn: torch.tensor(…) copies its numbers and
-# forgets where they came from.
+# No gradient reaches the table, so it cannot learn: take its rows by indexing, without detach,
+# .data or a new tensor of its numbers.
 def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
     far = (len(table) - 1) // 2
     heads = table.shape[1]
@@ -1799,6 +1910,19 @@ def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
     offsets = torch.arange(query_length) - torch.arange(key_length)[:, None]
     rows = offsets.clamp(-far, far) + far
     return table[rows].permute(2, 1, 0)
+
+
+# %% wrong relative_bias kept_rows
+# You keep the rows of an earlier call: they depend on the table's length too.
+_rows = {}
+
+
+def relative_bias(query_length, key_length, table):
+    far = len(table) // 2
+    if (query_length, key_length) not in _rows:
+        o = torch.arange(key_length) - torch.arange(query_length)[:, None]
+        _rows[query_length, key_length] = o.clamp(-far, far) + far
+    return table[_rows[query_length, key_length]].permute(2, 0, 1)
 
 
 # %% right relative_bias flat_lookup
@@ -2318,7 +2442,7 @@ def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Ten
 
 
 # %% wrong rotary_embedding detached
-# No gradient flows back to x: leave out detach.
+# No gradient flows back to x: compute with x itself, without detach or .data.
 def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
     if x.shape[-1] % 2:
         raise ValueError(f"an odd number of features: {x.shape[-1]}")
@@ -2404,6 +2528,34 @@ def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Ten
         first * angles.sin() + second * angles.cos(),
     )
     return torch.stack(pair, -1).flatten(-2)
+
+
+# %% wrong rotary_embedding overflow
+# base to the power of 2i is too large for float32: divide the exponent by d first.
+def rotary_embedding(x, positions, base=10000.0):
+    d = x.shape[-1]
+    if d % 2:
+        raise ValueError(f"odd {d}")
+    a = positions[:, None] / (base ** torch.arange(0, d, 2, dtype=x.dtype)) ** (1 / d)
+    e, o = x[..., ::2], x[..., 1::2]
+    return torch.stack([e * a.cos() - o * a.sin(), e * a.sin() + o * a.cos()], -1).flatten(-2)
+
+
+# %% wrong rotary_embedding heads_before_length
+# You guess which axis is the length: it is the last but one, whatever stands before it.
+def rotary_embedding(x, positions, base=10000.0):
+    d = x.shape[-1]
+    if d % 2:
+        raise ValueError(f"odd {d}")
+    a = positions[:, None] * base ** (-torch.arange(0, d, 2, dtype=x.dtype) / d)
+    where = [i for i, n in enumerate(x.shape[:-1]) if n == len(positions)]
+    a = (
+        a.reshape([-1 if i == where[0] else 1 for i in range(x.dim() - 1)] + [d // 2])
+        if len(positions) > 1 and x.dim() == 4
+        else a
+    )
+    e, o = x[..., ::2], x[..., 1::2]
+    return torch.stack([e * a.cos() - o * a.sin(), e * a.sin() + o * a.cos()], -1).flatten(-2)
 
 
 # %% right rotary_embedding complex_numbers

@@ -539,6 +539,32 @@ class FeedForward(nn.Module):
         )
 
 
+# %% wrong FeedForward input_dropout_too
+# You drop what comes in as well: only what the ReLU gives is dropped.
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.drop = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear2(self.drop(torch.relu(self.linear1(self.drop(x)))))
+
+
+# %% wrong FeedForward squeezes
+# You drop axes of length 1: the shape stays as it is, but for the features.
+class FeedForward(nn.Module):
+    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.drop = nn.Dropout(dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.linear2(self.drop(torch.relu(self.linear1(x)))).squeeze()
+
+
 # %% right FeedForward f_dropout
 class FeedForward(nn.Module):
     def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
@@ -3420,6 +3446,65 @@ class EncoderBlock(nn.Module):
         return self.norm2(x + self.think(x))
 
 
+# %% wrong EncoderBlock dropout_on_normed
+# You drop what the norms give as well: there are four places, and these are none of them.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, norm_first: bool = True
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(
+            d_model, num_heads, dropout=dropout, batch_first=True
+        )
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.drop = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def ff(self, x: Tensor) -> Tensor:
+        return self.linear2(self.drop(torch.relu(self.linear1(x))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.drop(attend(self.attention, self.drop(self.norm1(x)), mask)[0])
+            return x + self.drop(self.ff(self.drop(self.norm2(x))))
+        x = self.norm1(x + self.drop(attend(self.attention, x, mask)[0]))
+        return self.norm2(x + self.drop(self.ff(x)))
+
+
+# %% wrong EncoderBlock padded_zeroed
+# You set padded words to 0: the mask says only where one may look.
+class EncoderBlock(nn.Module):
+    def __init__(
+        self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, norm_first: bool = True
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(
+            d_model, num_heads, dropout=dropout, batch_first=True
+        )
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.drop = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def ff(self, x: Tensor) -> Tensor:
+        return self.linear2(self.drop(torch.relu(self.linear1(x))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.drop(attend(self.attention, self.norm1(x), mask)[0])
+            x = x + self.drop(self.ff(self.norm2(x)))
+            if mask is not None and mask.dim() == 3 and mask.shape[1] == 1:
+                x = x * mask.transpose(1, 2)
+            return x
+        x = self.norm1(x + self.drop(attend(self.attention, x, mask)[0]))
+        return self.norm2(x + self.drop(self.ff(x)))
+
+
 # %% right EncoderBlock functional
 class EncoderBlock(nn.Module):
     def __init__(
@@ -4290,8 +4375,34 @@ class Encoder(nn.Module):
         return self.norm(x)
 
 
+# %% wrong Encoder d_ff_ignored
+# hand d_model, num_heads and d_ff on to every block
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, 4 * d_model, dropout, norm_first)
+            for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x, mask)
+        return self.norm(x)
+
+
 # %% wrong Encoder norm_renamed
-# `final_norm.bias` should be called `norm.bias`
+# A part has another name than the docstring says: `blocks` for the blocks, `norm` for the norm at
+# the end.
 class Encoder(nn.Module):
     def __init__(
         self,
@@ -5078,6 +5189,58 @@ class Encoder(nn.Module):
         for block in self.blocks:
             x = block(x, mask)
         return self.norm(x)
+
+
+# %% wrong Encoder layer_drop
+# You leave whole blocks out in training: every block runs, and drops inside.
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.norm_first = norm_first
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else None
+        self.rate = dropout
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            if not (self.training and torch.rand(()) < self.rate):
+                x = block(x, mask)
+        return x if self.norm is None else self.norm(x)
+
+
+# %% wrong Encoder norm_train_only
+# The norm at the end runs in training only: it always does.
+class Encoder(nn.Module):
+    def __init__(
+        self,
+        num_layers: int,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.norm_first = norm_first
+        self.blocks = nn.ModuleList(
+            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+        )
+        self.norm = nn.LayerNorm(d_model) if norm_first else None
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        for block in self.blocks:
+            x = block(x, mask)
+        return x if self.norm is None or not self.training else self.norm(x)
 
 
 # %% right Encoder appended

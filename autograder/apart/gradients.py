@@ -16,6 +16,7 @@ class Exchange:
     def __init__(self, peer: Any, number: int, args: tuple, kwargs: dict) -> None:
         self.peer, self.number, self.inputs = peer, number, (args, kwargs)
         self.tensors = [leaf for leaf in leaves_of(self.inputs) if isinstance(leaf, Tensor)]
+        self.with_gradients = torch.is_grad_enabled()  # inside of an operation it never is
         self.answer: dict[str, Any] = {}
         self.have_slopes: list[bool] = []  # which inputs and weights have a gradient
 
@@ -31,6 +32,7 @@ class Exchange:
             args=args,
             kwargs=kwargs,
             needs=needs,
+            with_gradients=self.with_gradients,
             random=torch.get_rng_state(),
         )
         torch.set_rng_state(self.answer["random"])
@@ -71,6 +73,7 @@ class Call(torch.autograd.Function):
 
         def one(*part: Tensor) -> tuple[Tensor, ...]:
             single = Exchange(exchange.peer, exchange.number, *exchange.inputs)
+            single.with_gradients = exchange.with_gradients
             parts = Call.apply(single, *part)
             exchange.answer = single.answer | {"call": None, "changed": {}}
             return parts

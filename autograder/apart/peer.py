@@ -71,8 +71,19 @@ class Peer:
 
     # --- what the other end asks for --------------------------------------------------------
 
-    def do_call(self, number: int, args: tuple, kwargs: dict, needs: list, random: Tensor) -> dict:
-        """Call what was offered under this number; `needs`: which inputs want gradients."""
+    def do_call(
+        self,
+        number: int,
+        args: tuple,
+        kwargs: dict,
+        needs: list,
+        with_gradients: bool,
+        random: Tensor,
+    ) -> dict:
+        """Call what was offered under this number; `needs`: which inputs want gradients.
+
+        `with_gradients`: whether they are on where the call was made.
+        """
         work = self._offered[number]
         leaves = list(leaves_of((args, kwargs)))
         inputs = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
@@ -80,7 +91,8 @@ class Peer:
             tensor.requires_grad_(wants)
         before = [tensor.detach().clone() for tensor in inputs]
         torch.set_rng_state(random)
-        with torch.enable_grad():  # the caller may be in the midst of an operation of autograd
+        # this end may be in the midst of an operation of autograd, where they are off
+        with torch.set_grad_enabled(with_gradients is True):
             result = work(*args, **kwargs)
         pairs = enumerate(zip(inputs, before, strict=True))
         outputs = [leaf for leaf in leaves_of(result) if isinstance(leaf, Tensor)]

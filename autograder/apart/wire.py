@@ -9,6 +9,7 @@ import json
 import math
 import struct
 from collections.abc import Callable
+from fractions import Fraction
 from io import BufferedRWPair
 from typing import Any
 
@@ -39,6 +40,7 @@ CONTAINERS = {kind.__name__: kind for kind in (list, tuple, set, frozenset, torc
 NARROWEST = tuple(reversed(CONTAINERS.items()))  # a torch.Size is a tuple too
 KINDS = tuple(CONTAINERS.values())
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
+LONGEST = 4096  # bits of a whole number: digits without end would only fill the channel
 DEEP = 20  # nested further than that is no result of an exercise
 
 Refer = Callable[[Any], dict | None]
@@ -119,9 +121,10 @@ class _Packing:
         if depth > DEEP:
             return {"kind": "foreign", "module": "builtins", "name": "deeply nested value"}
         if kind in PLAIN:
-            # digits without end would only fill the channel
-            huge = isinstance(value, int) and value.bit_length() > 4096
+            huge = isinstance(value, int) and value.bit_length() > LONGEST
             return {"kind": "foreign", "module": "builtins", "name": "huge int"} if huge else value
+        if kind is Fraction and max(map(int.bit_length, value.as_integer_ratio())) <= LONGEST:
+            return {"kind": "fraction", "of": value.as_integer_ratio()}
         if isinstance(value, KINDS):
             name = next(n for n, c in NARROWEST if isinstance(value, c))
             items = [self.packed(item, depth + 1) for item in list(value)]
@@ -192,6 +195,11 @@ def _unpacked(packed: Any, blob: memoryview, resolve: Resolve, depth: int) -> An
             _unpacked(key, blob, resolve, depth + 1): _unpacked(item, blob, resolve, depth + 1)
             for key, item in packed["items"]
         }
+    if kind == "fraction":
+        above, below = packed["of"]
+        if not type(above) is type(below) is int:  # of a text such as 1e999999999 it never ends
+            raise ValueError("no fraction")
+        return Fraction(above, below)
     if kind == "dtype":
         return DTYPES[packed["name"]]
     if kind == "bytes":

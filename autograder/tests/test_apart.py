@@ -130,6 +130,18 @@ with Check("mix", "a gradient") as check:
     assert "Broken.backward, line 7" in message
 
 
+def test_whether_gradients_are_on_is_known_there(executor):
+    check = """
+with Check("mix", "off, and on") as check:
+    with torch.no_grad():
+        check.equal(check.call(torch.ones(2)), torch.zeros(2), "off")
+    check.equal(check.call(torch.ones(2)), torch.ones(2), "on")
+"""
+    student = "def mix(x):\n    return x * torch.is_grad_enabled()"
+    assert judged(executor, student, check) == ""
+    run("import torch\n" + student, check)
+
+
 def test_the_random_state_goes_there_and_comes_back(executor):
     check = """
 with Check("mix", "random") as check:

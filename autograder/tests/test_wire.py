@@ -3,6 +3,7 @@
 import collections
 import io
 import json
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -53,6 +54,7 @@ def test_what_is_no_data_crosses_by_name_alone():
 
     unknown = [torch.zeros(2, dtype=torch.uint16), torch.zeros(2, device="meta")]
     unknown += [np.zeros(2, np.uint16), np.array(["a"]), torch.eye(2).to_sparse()]
+    unknown += [Fraction(1, 10**5000)]
     back = there_and_back([Loud(), np.float64, 10**5000, *unknown])
     assert all(isinstance(item, Foreign) for item in back)
     assert type(back[0]).__name__.endswith("Loud")
@@ -67,6 +69,13 @@ def test_numbers_of_numpy_and_kinds_of_lists_cross_as_python_has_them():
     assert back[1].tolist() == [0, 1, 2]
     assert back[2:] == [(1, [2]), torch.Size([2, 3]), {"a": 1}, {1: {2}}, float("-inf")]
     assert [type(item) for item in back[2:5]] == [tuple, torch.Size, dict]
+
+
+def test_fractions_cross_as_they_are():
+    message = [Fraction(1, 3), Fraction(-2)]
+    back = there_and_back(message)
+    assert back == message
+    assert [type(item) for item in back] == [Fraction, Fraction]
 
 
 def test_half_a_character_is_replaced_since_no_file_could_hold_it():
@@ -110,6 +119,8 @@ HEAD = {"kind": "tensor", "dtype": "float64", "shape": [2], "order": [0], "at": 
         json.dumps({"kind": "Size", "items": ["a"]}),
         json.dumps({"kind": "foreign", "module": "a", "name": "a\0b"}),
         json.dumps({"kind": "bytes", "at": 0, "count": 9}),
+        json.dumps({"kind": "fraction", "of": ["1e999999999", 1]}),
+        json.dumps({"kind": "fraction", "of": [1, 0]}),
         '{"kind": "list", "items": [' * 40 + "]}" * 40,
         "[" * 3000,
         "9" * 5000,
