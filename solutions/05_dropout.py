@@ -595,7 +595,7 @@ with Check("Dropout", "p = 1 and p = 0 in train() mode") as check:
 with Check("Dropout", "back and forth") as check:
     module, x = check.build(0.25), 1 + numbers(100, 80).abs()
     module.eval().call(x)
-    with torch.no_grad():  # has nothing to do with the mode
+    with torch.set_grad_enabled(False):  # has nothing to do with the mode
         result, again = module.train().call(x), module.call(x)
     with Check("Dropout", "a quarter is dropped in train() mode") as chance:
         dropped = (result == 0).double()
