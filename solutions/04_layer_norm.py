@@ -632,7 +632,7 @@ def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: floa
 # %% check batch_norm points=2
 hint = "one mean and one variance for each channel, over the real tokens of all sequences"
 with Check("batch_norm", "four tokens you can do by hand", hint) as check:
-    # the real tokens' means are 4, 12 and 0, their variances 12, 32 and 96; what is 99 is padding
+    # the real tokens' means are 4, 12 and 0, their variances 12, 32 and 96; 99 and -99 pad
     x = torch.full((2, 5, 3), 99.0, dtype=torch.float64)
     x[0, :3] = torch.tensor([[10.0, 4.0, 8.0], [2.0, 20.0, -16.0], [2.0, 12.0, 8.0]])
     x[1, 0], x[1, 1:] = torch.tensor([2.0, 12.0, 0.0]), -99.0

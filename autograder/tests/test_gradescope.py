@@ -28,8 +28,6 @@ from autograder.samples import filled, solved
 from autograder.tests.test_sandbox import without_namespaces
 from autograder.verdicts import Outcome, Verdict
 
-pytestmark = pytest.mark.skipif(bool(sandbox.refusal()), reason=sandbox.refusal())
-
 TEXT = """\
 # %% [markdown]
 # # A lesson
