@@ -70,8 +70,17 @@ class Class:
         return [*ours, "--classroom", str(self.folder), *options]
 
     def stock_command(self) -> list[str]:
-        """`nbgrader autograde` on this class, run in its folder."""
-        return [sys.executable, "-m", "nbgrader", "autograde", self.lesson.name, "--force"]
+        """`nbgrader autograde` on this class, run in its folder, whose settings refuse it."""
+        executes = "--Autograde.exporter_class=nbconvert.exporters.NotebookExporter"
+        return [
+            sys.executable,
+            "-m",
+            "nbgrader",
+            "autograde",
+            self.lesson.name,
+            "--force",
+            executes,
+        ]
 
     def grade(self, command: Sequence[str]) -> str:
         """Run one of them; return the last line that it says."""

@@ -9,8 +9,12 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 
-from nbconvert.preprocessors import CSSHTMLHeaderPreprocessor
-from nbgrader.preprocessors import ClearHiddenTests, GetGrades
+from markupsafe import escape
+from nbconvert.exporters import HTMLExporter, NotebookExporter
+from nbconvert.preprocessors import Preprocessor
+from nbformat.v4 import new_markdown_cell, new_notebook
+from nbgrader.converters.base import NbGraderException
+from nbgrader.server_extensions.formgrader.base import BaseHandler
 
 c = get_config()  # noqa: F821 (nbgrader provides it)
 
@@ -23,20 +27,66 @@ c.CourseDirectory.root = str(Path(__file__).resolve().parent)
 c.Execute.timeout = 60
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# Students read the feedback, and nbgrader shows them every line of a graded cell. The course's own
-# page, which formgrader's button and `nbgrader generate_feedback` write too, shows of hidden tests
-# what they are called. It lies in the checkout that the kit is installed from; without that, it is
-# nbgrader's page, with hidden tests cut out once the grades are read.
-kit = find_spec("transformer_course")
-checkout = str(Path(kit.origin).parents[2]) if kit and kit.origin else ""
-if checkout and checkout not in sys.path:
-    sys.path.append(checkout)
-try:
-    from autograder.feedback.page import SETTINGS
 
-    c.merge(SETTINGS)
-except ImportError:
-    c.GenerateFeedback.preprocessors = [GetGrades, ClearHiddenTests, CSSHTMLHeaderPreprocessor]
+class Refuses(NotebookExporter):
+    """In place of what writes a notebook: why nothing is done, before anything is."""
+
+    def __init__(self, parent, **told):
+        lesson, folder = parent.coursedir.assignment_id, parent.coursedir.root
+        why = WHY[type(parent).__name__].format(lesson.partition("_")[0], folder)
+        parent.log.error(why)
+        raise NbGraderException(why)
+
+
+class Withheld(Preprocessor):
+    """In place of a submission: why it is not shown."""
+
+    def preprocess(self, nb, resources):
+        for name, value in resources.items():
+            resources[name] = escape(value) if isinstance(value, str) else value
+        return new_notebook(cells=[new_markdown_cell(WITHHELD)]), resources
+
+
+WHY = {
+    "Autograde": "run: python -m autograder grade {} --classroom {} (in a sandbox; nbgrader would "
+    "run what students wrote with your rights)",
+    "GenerateFeedback": "run: pip install -e CHECKOUT (the course's page is there; nbgrader's own "
+    "shows hidden tests, and runs what students wrote)",
+}
+WITHHELD = (
+    "Not shown: what students write could run in this page, and what keeps it from that lies in "
+    "the course's checkout. Install it (`pip install -e CHECKOUT`), and start Jupyter anew."
+)
+
+# Whoever runs a submission here runs it with the rights of who started nbgrader, and so would
+# formgrader's button and `nbgrader autograde`. They say instead what runs it in a sandbox.
+c.Autograde.exporter_class = Refuses
+
+# Formgrader makes its exporter when the server starts, also for the classes that it opens later:
+# those would be shown without these settings.
+BaseHandler.exporter = property(
+    lambda page: HTMLExporter(config=page.settings["nbgrader_formgrader"].config)
+)
+
+# What students handed in is shown to people: to whom marks it by formgrader, and to themselves as
+# feedback, by the course's own page, which formgrader's button and `nbgrader generate_feedback`
+# write too. As nbgrader shows it, it may run scripts there, and hidden tests are no longer hidden.
+# What is against that lies in the checkout that the kit is installed from. Without that, nothing
+# is shown: whatever goes wrong there must not end this file, as nbgrader would go on without it.
+c.HTMLExporter.preprocessors = [Withheld]
+c.GenerateFeedback.exporter_class = Refuses
+try:
+    kit = find_spec("transformer_course")
+    checkout = str(Path(kit.origin).parents[2]) if kit and kit.origin else ""
+    if checkout and checkout not in sys.path:
+        sys.path.append(checkout)
+    from autograder.feedback import formgrader, page
+
+    formgrader.protect()
+    c.merge(page.SETTINGS)
+    c.merge(formgrader.SETTINGS)
+except Exception as error:
+    print(f"nothing of a submission is shown: {type(error).__name__}: {error}", file=sys.stderr)
 
 # Errors show no source lines: those of a check that stops half way would be its hidden tests.
 c.Execute.extra_arguments = ["--InteractiveShell.xmode=Minimal"]

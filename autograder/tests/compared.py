@@ -12,7 +12,11 @@ from autograder import grading
 from autograder.keeping import RESULT
 from autograder.tests.conftest import Instructor
 
-SHORT_FOR_LOOPS = "c.Execute.timeout_func = lambda cell: 1 if 'while True' in cell.source else 60\n"
+# nbgrader executes after all, and loops for a short while
+EXECUTES = """
+c.Autograde.exporter_class = NotebookExporter
+c.Execute.timeout_func = lambda cell: 1 if 'while True' in cell.source else 60
+"""
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,7 @@ def graded_by_both(ours: Instructor, *options: str) -> Both:
     nbgraders = Instructor(ours.solutions, ours.folder.with_name("nbgraders"))
     shutil.copytree(ours.folder, nbgraders.folder)
     with (nbgraders.folder / grading.SETTINGS).open("a", encoding="utf-8") as settings:
-        settings.write(SHORT_FOR_LOOPS)
+        settings.write(EXECUTES)
     code, said = ours.types("grade", *options)
     assert code == 0, said
     ours.types("feedback")
