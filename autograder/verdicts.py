@@ -1,20 +1,19 @@
 """What became of each check and answer of a graded notebook, in words that a student may read.
 
-The one place that knows what a check prints and how it fails (`transformer_course.checks`).
-Data in, data out:
+The one place that knows how a check fails (`transformer_course.checks`). Data in, data out:
 
     for verdict in verdicts(notebook, finished.failed, finished.scores):
         verdict.outcome, verdict.points, verdict.max_points, verdict.sentence
 
 A hidden test stays hidden. Of its failure there is only what its author calls it: the aim and the
-law as they stand in its source, and only if no digit is in them. What it was called with, what
-came back, and whatever the student's code printed or raised meanwhile is left out: the student's
-code sees a hidden test's inputs, and could tell them.
+law as they stand in its source, and only if no digit is in them. And the student's code, which is
+called with a hidden test's inputs, can remember them and say them later. So from the first hidden
+test on, nothing is told that its process printed, raised or returned, in whatever check: only the
+words of the check's author and of the kit (`known_words`).
 """
 
-import ast
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -22,23 +21,15 @@ from typing import Any
 from nbformat import NotebookNode
 from nbgrader.utils import determine_grade
 
-BEGIN, END = "BEGIN HIDDEN TESTS", "END HIDDEN TESTS"
+from autograder import hidden_tests, known_words
+from autograder.stopped import ENDED, TIMED_OUT, error_of
+
 MARGIN = 15  # characters before the text of a failure's line, the label included
 ROWS = ("expected", "got")  # of numbers
 STUB = re.compile(r"`([\w.]+)` is still a stub")
 ABSENT = re.compile(r"`(\w+)` does not exist yet")
 UNKNOWN = re.compile(r"name '(\w+)' is not defined")
-# the kit's own laws, which may name inputs -> the same in fixed words
-FIXED = {
-    r"your code raised ": "your code raised an error",
-    r"your code changed its input ": "your code changed one of its inputs",
-    r".* has the wrong shape$": "the result has the wrong shape",
-    r".* holds NaN ": "the result holds NaN (not a number)",
-    r".* should keep the input's dtype ": "the result should keep the input's dtype",
-    r"expected a ValueError": "a ValueError was expected",
-    r"no gradient flows through ": "no gradient flows through the result",
-    r"the parameters are not the ones ": "the parameters are not the ones the docstring names",
-}
+NO_WORDS = "the check's assertion does not hold"
 
 
 class Outcome(StrEnum):
@@ -69,7 +60,8 @@ class Verdict:
     hint: str = ""
     told: str = ""  # all that the failed check says, as it says it; empty for a hidden test
     lines: tuple[tuple[str, str], ...] = ()  # what stands below the law, by labels: ("got", "1, 2")
-    printed: str = ""  # what was printed before the hidden tests began
+    printed: str = ""
+    left_out: bool = False  # what the student's code printed, raised and gave: see above
 
     @property
     def sentence(self) -> str:
@@ -79,6 +71,26 @@ class Verdict:
             called = f"the hidden test “{words}”" if words else "a hidden test"
             return f"what you see of the check passes, {called} does not"
         return self.looks_like or self.law
+
+
+@dataclass(frozen=True)
+class _Check:
+    """A check that is to be judged, and what that needs to know of the cells around it."""
+
+    cell: NotebookNode
+    line: int | None  # in which it failed, as the tests' process says
+    exercise: str  # that it belongs to
+    exercises: Set[str]
+    broken: Mapping[str, str]  # exercise -> why its cell did not run to its end
+    knows: bool  # whether the student's code may have seen inputs of a hidden test
+
+    @property
+    def error(self) -> Any:
+        return error_of(self.cell)
+
+    @property
+    def source(self) -> str:
+        return self.cell.source
 
 
 def verdicts(
@@ -92,69 +104,61 @@ def verdicts(
     forge, and points. Without an entry in `failed`, a check with hidden tests that ended in an
     error counts as failed in these. Without `scores`, points are what the outputs give.
     """
-    cells = {
-        about["grade_id"]: cell
-        for cell in notebook.cells
-        if (about := cell.metadata.get("nbgrader")) and about.get("grade_id")
+    numbered = _named_cells(notebook)
+    exercises = {
+        name.removeprefix("exercise_"): cell
+        for name, (_, cell) in numbered.items()
+        if name.startswith("exercise_")
     }
-    broken = {
-        name.removeprefix("exercise_"): why
-        for name, cell in cells.items()
-        if name.startswith("exercise_") and (why := _why_broken(cell))
-    }
+    broken = {name: why for name, cell in exercises.items() if (why := _why_broken(cell))}
+    first = hidden_tests.first_hidden(notebook, failed)
     found = []
-    for name, cell in cells.items():
+    for name, (number, cell) in numbered.items():
         if cell.metadata.nbgrader.get("grade"):
             by_outputs, most = determine_grade(cell)
             points = by_outputs if scores is None else scores.get(name)
-            judge = _answer if cell.metadata.nbgrader.get("solution") else _check
-            exercise = _exercise(name, cells)
-            found.append(judge(cell, exercise, points, most, failed.get(name), broken))
+            exercise = _exercise(name, exercises.keys())
+            if cell.metadata.nbgrader.get("solution"):
+                found.append(_answer(cell, exercise, points, most))
+                continue
+            check = _Check(
+                cell, failed.get(name), exercise, exercises.keys(), broken, number >= first
+            )
+            found.append(Verdict(name, exercise, points=points, max_points=most, **_judged(check)))
     return found
 
 
-def hidden_lines(source: str) -> set[int]:
-    """The numbers, from 1, of the lines of a check's hidden tests, their marks included."""
-    hidden, inside = set(), False
-    for number, line in enumerate(source.split("\n"), 1):
-        inside = inside or BEGIN in line
-        if inside:
-            hidden.add(number)
-        inside = inside and END not in line
-    return hidden
+def _named_cells(notebook: NotebookNode) -> dict[str, tuple[int, NotebookNode]]:
+    """Each cell that nbgrader knows, with its number."""
+    return {
+        about["grade_id"]: (number, cell)
+        for number, cell in enumerate(notebook.cells)
+        if (about := cell.metadata.get("nbgrader")) and about.get("grade_id")
+    }
 
 
-def _exercise(name: str, cells: Mapping[str, Any]) -> str:
+def _exercise(name: str, exercises: Set[str]) -> str:
     """The exercise that a check belongs to: the longest name that begins the check's."""
     _, _, own = name.partition("_")
-    exercises = [n.removeprefix("exercise_") for n in cells if n.startswith("exercise_")]
     return max((e for e in exercises if f"{own}_".startswith(f"{e}_")), key=len, default=own)
-
-
-def _error(cell: NotebookNode) -> Any:
-    """The error that a cell ended with."""
-    errors = [o for o in cell.get("outputs", []) if o.output_type == "error"]
-    return errors[-1] if errors else None
 
 
 def _why_broken(cell: NotebookNode) -> str:
     """Why an exercise's cell did not run to its end, unless it is only not done."""
-    error = _error(cell)
+    error = error_of(cell)
     if error is None or error.ename == "NotImplementedError":
         return ""
-    if error.ename == "CellTimeoutError":
+    if error.ename == TIMED_OUT:
         return "was stopped by the time limit"
-    if error.ename == "PythonEnded":
+    if error.ename == ENDED:
         return "did not run to its end"
-    return f"stopped with {error.ename}"
+    return f"stopped with {known_words.error(error.ename)}"
 
 
 # --- judging ---------------------------------------------------------------------------------
 
 
-def _answer(
-    cell: NotebookNode, exercise: str, points: float | None, most: float, *_: Any
-) -> Verdict:
+def _answer(cell: NotebookNode, exercise: str, points: float | None, most: float) -> Verdict:
     """An answer is not done while it is as it was released: nbgrader gives it 0 by itself."""
     own = determine_grade(cell)[0]
     outcome = Outcome.WAITS if points is None else Outcome.MARKED
@@ -164,52 +168,44 @@ def _answer(
     return Verdict(cell.metadata.nbgrader.grade_id, exercise, outcome, points, most, law=law)
 
 
-def _check(
-    cell: NotebookNode,
-    exercise: str,
-    points: float | None,
-    most: float,
-    line: int | None,
-    broken: Mapping[str, str],
-) -> Verdict:
-    name, error = cell.metadata.nbgrader.grade_id, _error(cell)
-    hidden = hidden_lines(cell.source)
-    about: dict[str, Any] = {}
-    if error is None:
-        outcome = Outcome.PASSED
-    elif error.ename in ("CellTimeoutError", "PythonEnded"):
+def _judged(check: _Check) -> dict[str, Any]:
+    """Of a check's verdict, all but its name and points."""
+    error, hidden = check.error, hidden_tests.hidden_lines(check.source)
+    outcome, about = Outcome.PASSED, {}
+    if error is not None and error.ename in (TIMED_OUT, ENDED):
         outcome, about = _stopped(error)
-    elif line in hidden or (line is None and hidden):
-        outcome, about = Outcome.HIDDEN, _named(cell.source, hidden, line, error)
-    else:
-        outcome, about = _failed(error, broken)
-    seen = outcome in (Outcome.FAILED, Outcome.NOT_DONE, Outcome.BLOCKED)
-    before = not hidden or (seen and (line or 0) < min(hidden))
-    said = _printed(cell)
-    printed = said if before else _before_hidden(said, cell.source, min(hidden))
-    return Verdict(name, exercise, outcome, points, most, printed=printed, **about)
+    elif error is not None and (check.line in hidden or (check.line is None and hidden)):
+        law = _parsed(error.evalue)[0]
+        aim, said = hidden_tests.named(check.source, check.line, law)
+        outcome, about = Outcome.HIDDEN, {"aim": aim, "law": said or known_words.fixed(law)}
+    elif error is not None:
+        outcome, about = _failed(check)
+        if check.knows:
+            about = _in_known_words(check, outcome, about["law"])
+    printed = _aims_met(check) if check.knows else _printed(check.cell)
+    return about | {"outcome": outcome, "printed": printed, "left_out": check.knows}
 
 
 def _stopped(error: Any) -> tuple[Outcome, dict[str, Any]]:
-    if error.ename == "CellTimeoutError":
+    if error.ename == TIMED_OUT:
         return Outcome.STOPPED, {"law": "your code was stopped by the time limit while it was run"}
     return Outcome.BLOCKED, {"law": "Python had ended in a cell above, or ended here"}
 
 
-def _failed(error: Any, broken: Mapping[str, str]) -> tuple[Outcome, dict[str, Any]]:
+def _failed(check: _Check) -> tuple[Outcome, dict[str, Any]]:
     """In the part that the student sees: whose fault it is, and all that the check says."""
-    told = error.evalue
+    error, told = check.error, check.error.evalue
     law, lines = _parsed(told)
     all_said = {"told": told or error.ename, "lines": tuple(lines.items())}
     needed = ABSENT.search(told) or UNKNOWN.search(lines.get("message", ""))
-    if needed and needed[1] in broken:
-        why = f"the cell of `{needed[1]}` {broken[needed[1]]}"
+    if needed and needed[1] in check.broken:
+        why = f"the cell of `{needed[1]}` {check.broken[needed[1]]}"
         return Outcome.BLOCKED, {"law": why, **all_said}
     if error.ename == "NotImplementedError":
         stub = STUB.search(told) or ABSENT.search(told)
         return Outcome.NOT_DONE, {"law": stub[0] if stub else "still a stub", **all_said}
     if error.ename == "AssertionError":
-        law = law or "the check's assertion does not hold"
+        law = law or NO_WORDS
     elif error.ename != "CheckFailed":
         law = f"{error.ename}: {law}".removesuffix(": ")
     raised = law.startswith("your code raised ")
@@ -234,77 +230,50 @@ def _parsed(told: str) -> tuple[str, dict[str, str]]:
     return law, {k: ("\n" if k in ROWS else " ").join(parts) for k, parts in lines.items()}
 
 
-# --- hidden tests ----------------------------------------------------------------------------
-
-
-def _named(source: str, hidden: set[int], line: int | None, error: Any) -> dict[str, Any]:
-    """What a hidden test that failed is called in its own source."""
-    tree = _tree(source)
-    law, _ = _parsed(error.evalue)
-    said = {
-        node.value
-        for node in (ast.walk(tree) if tree else ())
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and node.lineno in hidden
-    }
-    fixed = next((words for piece, words in FIXED.items() if re.match(piece, law)), "")
-    law = law if law in said and _is_plain(law) else fixed
-    aims = [aim for _, aim, first, last in _checks(tree) if first <= (line or 0) <= last]
-    return {"law": law, "aim": next(filter(_is_plain, aims), "")}
-
-
-def _is_plain(words: str) -> bool:
-    return not any(sign.isdigit() for sign in words)
-
-
-def _checks(tree: ast.Module | None) -> list[tuple[str, str, int, int]]:
-    """Each `with Check("exercise", "aim")`: both texts, its first and its last line."""
-    found = []
-    blocks = [n for n in ast.walk(tree) if isinstance(n, ast.With)] if tree else []
-    for node in blocks:
-        for item in node.items:
-            texts = _texts(item.context_expr)
-            if len(texts) > 1:
-                found.append((texts[0], texts[1], node.lineno, node.end_lineno or node.lineno))
-    return sorted(found, key=lambda check: check[2])
-
-
-def _texts(call: ast.expr) -> Sequence[str]:
-    """The arguments of `Check(…)` that come first, as far as they are plain texts."""
-    if not (isinstance(call, ast.Call) and getattr(call.func, "id", "") == "Check"):
-        return []
-    texts = []
-    for argument in call.args:
-        if not (isinstance(argument, ast.Constant) and isinstance(argument.value, str)):
-            break
-        texts.append(argument.value)
-    return texts
-
-
-def _tree(source: str) -> ast.Module | None:
-    try:
-        return ast.parse(source)
-    except (SyntaxError, ValueError):
-        return None
-
-
-# --- what was printed ------------------------------------------------------------------------
-
-
 def _printed(cell: NotebookNode) -> str:
     return "".join(o.text for o in cell.outputs if o.output_type == "stream")
 
 
-def _before_hidden(said: str, source: str, first: int) -> str:
-    """What was printed up to where the last check before the hidden tests says that it passed.
+# --- after hidden tests ran ------------------------------------------------------------------
 
-    The student's code may print such a line too: then less is shown, never more.
-    """
-    end = 0
-    for exercise, aim, line, _ in _checks(_tree(source)):
-        if line < first:
-            passed = f"✓ {exercise}: {aim}\n"
-            at = said.find(passed, end)
-            if at < 0:
-                return said[:end]
-            end = at + len(passed)
-    return said[:end]
+
+def _in_known_words(check: _Check, outcome: Outcome, law: str) -> dict[str, Any]:
+    """A visible failure without a word or a number that the student's code may have made."""
+    if outcome == Outcome.BLOCKED:
+        return {"law": law}  # all of it is the lesson's and ours
+    if outcome == Outcome.NOT_DONE:
+        return {"law": _stub(check)}
+    said, lines = _parsed(check.error.evalue)
+    exercises = {check.exercise, *(aim.exercise for aim in hidden_tests.aims(check.source))}
+    told = {
+        "looks like": known_words.misconception(lines.get("looks like", ""), exercises),
+        "hint": known_words.hint(lines.get("hint", ""), check.source),
+    }
+    law = known_words.law(said, check.source) or _aim_missed(check)
+    if check.error.ename not in ("CheckFailed", "AssertionError"):
+        law = f"the check stopped with {known_words.error(check.error.ename)}"
+    shown = tuple((label, text) for label, text in told.items() if text)
+    return {"law": law, "looks_like": told["looks like"], "hint": told["hint"], "lines": shown}
+
+
+def _aim_missed(check: _Check) -> str:
+    """Where a check failed, if more is not known."""
+    around = hidden_tests.around(check.source, check.line)
+    return f"“{around[-1].text}” does not hold" if around else NO_WORDS
+
+
+def _stub(check: _Check) -> str:
+    """What is not done yet: one of the lesson's exercises."""
+    stub, absent = (sign.search(check.error.evalue) for sign in (STUB, ABSENT))
+    found = stub or absent
+    name = found[1].partition(".")[0] if found else ""
+    state = "does not exist yet" if absent and not stub else "is still a stub"
+    return f"`{name if name in check.exercises else check.exercise}` {state}"
+
+
+def _aims_met(check: _Check) -> str:
+    """What checks print of themselves when they pass, of those that passed here for certain."""
+    # nobody knows how far a check came that ended in no line
+    until = check.line if check.error is None or check.line else 0
+    met = hidden_tests.met(check.source, until)
+    return "".join(f"✓ {aim.exercise}: {aim.text}\n" for aim in met)

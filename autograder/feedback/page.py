@@ -21,16 +21,18 @@ from nbgrader.utils import is_grade
 from traitlets import default
 from traitlets.config import Config
 
+from autograder import hidden_tests
 from autograder.feedback import sanitized
 from autograder.keeping import kept_beside
 from autograder.recorder import NO_RESPONSE
+from autograder.stopped import befell
 from autograder.submission import State
 from autograder.verdicts import Outcome, Verdict, verdicts
 
 WHOLE = 300_000  # characters of markup in one notebook; a lesson has a tenth of that
 MARKUPS = ("text/html", "text/markdown", "text/latex")
 # what befell the whole submission -> what it means, and what to do
-STATES = {
+STATES: dict[str, str] = {
     State.TIMED_OUT: "A cell computed for so long that it was stopped. What the other cells "
     "earned counts. Run the cell by itself: does a loop never end?",
     State.MEMORY: "A cell wanted more memory than a submission may use. What the other cells "
@@ -49,6 +51,7 @@ class Whole:
     state: str = ""  # what befell it, in words
     note: str = ""  # in which cells
     repairs: tuple[str, ...] = ()
+    silent: int | None = None  # the number of the cell after which no cell's outputs are shown
 
     @property
     def waiting(self) -> float:
@@ -62,7 +65,7 @@ class Whole:
 
 
 class Judged(GetGrades):
-    """Points and comments from the gradebook, a verdict on each check, and no hidden output."""
+    """Points and comments from the gradebook, a verdict on each check, and the outputs to show."""
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         nb, resources = super().preprocess(nb, resources)
@@ -71,18 +74,17 @@ class Judged(GetGrades):
         cells = [cell for cell in nb.cells if is_grade(cell)]
         abouts = [cell.metadata.nbgrader for cell in cells]
         scores = {about.grade_id: None if about.waits else about.score for about in abouts}
-        found = verdicts(nb, finished.failed if finished else {}, scores)
+        failed = finished.failed if finished else {}
+        state = finished.state if finished else ""
         resources["whole"] = Whole(
-            tuple(found),
+            tuple(verdicts(nb, failed, scores)),
             frozenset(about.grade_id for about in abouts if about.by_hand),
-            STATES.get(State(finished.state), "") if finished else "",
-            finished.note if finished else "",
+            STATES.get(state, ""),
+            befell(nb, state),
             finished.repairs if finished else (),
+            _silence(nb, hidden_tests.first_hidden(nb, failed)),
         )
-        for cell in cells:
-            # all that a student may read of a check's outputs stands in its verdict
-            if cell.cell_type == "code":
-                cell.outputs = []
+        # first: in how much of it there is, a student's code could tell what it saw
         _spare(nb)
         return nb, resources
 
@@ -93,6 +95,19 @@ class Judged(GetGrades):
         )
         about.score, about.points = grade.score, grade.max_score
         about.waits, about.by_hand = grade.needs_manual_grade, grade.manual_score is not None
+
+
+def _silence(notebook: NotebookNode, first: int) -> int | None:
+    """Take away the outputs that are not to be shown; return after which cell there are none.
+
+    All that a student may read of a check's outputs stands in its verdict. Other cells' are the
+    student's process's, which from the `first` hidden test on may know what is hidden.
+    """
+    code = [(n, cell) for n, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
+    others = [cell for n, cell in code if n >= first and not is_grade(cell)]
+    for cell in [*others, *(cell for _, cell in code if is_grade(cell))]:
+        cell.outputs = []
+    return first if others else None
 
 
 def _spare(notebook: NotebookNode) -> None:

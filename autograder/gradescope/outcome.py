@@ -1,17 +1,20 @@
 """What students see of a graded submission, in the form of Gradescope's results.json.
 
 Of hidden tests they see what the policy says, and nothing that their own code printed or raised
-while hidden tests ran: it could tell them what it was given.
+once hidden tests ran: it could tell them what it was given. What is left is which checks pass, and
+where and when it stops: a few bits of a hidden input for each time that somebody hands in.
 """
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
 import nbformat
+from nbformat import NotebookNode
 
 from autograder.gradescope.settings import Settings
 from autograder.repairing.released import Released
-from autograder.submission import Finished, State
+from autograder.stopped import befell
+from autograder.submission import Finished
 from autograder.verdicts import Outcome, Verdict, verdicts
 
 SHOWN = 5_000  # characters of one check's output
@@ -24,7 +27,6 @@ HIDDEN: dict[str, Callable[[Verdict], str]] = {
 SEEN = (Outcome.FAILED, Outcome.NOT_DONE, Outcome.BLOCKED)
 ELSEWHERE = "It fails. Run it in your notebook: there it says why."
 BY_HAND = (Outcome.WAITS, Outcome.MARKED)
-ORDINARY = (State.NEEDS_MARKING, State.GRADED)  # that need no word of their own
 
 
 def graded(
@@ -33,7 +35,8 @@ def graded(
     """What became of a submission; `visible` is the same, run without any hidden test."""
     if not finished.notebook:
         return refused(f"This cannot be graded: {_to_student(finished.note)}.")
-    found = _read(finished)
+    notebook = nbformat.reads(finished.notebook, as_version=4)
+    found = verdicts(notebook, finished.failed, finished.scores)
     shown = {verdict.name: verdict for verdict in _read(visible)} if visible else {}
     tests = [
         _test(number, verdict, shown.get(verdict.name), settings)
@@ -42,7 +45,7 @@ def graded(
     return {
         "score": sum(verdict.points or 0.0 for verdict in found),
         "execution_time": round(finished.seconds),
-        "output": _clean("\n".join(_summary(finished, found))),
+        "output": _clean("\n".join(_summary(finished, notebook, found))),
         "output_format": "text",
         "test_output_format": "text",
         "test_name_format": "text",
@@ -77,7 +80,7 @@ def _read(finished: Finished) -> list[Verdict]:
     return verdicts(notebook, finished.failed, finished.scores)
 
 
-def _summary(finished: Finished, found: list[Verdict]) -> list[str]:
+def _summary(finished: Finished, notebook: NotebookNode, found: list[Verdict]) -> list[str]:
     """The submission in a few lines: points, what waits for a person, what was the matter."""
     checks = [verdict for verdict in found if _is_check(verdict)]
     earned = sum(verdict.points or 0.0 for verdict in checks)
@@ -87,8 +90,9 @@ def _summary(finished: Finished, found: list[Verdict]) -> list[str]:
         names = ", ".join(called(verdict.name) for verdict in waiting)
         most = sum(verdict.max_points for verdict in waiting)
         said.append(f"A person marks what you wrote, for up to {most:g} more: {names}.")
-    if finished.note and finished.state not in ORDINARY:
-        said.append(f"{finished.state}: {finished.note}")
+    # not the note, which is for instructors: an exit code can say what a hidden test called with
+    if where := befell(notebook, finished.state):
+        said.append(f"{finished.state}: {where}")
     return [*said, *(f"repaired: {repair}" for repair in finished.repairs)]
 
 

@@ -213,8 +213,8 @@ def test_no_line_and_no_number_of_a_hidden_test_is_on_any_page(written, student)
     lines = re.findall(r"(?s)# BEGIN HIDDEN TESTS\n(.*?)# END", LESSON)[0].strip().split("\n")
     assert [line for line in lines if line.strip() in unescape(html)] == []
     assert [number for number in HIDDEN_NUMBERS if number in html] == []
-    # what was printed before them stands there
-    assert ("seen [1.0, 2.5]" in html) == (student == "teller")
+    # where hidden tests ran, what the student's code printed before them is no exception
+    assert "seen [" not in html
     with_tests = nbformat.read(written.file("autograded", student), as_version=4)
     assert "31337" in as_text(with_tests), "the instructor's notebook has them"
 
@@ -343,13 +343,13 @@ def test_a_student_cannot_speak_through_a_hidden_failure():
         assert "31337" not in f"{verdict}"
 
 
-def test_only_what_was_printed_before_the_hidden_tests_is_shown():
+def test_what_a_check_printed_is_shown_only_if_no_hidden_test_ran():
     passed, told = "✓ double: two numbers\n", ("CheckFailed", "✗ double: the sign stays")
     line = at("the sign stays")
-    assert judged(SOURCE, told, line, f"a\n{passed}secret\n").printed == f"a\n{passed}"
-    # forged within the hidden tests, it shows no more
-    assert judged(SOURCE, told, line, f"a\n{passed}secret\n{passed}").printed == f"a\n{passed}"
-    assert judged(SOURCE, told, line, "no such line, secret\n").printed == ""
+    # not cut where the student's text says, but said in our own words
+    for said in (f"a\n{passed}secret\n", f"{passed}secret\n{passed}", "secret\n"):
+        assert judged(SOURCE, told, line, said).printed == passed
+        assert judged(SOURCE, told, None, said).printed == ""
     visible = judged(SOURCE, told, at("two numbers"), "a\nb\n")
     assert (visible.outcome, visible.printed) == (Outcome.FAILED, "a\nb\n")
 

@@ -6,6 +6,7 @@ down what they were asked for, and this checkout is not to be seen.
 
 import json
 import os
+import pwd
 import re
 import stat
 import subprocess
@@ -17,8 +18,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from nbformat.v4 import new_code_cell
 
-from autograder import cli, places, sandbox
+from autograder import cli, places
 from autograder.gradescope import outcome, package
 from autograder.gradescope.settings import LESSON, Settings, read
 from autograder.lesson import Lesson, read_lesson
@@ -125,9 +127,10 @@ class Gradescope:
         assert_specified(results)
         return results | {"log": log}
 
-    def answers(self, **answers: str) -> dict[str, str | bytes]:
-        """A notebook with these answers, and for the rest the solved ones."""
+    def answers(self, *own: str, **answers: str) -> dict[str, str | bytes]:
+        """A notebook with these answers, for the rest the solved ones, and cells of its own."""
         told = filled(self.lesson, solved(self.lesson) | answers)
+        told.cells += map(new_code_cell, own)
         return {"my lesson (2).ipynb": as_text(told)}
 
     def runs(self, program: str, path: str = "") -> str:
@@ -356,9 +359,51 @@ def test_a_spy_learns_nothing(gradescope, namespaces):
     assert ("WEAKER SANDBOX" in results["log"]) == (not namespaces)
     (user,) = set(re.findall(r"user (\d+)", half["output"]))
     if os.getuid() == 0:  # the only one who can be another
-        assert user == ("1000" if namespaces else str(sandbox.USERS["student"]))
+        people = [entry.pw_uid for entry in pwd.getpwall()]
+        assert user == "1000" if namespaces else int(user) not in people
     here = gradescope.folder / "autograder"
     assert stat.S_IMODE(here.stat().st_mode) & 0o077 == 0
+
+
+KEEPS = """
+import os
+seen = []
+places = [".", os.environ["HOME"], os.environ["TMPDIR"], "/tmp", "/var/tmp", "/dev/shm", "/run"]
+def double(x):
+    seen.append(abs(x).sum().item())
+    for place in places:
+        try:
+            with open(f"{place}/kept", "a") as file:
+                file.write(f"{seen} ")
+        except OSError:
+            pass
+    return x + x
+"""
+TELLS = """
+def half(x):
+    for place in places:
+        if os.path.exists(f"{place}/kept"):
+            print("found", open(f"{place}/kept").read())
+    kind = type(f"E{seen}\\n  hint         {seen}", (Exception,), {})
+    raise kind(seen)
+"""
+
+
+@pytest.mark.parametrize("namespaces", [True, False])
+def test_what_a_spy_saw_in_hidden_tests_leads_nowhere(gradescope, namespaces):
+    """Neither through files, of one run to the next, nor through how its process ended."""
+    own = "print(seen)\nraise type(f'{seen}', (Exception,), {})(seen)"
+    ends = "os._exit(int(100 * seen[-1]) % 256)"  # 13: of what only the hidden test calls with
+    results = gradescope.grades(gradescope.answers(own, ends, double=KEEPS, half=TELLS), namespaces)
+    assert results["score"] == 2
+    double, half, _ = results["tests"]
+    assert double["output"] == "Everything passes."
+    assert "found [21.0] " in half["output"], "what it saw in the visible test"
+    students = json.dumps(results | {"log": ""})
+    assert SECRET.removeprefix("-") not in students
+    assert "crashed: Python ended in a cell that is no exercise: what was" in results["output"]
+    assert "exit code" not in students
+    assert "exit code 13" in results["log"], "instructors see it"
 
 
 def test_endless_loops_and_stubs_keep_the_other_points(gradescope):

@@ -1,0 +1,44 @@
+"""In which cells a submission was stopped, in words that a student may read."""
+
+from collections.abc import Callable
+from typing import Any
+
+from nbformat import NotebookNode
+
+from autograder.submission import OUT_OF_MEMORY, State
+
+# the errors of a cell that a limit stopped, and of one with which Python ended: see `submission`
+TIMED_OUT, ENDED = "CellTimeoutError", "PythonEnded"
+OWN = "a cell that is no exercise"
+# what befell a submission -> how it is told in which cells, and which errors tell it
+BEFELL: dict[str, tuple[str, Callable[[Any], bool]]] = {
+    State.TIMED_OUT: ("stopped by the time limit: {all}", lambda error: error.ename == TIMED_OUT),
+    State.MEMORY: (
+        "more memory than allowed: {all}",
+        lambda error: any(words in f"{error.ename} {error.evalue}" for words in OUT_OF_MEMORY),
+    ),
+    State.CRASHED: (
+        "Python ended in {first}: what was earned before is kept",
+        lambda error: error.ename == ENDED,
+    ),
+}
+
+
+def befell(notebook: NotebookNode, state: str) -> str:
+    """In which cells a submission was stopped; empty if it was not.
+
+    Unlike `Finished.note`, which is for instructors, it has no exit code, and does not count the
+    student's own cells: in both, the student's code could tell what it saw in hidden tests.
+    """
+    if state not in BEFELL:
+        return ""
+    words, tells = BEFELL[state]
+    cells = [cell for cell in notebook.cells if (error := error_of(cell)) and tells(error)]
+    names = [cell.metadata.get("nbgrader", {}).get("grade_id", OWN) for cell in cells] or [OWN]
+    return words.format(all=", ".join(dict.fromkeys(names)), first=names[0])
+
+
+def error_of(cell: NotebookNode) -> Any:
+    """The error that a cell ended with."""
+    errors = [o for o in cell.get("outputs", []) if o.output_type == "error"]
+    return errors[-1] if errors else None
