@@ -24,7 +24,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict
 from typing import Self
 
-from autograder import sandbox
+from autograder import cgroups, sandbox
 from autograder.apart.confine import Bounds
 from autograder.sandbox import Wall
 from autograder.watch import CodeCell, Execution, Job, Limits, Lost, Ran, Watch
@@ -52,6 +52,8 @@ class Executor:
     def __init__(self, modules: Iterable[str] = (), sandboxed: bool = True) -> None:
         self._modules, self._sandboxed = sorted(modules), sandboxed
         self._wall, self._program = Wall.NONE, b""
+        self._users: range | None = None
+        self._groups: cgroups.Groups | None = None
         self._starting = threading.Lock()
         # warm processes end with the thread that started them: one that lasts
         self._starter = ThreadPoolExecutor(1)
@@ -65,7 +67,9 @@ class Executor:
             raise GraderError(f"{refusal} (or, for notebooks you trust: --no-sandbox)")
         if self._sandboxed:
             self._wall = sandbox.wall()
-            self._program = sandbox.program(self._wall)
+            self._users = sandbox.users() if self._wall == Wall.LANDLOCK else None
+            self._program = sandbox.program(self._wall, self._users)
+        self._groups = cgroups.available()
         # side by side: what takes long is importing
         self._nurseries = {side: self._started(side) for side in ("student", "tests")}
         for nursery in self._nurseries.values():
@@ -79,19 +83,22 @@ class Executor:
             for nursery in self._nurseries.values():
                 nursery.close()
         self._starter.shutdown()
+        if self._groups:
+            self._groups.clear()
 
     def execute(self, job: Job) -> Execution:
         """Run a job's cells in order; `GraderError` if the grader cannot."""
-        partly: Execution | None = None
+        last = Lost()
         for _ in range(TRIES):
             try:
-                return Watch(job, *self._pair()).execution()
+                return Watch(job, *self._pair(), self._groups).execution()
             except Lost as lost:
-                partly = lost.execution
-        if partly:  # the tests' side alone ends each time: the submission's doing, so far as known
-            return partly
-        said = [nursery.last_words() for nursery in self._nurseries.values()]
-        raise GraderError(f"the grader's processes end again and again: {' '.join(said).strip()}")
+                last = lost
+        if last.execution:  # the tests' side alone ends each time: the submission's doing
+            return last.execution
+        said = [str(last), *(nursery.last_words() for nursery in self._nurseries.values())]
+        why = "; ".join(filter(None, said))
+        raise GraderError(f"the grader's processes end again and again: {why}")
 
     def _pair(self) -> tuple["_Nursery", "_Nursery"]:
         with self._starting:
@@ -109,7 +116,8 @@ class Executor:
             return self._nurseries["student"], self._nurseries["tests"]
 
     def _started(self, side: str) -> "_Nursery":
-        arguments = side, self._modules, self._wall, self._program
+        users = self._users if side == "student" else None
+        arguments = side, self._modules, self._wall, self._program, users
         return self._starter.submit(_Nursery, *arguments).result()
 
 
@@ -132,7 +140,9 @@ def modules_of(sources: Iterable[str]) -> set[str]:
 class _Nursery:
     """A warm process: see `autograder.apart.nursery`."""
 
-    def __init__(self, side: str, modules: list[str], wall: Wall, program: bytes) -> None:
+    def __init__(
+        self, side: str, modules: list[str], wall: Wall, program: bytes, users: range | None
+    ) -> None:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the process)
         # without namespaces, submissions have their folders here; they go when it goes
@@ -140,6 +150,7 @@ class _Nursery:
         user = sandbox.user(side) if wall == Wall.LANDLOCK else None
         if user:
             os.chown(self._folder.name, user, user)
+            os.chmod(self._folder.name, 0o711 if users else 0o700)  # they pass through it
         settings = {
             "side": side,
             "control": theirs.fileno(),
@@ -148,6 +159,7 @@ class _Nursery:
             "program": base64.b64encode(program).decode(),
             "seen": [str(path) for path in sandbox.seen()],
             "user": user,
+            "users": [users.start, users.stop] if users else [],
         }
         inside = [sys.executable, "-P", "-m", "autograder.apart.nursery", json.dumps(settings)]
         self.process = subprocess.Popen(

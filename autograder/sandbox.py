@@ -5,13 +5,11 @@ most containers, Landlock closes what is there. `autograder.apart.confine` is th
 each submission gives up in addition.
 """
 
-import errno
 import os
 import re
 import shutil
 import subprocess
 import sys
-import tempfile
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -19,8 +17,9 @@ from pathlib import Path
 import transformer_course
 
 import autograder
+from autograder import system_calls
 from autograder.apart import confine, landlock
-from autograder.apart.confine import USERS, WORK
+from autograder.apart.confine import CHANGE_USER, SUBMISSIONS, USERS, WORK
 from autograder.places import CONTAINER, shown
 
 
@@ -38,50 +37,6 @@ NEEDED = {
 }
 APT = "sudo apt install bubblewrap libseccomp2"
 
-# Nothing that these do is part of a lesson. No child processes, so that memory, CPU time and
-# leftovers are one process's; no sockets but anonymous pairs, which asyncio wants, and no open
-# files sent over them; no way to a new privilege, to other processes or to the kernel's log.
-DENIED = """
-fork vfork execve execveat
-socket connect bind listen accept accept4 sendmsg sendmmsg setsockopt
-ptrace process_vm_readv process_vm_writev kcmp pidfd_getfd process_madvise
-mount umount2 pivot_root chroot unshare setns move_mount open_tree mount_setattr
-fsopen fsmount fspick fsconfig statmount listmount
-keyctl add_key request_key bpf perf_event_open userfaultfd
-io_uring_setup io_uring_enter io_uring_register io_setup
-memfd_create memfd_secret shmget msgget semget mq_open
-init_module finit_module delete_module kexec_load kexec_file_load reboot swapon swapoff
-acct quotactl settimeofday clock_settime clock_adjtime adjtimex sethostname setdomainname
-personality modify_ldt ioperm iopl lookup_dcookie name_to_handle_at open_by_handle_at
-fanotify_init inotify_init inotify_init1 landlock_create_ruleset seccomp syslog vmsplice
-setpriority sched_setscheduler sched_setparam sched_setattr ioprio_set
-""".split()  # noqa: SIM905 (a list would be forty lines)
-# Without namespaces other processes are in reach, other users, and what Landlock does not guard,
-# the modes of files: nothing is signalled, shared by its number, or changed.
-DENIED_IN_THE_OPEN = """
-setuid setgid setreuid setregid setresuid setresgid setfsuid setfsgid setgroups
-kill tkill tgkill rt_sigqueueinfo rt_tgsigqueueinfo pidfd_send_signal process_mrelease
-migrate_pages move_pages shmat shmctl msgsnd msgrcv msgctl semop semtimedop semctl mq_unlink
-chmod fchmod fchmodat fchmodat2 chown lchown fchown fchownat utime utimes utimensat futimesat
-setxattr lsetxattr fsetxattr setxattrat removexattr lremovexattr fremovexattr removexattrat
-""".split()  # noqa: SIM905
-CLONE_THREAD = 0x10000
-AF_UNIX = 1
-TIOCSTI, TIOCLINUX = 0x5412, 0x541C  # type into the terminal that the grader was started from
-# have the kernel send a signal when a file is ready
-FIOSETOWN, SIOCSPGRP = 0x8901, 0x8902
-F_SETOWN, F_SETSIG, F_SETOWN_EX = 8, 10, 15
-PR_SET_PDEATHSIG = 1
-# of these calls: the number of an argument, and its values that are refused
-REFUSED = {"ioctl": (1, (TIOCSTI, TIOCLINUX))}
-REFUSED_IN_THE_OPEN = {
-    "ioctl": (1, (FIOSETOWN, SIOCSPGRP)),
-    "fcntl": (1, (F_SETOWN, F_SETSIG, F_SETOWN_EX)),
-    "prctl": (0, (PR_SET_PDEATHSIG,)),
-}
-OF_A_PROCESS = ("prlimit64", "sched_setaffinity")  # only its own, which is number 0
-# the capabilities CHOWN, DAC_OVERRIDE, KILL, SETGID, SETUID: see capabilities(7)
-CHANGE_USER = 1 << 0 | 1 << 1 | 1 << 5 | 1 << 6 | 1 << 7
 OLDEST_LANDLOCK = 3  # before, files could still be made empty: Linux 6.2
 ELSEWHERE = f"grade on Linux, or in a container: its commands are at the top of {shown(CONTAINER)}"
 
@@ -143,8 +98,16 @@ def user(side: str) -> int | None:
     """
     if os.getuid() or not _may_change():
         return None
-    mapped = all(_is_mapped(USERS[side], kind) for kind in ("uid", "gid"))
-    return USERS[side] if mapped and all(map(_is_public, seen())) else None
+    return USERS[side] if _is_mapped(USERS[side]) and all(map(_is_public, seen())) else None
+
+
+def users() -> range | None:
+    """A user for each submission behind Landlock, so that none can reach another's processes.
+
+    None where all of them are run by one.
+    """
+    both_ends = _is_mapped(SUBMISSIONS[0]) and _is_mapped(SUBMISSIONS[-1])
+    return SUBMISSIONS if user("student") and both_ends else None
 
 
 def _may_change() -> bool:
@@ -158,11 +121,14 @@ def seen() -> list[Path]:
     return [*_python(), *_ours()]
 
 
-def _is_mapped(number: int, kind: str) -> bool:
-    """Whether a user's or a group's number means anybody in this user namespace."""
-    lines = Path(f"/proc/self/{kind}_map").read_text().splitlines()
-    ranges = [(int(first), int(count)) for first, _, count in (line.split() for line in lines)]
-    return any(first <= number < first + count for first, count in ranges)
+def _is_mapped(number: int) -> bool:
+    """Whether it is the number of a user and of a group in this user namespace."""
+    for kind in ("uid", "gid"):
+        lines = Path(f"/proc/self/{kind}_map").read_text().splitlines()
+        ranges = [(int(first), int(count)) for first, _, count in (line.split() for line in lines)]
+        if not any(first <= number < first + count for first, count in ranges):
+            return False
+    return True
 
 
 def _is_public(path: Path) -> bool:
@@ -229,35 +195,11 @@ def environment_of(wall: Wall, folder: str) -> dict[str, str]:
     return os.environ | own
 
 
-def program(wall: Wall) -> bytes:
+def program(wall: Wall, users: range | None) -> bytes:
     """The filter of system calls that belongs to a wall, as the kernel takes it."""
-    import pyseccomp
-
-    calls = pyseccomp.SyscallFilter(pyseccomp.ALLOW)
-    refuse = pyseccomp.ERRNO(errno.EPERM)
-    in_the_open = wall == Wall.LANDLOCK
-    for name in DENIED + DENIED_IN_THE_OPEN * in_the_open:
-        try:
-            calls.add_rule(refuse, name)
-        except (OSError, ValueError):  # a call that this machine, or its libseccomp, has not got
-            continue
-    # threads are clones too; what clone3 asks for cannot be seen, so glibc has to use clone
-    no_thread = pyseccomp.Arg(0, pyseccomp.MASKED_EQ, CLONE_THREAD, 0)
-    calls.add_rule(refuse, "clone", no_thread)
-    calls.add_rule(pyseccomp.ERRNO(errno.ENOSYS), "clone3")
-    calls.add_rule(refuse, "socketpair", pyseccomp.Arg(0, pyseccomp.NE, AF_UNIX))
-    # what is sent goes to the other end of the pair, not to an address
-    calls.add_rule(refuse, "sendto", pyseccomp.Arg(4, pyseccomp.NE, 0))
-    for table in (REFUSED, REFUSED_IN_THE_OPEN)[: 1 + in_the_open]:
-        for name, (number, values) in table.items():
-            for value in values:
-                calls.add_rule(refuse, name, pyseccomp.Arg(number, pyseccomp.EQ, value))
-    for name in OF_A_PROCESS * in_the_open:
-        calls.add_rule(refuse, name, pyseccomp.Arg(0, pyseccomp.NE, 0))
-    with tempfile.TemporaryFile() as file:
-        calls.export_bpf(file)
-        file.seek(0)
-        return file.read()
+    if wall == Wall.BUBBLEWRAP:
+        return system_calls.program((*system_calls.SIGNALS, *system_calls.MODES))
+    return system_calls.program(system_calls.MODES if users else ())
 
 
 def _seccomp() -> bool:

@@ -5,7 +5,8 @@ from typing import Any
 
 from nbformat import NotebookNode
 
-from autograder.submission import OUT_OF_MEMORY, State
+from autograder.executor import modules_of
+from autograder.submission import NO_MODULE, OUT_OF_MEMORY, State
 
 # the errors of a cell that a limit stopped, and of one with which Python ended: see `submission`
 TIMED_OUT, ENDED = "CellTimeoutError", "PythonEnded"
@@ -30,12 +31,29 @@ def befell(notebook: NotebookNode, state: str) -> str:
     Unlike `Finished.note`, which is for instructors, it has no exit code, and does not count the
     student's own cells: in both, the student's code could tell what it saw in hidden tests.
     """
+    if state == State.WORTH_A_LOOK:
+        return ", ".join(_missing_packages(notebook))
     if state not in BEFELL:
         return ""
     words, tells = BEFELL[state]
     cells = [cell for cell in notebook.cells if (error := error_of(cell)) and tells(error)]
     names = [cell.metadata.get("nbgrader", {}).get("grade_id", OWN) for cell in cells] or [OWN]
     return words.format(all=", ".join(dict.fromkeys(names)), first=names[0])
+
+
+def _missing_packages(notebook: NotebookNode) -> list[str]:
+    """The packages that exercises' cells import and that are not there.
+
+    Only what stands in the cell's source: at run time, a name could be made of anything.
+    """
+    found = []
+    for cell in notebook.cells:
+        name = cell.metadata.get("nbgrader", {}).get("grade_id", "")
+        error = error_of(cell) if name.startswith("exercise_") else None
+        missing = NO_MODULE.search(error.evalue) if error else None
+        if missing and missing[1] in {m.partition(".")[0] for m in modules_of([cell.source])}:
+            found.append(f"{name} needs `{missing[1]}`")
+    return found
 
 
 def error_of(cell: NotebookNode) -> Any:

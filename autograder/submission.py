@@ -7,7 +7,8 @@ import ast
 import hashlib
 import json
 import platform
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import lru_cache
@@ -23,7 +24,12 @@ from autograder.repairing.reading import Unreadable
 from autograder.repairing.released import Released
 from autograder.repairing.repair import Repaired, repair
 
+# what a student's code lacked here, by the errors of Python, of its network and of the sandbox
+NO_MODULE = re.compile(r"No module named '([\w.]{1,60})'")
+REFUSED = ("PermissionError", "URLError", "ConnectionError", "gaierror")
 OUT_OF_MEMORY = ("MemoryError", "can't allocate memory")  # Python's own words, and torch's
+LEFT_OUT = "\n[what this notebook shows from here on is left out: it is too much]\n"
+FEW = 5  # of such things that a note names
 RED, RESET = "\x1b[0;31m", "\x1b[0m"
 # what a kernel says of itself: formgrader and feedback colour code by it
 LANGUAGE = {
@@ -41,6 +47,7 @@ class State(StrEnum):
     """What became of a submission."""
 
     GRADED = "graded"
+    WORTH_A_LOOK = "worth a look"  # graded, but for a reason in the note a person should look at it
     NEEDS_MARKING = "needs marking"  # graded, but for what a person must mark
     TIMED_OUT = "timed-out"  # graded, but a cell was stopped
     MEMORY = "memory"  # graded, but a cell wanted more memory than allowed
@@ -140,7 +147,8 @@ def graded_before(task: Task, released: Released, earlier: Finished) -> Finished
         return None
     notebook = repaired.notebook
     job = _job(notebook, task, released, Limits())
-    if earlier.state != State.GRADED or earlier.executed != _digest(task, job):
+    whole = earlier.state in (State.GRADED, State.WORTH_A_LOOK)
+    if not whole or earlier.executed != _digest(task, job):
         return None
     ran = _code(nbformat.reads(earlier.notebook, as_version=4))
     for cell, before in zip(_code(notebook), ran, strict=True):
@@ -226,6 +234,8 @@ def _fill_in(cell: NotebookNode, count: int, ran: Ran, ended: str, limits: Limit
     elif not ran.complete:
         # nbgrader takes a check without an error for one that passed
         outputs.append(_error("PythonEnded", f"{ended}: nothing from here on ran to its end"))
+    if ran.cut:
+        outputs.append({"output_type": "stream", "name": "stdout", "text": LEFT_OUT})
     for output in outputs:
         if output["output_type"] == "execute_result":
             output["execution_count"] = count
@@ -247,13 +257,38 @@ def _standing(cells: list[NotebookNode], execution: Execution) -> tuple[State, s
     if stopped:
         return State.TIMED_OUT, f"stopped by the time limit: {', '.join(stopped)}"
     full = [_called(cell) for cell, _ in rans if _out_of_memory(cell)]
+    if execution.ended == "the memory limit":
+        full.append("the whole submission")
     if full:
         return State.MEMORY, f"more memory than allowed: {', '.join(full)}"
     if execution.ended:
         first = next((_called(cell) for cell, ran in rans if not ran.complete), "the last cell")
         kept = "what was earned before is kept"
         return State.CRASHED, f"Python ended in {first} ({execution.ended}): {kept}"
-    return State.GRADED, ""
+    odd = [*_left_out(rans), *_lacked(rans)]
+    return (State.WORTH_A_LOOK, "; ".join(odd)) if odd else (State.GRADED, "")
+
+
+def _left_out(rans: Sequence[tuple[NotebookNode, Ran]]) -> list[str]:
+    """From where on the notebook shows more than is kept."""
+    first = next((_called(cell) for cell, ran in rans if ran.cut), "")
+    return [f"it shows too much: outputs are left out from {first} on"] if first else []
+
+
+def _lacked(rans: Sequence[tuple[NotebookNode, Ran]]) -> list[str]:
+    """What the student's code asked for and did not get, if a check failed: it may be right."""
+    if not any(ran.failure for _, ran in rans):
+        return []
+    found = {}
+    for cell, _ in rans:
+        for error in (output for output in cell.outputs if output.output_type == "error"):
+            if missing := NO_MODULE.search(error.evalue):
+                said = f"{_called(cell)} needs `{missing[1]}`, which is not installed here"
+                found.setdefault(missing[1], said)
+            elif error.ename in REFUSED and _role(cell) == "student":
+                said = f"{_called(cell)} asks for what is refused here ({error.ename})"
+                found.setdefault(error.ename, said)
+    return [*found.values()][:FEW]
 
 
 def _failed(cells: list[NotebookNode], execution: Execution) -> dict[str, int]:

@@ -8,9 +8,11 @@ import base64
 import contextlib
 import gc
 import importlib
+import itertools
 import json
 import os
 import random
+import secrets
 import select
 import shutil
 import signal
@@ -25,12 +27,12 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from autograder.apart import confine, landlock
+from autograder.apart import confine, habits, landlock
 from autograder.apart.shell import Shell
 from autograder.apart.student_side import StudentSide
 from autograder.apart.walk import walk
+from autograder.apart.wire import LIMIT
 
-LIMIT = 1 << 26  # bytes of one message: results of exercises are small
 LOOK = 0.1  # seconds between two looks at how much a submission has written
 NODES = 4096  # files and folders that it may make
 
@@ -42,6 +44,7 @@ class Wall:
     name: str
     program: bytes
     seen: list[str]
+    users: range  # one for each submission in turn; empty: all have the warm process's own
 
     @property
     def has_namespaces(self) -> bool:
@@ -56,30 +59,36 @@ def main() -> None:
     """Say when warm; then fork for each message that comes, until the sender is gone."""
     settings = json.loads(sys.argv[1])
     control = socket.socket(fileno=settings["control"])
-    wall = Wall(settings["wall"], base64.b64decode(settings["program"]), settings["seen"])
+    filtering, users = base64.b64decode(settings["program"]), range(*settings["users"] or [0])
+    wall = Wall(settings["wall"], filtering, settings["seen"], users)
     confine.die_with_parent()
     if wall.is_landlock:
         # what bubblewrap does from outside; limits are reckoned from what /proc tells
         landlock.restrict([*wall.seen, "/proc"], [tempfile.gettempdir()])
         if settings["user"]:
-            confine.become(settings["user"])
+            confine.become(settings["user"], confine.CHANGE_USER if users else 0)
     torch.set_num_threads(1)  # a parent with more threads makes its children hang
     shell = Shell.warm()
     warm_up(settings["modules"])
+    if settings["side"] == "student":
+        habits.accommodate(shell)
     side = {"student": _student, "tests": _tests}[settings["side"]]
     gc.collect()
     gc.freeze()
     # whoever ends is nobody's business but of the one who asked for it
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     control.send(b"warm")
-    while True:
-        message, descriptors, _, _ = socket.recv_fds(control, 1 << 16, 2)
+    # graders side by side should not have the same
+    first = secrets.randbelow(len(users)) if users else 0
+    for number in itertools.count(first):
+        message, descriptors, _, _ = socket.recv_fds(control, 1 << 16, 3)
         if not message:
             return
         if os.fork() == 0:
             control.close()
             bounds = confine.Bounds(**json.loads(message)["bounds"])
-            _run(partial(side, shell, descriptors, bounds, wall))
+            user = users[number % len(users)] if users else None
+            _run(partial(side, shell, descriptors, bounds, wall, user))
         for descriptor in descriptors:
             os.close(descriptor)
 
@@ -118,33 +127,43 @@ def _run(child: Callable[[], None]) -> None:
         os._exit(code)
 
 
-def _student(shell: Shell, descriptors: list[int], bounds: confine.Bounds, wall: Wall) -> None:
+def _student(
+    shell: Shell, descriptors: list[int], bounds: confine.Bounds, wall: Wall, user: int | None
+) -> None:
     """The student's side, in a process of its own; this one waits, and tells how it ended."""
     channel, status = (socket.socket(fileno=descriptor) for descriptor in descriptors)
     work = confine.WORK if wall.has_namespaces else tempfile.mkdtemp(prefix="submission-")
     if wall.has_namespaces:
         confine.enter_namespaces()
+    if user:
+        os.chown(work, user, user)
     child = os.fork()
     if child == 0:
-        _run(partial(_serve, shell, channel, status, bounds, wall, work))
+        _run(partial(_serve, shell, channel, status, bounds, wall, user, work))
     channel.close()
-    if wall.is_landlock:
-        _keep_small(child, Path(work), bounds.disk)
-    _, ended, used = os.wait4(child, 0)
+    full = wall.is_landlock and _keep_small(child, Path(work), bounds.disk)
+    ended = _end_of(child)
     if not wall.has_namespaces:
         shutil.rmtree(work, ignore_errors=True)
-    told = {"ended": ended, "cpu": used.ru_utime + used.ru_stime, "memory": used.ru_maxrss}
-    status.send(json.dumps(told).encode())
+    status.send(json.dumps(ended | {"limit": "the disk limit" if full else ""}).encode())
 
 
-def _keep_small(child: int, work: Path, most: int) -> None:
-    """Kill a process that writes more into its folder than it may; return when it ends."""
+def _end_of(child: int) -> dict[str, float]:
+    """Wait until a process ends: how it did, its CPU seconds, and its memory in KiB."""
+    _, ended, used = os.wait4(child, 0)
+    return {"ended": ended, "cpu": used.ru_utime + used.ru_stime, "memory": used.ru_maxrss}
+
+
+def _keep_small(child: int, work: Path, most: int) -> bool:
+    """Wait until a process ends; kill it if it writes more into its folder than it may."""
     ended = os.pidfd_open(child)
+    full = False
     while not select.select([ended], [], [], LOOK)[0]:
         if _too_much(work, most):
-            os.kill(child, signal.SIGXFSZ)
-            os.kill(child, signal.SIGKILL)  # it may have learnt to ignore the other
+            full = True
+            os.kill(child, signal.SIGKILL)
     os.close(ended)
+    return full
 
 
 def _too_much(work: Path, most: int) -> bool:
@@ -164,6 +183,7 @@ def _serve(
     status: socket.socket,
     bounds: confine.Bounds,
     wall: Wall,
+    user: int | None,
     work: str,
 ) -> None:
     os.setsid()  # a signal to its own group would reach the nursery, and all who are in it
@@ -172,6 +192,8 @@ def _serve(
     elif wall.is_landlock:
         os.environ.update(confine.places(work))
         tempfile.tempdir = work
+        if user:
+            confine.become(user)
         confine.keep_in(work, wall.seen, bounds, wall.program)
     else:
         confine.limit(bounds)
@@ -189,15 +211,34 @@ def _serve(
         StudentSide(stream, LIMIT, shell).serve()
 
 
-def _tests(shell: Shell, descriptors: list[int], bounds: confine.Bounds, wall: Wall) -> None:
-    """The tests' side: is given the cells, and tells what became of each."""
-    channel, report = (socket.socket(fileno=descriptor) for descriptor in descriptors)
+def _tests(
+    shell: Shell, descriptors: list[int], bounds: confine.Bounds, wall: Wall, _: int | None
+) -> None:
+    """The tests' side, in a process of its own; this one waits, and tells how it ended."""
+    channel, status, report = (socket.socket(fileno=descriptor) for descriptor in descriptors)
+    child = os.fork()
+    if child == 0:
+        _run(partial(_walk, shell, channel, status, report, bounds, wall))
+    channel.close()
+    report.close()
+    status.send(json.dumps(_end_of(child) | {"limit": ""}).encode())
+
+
+def _walk(
+    shell: Shell,
+    channel: socket.socket,
+    status: socket.socket,
+    report: socket.socket,
+    bounds: confine.Bounds,
+    wall: Wall,
+) -> None:
     confine.limit(bounds)
     if wall.is_landlock:  # there is no namespace without a network
         confine.drop_privileges()
         confine.filter_calls(wall.program)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    report.send(b"here")
+    status.send(b"here")
+    status.close()
     with channel.makefile("rwb") as student, report.makefile("rwb") as coordinator:
         walk(shell, student, coordinator, LIMIT)
 

@@ -12,6 +12,7 @@ from typing import Any
 from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.text import SList
 from traitlets import Instance, Type
 from traitlets.config import Config
 
@@ -187,7 +188,7 @@ class Shell(InteractiveShell):
 
     def getoutput(self, cmd: str, split: bool = True, depth: int = 0) -> Any:
         self.system(cmd)
-        return [] if split else ""
+        return SList([""])  # as of a command that says nothing if split else ""
 
     def enable_gui(self, gui: str | None = None) -> None:
         """There is no window to open."""

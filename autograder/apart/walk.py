@@ -1,12 +1,12 @@
 """The tests' side of one submission: walks its cells, and runs the checks where they stand."""
 
 import json
-import resource
 import warnings
 from collections.abc import Callable
 from io import BufferedRWPair
 from typing import Any
 
+from autograder.apart.peer import SAID
 from autograder.apart.shell import JSON, Shell
 from autograder.apart.test_side import TestSide
 from autograder.apart.wire import ChannelError, receive, send
@@ -20,11 +20,27 @@ def walk(shell: Shell, student: BufferedRWPair, coordinator: BufferedRWPair, lim
     side = TestSide(student, limit)
     walker = Walker(shell, side, job["exercises"])
     walker.place(job["files"])
+    room = job["outputs"]
     for number, cell in enumerate(job["cells"]):
         result = walker.run(cell["role"], cell["source"])
-        send(coordinator, {"cell": number} | result, limit)
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    send(coordinator, {"cpu": used.ru_utime + used.ru_stime}, limit)
+        kept, room = _kept(result["outputs"], room)
+        cut = len(kept) < len(result["outputs"])
+        send(coordinator, {"cell": number} | result | {"outputs": kept, "cut": cut}, limit)
+    send(coordinator, {"done": True}, limit)
+
+
+def _kept(outputs: list[dict], room: int) -> tuple[list[dict], int]:
+    """The outputs that there is room for, and the room that they leave, in characters.
+
+    After the first that does not fit there is no room for any other.
+    """
+    kept: list[dict] = []
+    for output in outputs:
+        room -= len(json.dumps(output))
+        if room < 0:
+            break
+        kept.append(output)
+    return kept, room
 
 
 class Walker:
@@ -79,7 +95,7 @@ class Walker:
             raise failed
         failure = None
         if failed is not None:
-            message = f"{type(failed).__name__}: {failed}"
+            message = f"{type(failed).__name__}: {failed}"[:SAID]
             clue, line = getattr(failed, "clue", None), _line(failed, self._shell)
             failure = {"message": message, "clue": clue, "line": line}
         return {"outputs": outputs, "failure": failure}

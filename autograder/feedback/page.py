@@ -39,6 +39,9 @@ STATES: dict[str, str] = {
     "earned counts. Look for a tensor that is far larger than it needs to be.",
     State.CRASHED: "A cell ended Python itself, so nothing ran from there on. What was earned "
     "before counts. Restart the kernel, run all cells, and see which one ends it.",
+    State.WORTH_A_LOOK: "Something in your notebook could not be graded as it is, such as a cell "
+    "that needs a package which is not installed for grading. Your instructor is told to look at "
+    "it.",
 }
 
 

@@ -14,7 +14,9 @@ from autograder.collecting.archive import Piece, Rejected, unzipped
 ZIP, GZIP = b"PK\x03\x04", b"\x1f\x8b"  # how such files begin
 LARGEST = 50_000_000  # bytes
 MOST_CELLS = 5_000
+MOST_TEXT = 5_000_000  # characters in all cells; the longest lesson has a sixtieth of it
 AGAIN = "ask for the file again, as .ipynb"
+TOO_LONG = "more than 5 MB of text in its cells: ask for the file again, without pasted data"
 TOO_LARGE = "larger than 50 MB: ask for the file again, with all outputs cleared"
 EMPTY = f"an empty file: {AGAIN}"
 NO_JSON = f"no JSON, or cut short: {AGAIN}"
@@ -112,7 +114,10 @@ def _cells(content: Any) -> list[StudentCell]:
     cells = content.get("cells")
     if content["nbformat"] != 4 or not isinstance(cells, list) or len(cells) > MOST_CELLS:
         raise Unreadable(UNSOUND)
-    return [_sound(cell) for cell in cells]
+    sound = [_sound(cell) for cell in cells]
+    if sum(len(cell.source) for cell in sound) > MOST_TEXT:
+        raise Unreadable(TOO_LONG)
+    return sound
 
 
 def _sound(cell: Any) -> StudentCell:

@@ -120,7 +120,7 @@ def walked(executor: Executor, forge: Forge, cells: list[tuple[str, str]]) -> li
     with report, report.makefile("rwb") as stream:
         assert stream.read(4) == b"here"
         told = [{"role": role, "source": source} for role, source in cells]
-        send(stream, {"cells": told, "exercises": ["mix"], "files": {}}, LIMIT)
+        send(stream, {"cells": told, "exercises": ["mix"], "files": {}, "outputs": 10_000}, LIMIT)
         while "cell" in (frame := receive(stream, LIMIT)):
             frames.append(frame)
     channel.close()

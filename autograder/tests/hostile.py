@@ -919,6 +919,26 @@ print("tried")
 """,
     ),
     _(
+        "flags_and_locks",
+        "lock, lease or flag the files that all submissions see",
+        """
+import fcntl, torch, transformer_course
+GETFLAGS, SETFLAGS, FSSETXATTR, SETVERSION = 0x80086601, 0x40086602, 0x401C5820, 0x40087602
+for path in (torch.__file__, transformer_course.__file__, os.__file__, "/dev/null"):
+    file = os.open(path, os.O_RDONLY)
+    for number in (GETFLAGS, SETFLAGS, FSSETXATTR, SETVERSION):
+        attempt(hex(number), fcntl.ioctl, file, number, bytearray(28))
+    for how in (fcntl.LOCK_SH, fcntl.LOCK_EX):
+        attempt("flock", fcntl.flock, file, how | fcntl.LOCK_NB)
+    attempt("lockf", fcntl.lockf, file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    attempt("lock of the open file", fcntl.fcntl, file, 37, bytearray(32))
+    attempt("lease", fcntl.fcntl, file, fcntl.F_SETLEASE, fcntl.F_RDLCK)
+    attempt("notify", fcntl.fcntl, file, fcntl.F_NOTIFY, fcntl.DN_MODIFY)
+    attempt("owner", fcntl.fcntl, file, fcntl.F_SETOWN, os.getpid())
+print("tried")
+""",
+    ),
+    _(
         "devices",
         "change the machine's devices, open terminals, make nodes",
         """
@@ -1338,6 +1358,26 @@ for number in (signal.SIGTERM, signal.SIGINT, signal.SIGSTOP, signal.SIGKILL):
 os.killpg(0, signal.SIGKILL)
 """,
         may=ANY,
+    ),
+    _(
+        "as_if_killed",
+        "end as if something outside had killed it, and so be executed again and again",
+        """
+import resource, signal
+class Event(ctypes.Structure):
+    _fields_ = [("value", ctypes.c_void_p), ("signal", ctypes.c_int), ("notify", ctypes.c_int)]
+    _fields_ += [("more", ctypes.c_int * 12)]
+timer = ctypes.c_void_p()
+attempt("timer", call, "timer_create", 0, ctypes.byref(Event(0, 9, 0)), ctypes.byref(timer))
+attempt("seconds", resource.setrlimit, resource.RLIMIT_CPU, (0, 0))
+attempt("parent", call, "prctl", 1, 9, 0, 0, 0)
+for kill in (os.kill, os.killpg, signal.pthread_kill):
+    try:
+        kill(threading.get_ident() if kill is signal.pthread_kill else os.getpid(), signal.SIGKILL)
+    except OSError as error:
+        print("refused:", error)
+print("tried")
+""",
     ),
     _(
         "closes",

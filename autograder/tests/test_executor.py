@@ -4,12 +4,23 @@ import os
 import signal
 import tempfile
 import threading
+from concurrent.futures import Future
 from pathlib import Path
 
 import psutil
 import pytest
 
-from autograder.executor import CodeCell, Execution, Executor, Job, Limits, modules_of
+from autograder.executor import (
+    TRIES,
+    CodeCell,
+    Execution,
+    Executor,
+    GraderError,
+    Job,
+    Limits,
+    modules_of,
+)
+from autograder.watch import PATIENCE
 
 GIVEN = "import torch\nfrom transformer_course.checks import Check, numbers"
 CHECK = """
@@ -88,7 +99,7 @@ def test_sleeping_uses_no_time_of_the_processor_and_is_stopped_all_the_same(exec
     [
         ("import os\nos._exit(7)", "exit code 7"),
         ("import ctypes\nctypes.string_at(0)", "signal SIGSEGV"),
-        ("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", "signal SIGKILL"),
+        ("import os, signal\nos.kill(os.getpid(), signal.SIGTERM)", "signal SIGTERM"),
     ],
 )
 def test_an_end_keeps_what_was_earned_before(executor, source, why):
@@ -171,6 +182,32 @@ def test_each_submission_draws_the_same_numbers(executor):
     assert first[1].outputs[0]["data"] == second[1].outputs[0]["data"]
 
 
+def test_what_a_whole_notebook_shows_has_a_limit_and_the_rest_goes_on(executor):
+    """In many cells, of which none shows too much; and a check that fails still says so."""
+    wrong = "def mix(x):\n    print('wrong')\n    return x"
+    cells = ["print('a' * 900)"] * 9 + [RIGHT, CHECK, wrong, CHECK]
+    execution = executed(executor, *cells, limits=Limits(outputs=5_000))
+    assert verdicts(execution) == [True] * 12 + [False]
+    assert execution.cells[-1].outputs[0]["ename"] == "CheckFailed"
+    shown = [ran for ran in execution.cells[1:] if ran.outputs and not ran.failure]
+    assert len(shown) == 5
+    assert [ran.cut for ran in execution.cells[1:]] == [False] * 5 + [True] * 4 + [
+        False,
+        True,
+        False,
+        True,
+    ]
+
+
+def test_sleeping_in_many_cells_is_stopped_as_in_one(executor):
+    """Each would be stopped after five limits; all of them together get one cell's patience."""
+    sleep = "import time\ntime.sleep(600)"
+    execution = executed(executor, *[sleep] * 20, RIGHT, CHECK, limits=SHORT)
+    assert all(ran.stopped for ran in execution.cells[1:21])
+    assert verdicts(execution)[-1]
+    assert execution.seconds < 20 * SHORT.timeout * PATIENCE
+
+
 @pytest.mark.parametrize("side", ["student", "tests"])
 def test_a_process_that_was_killed_is_replaced_and_the_submission_executed_again(side, tmp_path):
     with Executor(sandboxed=False) as executor:
@@ -197,6 +234,51 @@ def test_a_process_that_was_killed_is_replaced_and_the_submission_executed_again
         os.kill(executor._nurseries[side].process.pid, signal.SIGKILL)
         thread.join()
     assert verdicts(executions[0]) == [True, True, True]
+
+
+@pytest.mark.parametrize("side", ["student", "tests"])
+def test_a_submission_whose_process_is_killed_from_outside_is_executed_again(side, tmp_path):
+    """As the machine's OOM killer does: it costs nobody a point."""
+    with Executor(sandboxed=False) as executor:
+        ran = _killed(executor, side, tmp_path, times=1)
+        assert verdicts(ran.result()) == [True, True, True]
+
+
+@pytest.mark.parametrize("side", ["student", "tests"])
+def test_what_is_killed_from_outside_each_time_gets_no_grade(side, tmp_path):
+    with Executor(sandboxed=False) as executor:
+        ran = _killed(executor, side, tmp_path, times=TRIES)
+        with pytest.raises(GraderError, match="out of memory"):
+            ran.result()
+
+
+def _killed(executor: Executor, side: str, folder: Path, times: int) -> Future[Execution]:
+    """A submission in the midst of which one of its processes is killed, so many times."""
+    there, go = folder / "there", folder / "go"
+    os.mkfifo(there)
+    wait = (
+        f"import os, time\nif not os.path.exists({str(go)!r}):\n"
+        f"    open({str(there)!r}, 'w').close()\n    time.sleep(600)"
+    )
+    ran: Future[Execution] = Future()
+
+    def execute() -> None:
+        try:
+            ran.set_result(executed(executor, wait, RIGHT, CHECK))
+        except GraderError as error:
+            ran.set_exception(error)
+
+    thread = threading.Thread(target=execute)
+    thread.start()
+    for number in range(times):
+        there.read_text()
+        if number == TRIES - 1 or times == 1:
+            go.touch()
+        # the last one is the process itself; the one above waits for it, and says how it ended
+        *_, process = psutil.Process(executor._nurseries[side].process.pid).children(recursive=True)
+        process.kill()
+    thread.join()
+    return ran
 
 
 def test_threads_share_an_executor(executor):

@@ -37,6 +37,23 @@ def test_own_cells_that_were_stopped_are_not_counted():
     assert befell(finished(), "crashed") == ended.format(own)
 
 
+@pytest.mark.parametrize(
+    ("name", "source", "told"),
+    [
+        ("exercise_a", "import tensorflow.keras", "exercise_a needs `tensorflow`"),
+        # what else it could name is made at run time, of whatever was seen by then
+        ("exercise_a", "__import__('tensor' + 'flow')", ""),
+        ("", "import tensorflow.keras", ""),
+    ],
+)
+def test_a_package_that_is_not_there_is_named_as_the_cell_names_it(name, source, told):
+    notebook = finished((name, "ModuleNotFoundError"))
+    notebook.cells[0].source = source
+    notebook.cells[0].outputs[0].evalue = "No module named 'tensorflow'"
+    assert befell(notebook, "worth a look") == told
+    assert befell(notebook, "graded") == ""
+
+
 # --- when the first hidden test ran ------------------------------------------------------------
 
 HIDDEN = "# BEGIN HIDDEN TESTS\n{}\n# END HIDDEN TESTS"
