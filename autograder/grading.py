@@ -27,6 +27,7 @@ from traitlets.config.loader import PyFileConfigLoader
 from autograder import places, queue, regrade
 from autograder.executor import GraderError, Limits
 from autograder.feedback import page
+from autograder.guard import Refused, check_gradebook
 from autograder.keeping import MARK, MARKED, RESULT, keep, kept
 from autograder.lesson import Lesson
 from autograder.notebook import as_text, source_notebook
@@ -39,10 +40,6 @@ from autograder.submission import Finished, State, Task, key
 SETTINGS = "nbgrader_config.py"
 LOG = "grade.log"
 LOCKED = "another program holds the gradebook: close the formgrader, then run it again"
-
-
-class Refused(SystemExit):
-    """Why nothing was done, and the mend, in one line."""
 
 
 BATCH = 50  # results recorded in one transaction
@@ -90,7 +87,9 @@ def open_classroom(folder: Path) -> NbGraderAPI:
     course = CourseDirectory(config=config, log=log)
     # nbgrader copies what else lies in a folder to the next step's
     course.ignore = [*course.ignore, MARK, MARKED, RESULT]
-    return NbGraderAPI(course, config=config, log=log)
+    api = NbGraderAPI(course, config=config, log=log)
+    check_gradebook(api, folder)
+    return api
 
 
 def release(api: NbGraderAPI, lesson: Lesson, repository: str = "") -> None:

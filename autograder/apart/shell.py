@@ -18,7 +18,7 @@ from traitlets.config import Config
 
 JSON = re.compile(r"application/(.*\+)?json")  # of these kinds, data may be anything in JSON
 # where IPython may know more than Python: %magic, !command, help?, >>> prompts, indented cells
-MAGIC = re.compile(r"(?m)^\s*([%!?,;/>]|In \[)|=\s*[%!]|\?\s*$|\A\s")
+MAGIC = re.compile(r"(?m)^[^\S\n]*([%!?,;/>]|In \[)|=\s*[%!]|\?\s*$|\A\s")
 CUT = "\n[the rest of this cell's output is left out]\n"
 CONFIG = Config(
     HistoryManager={"enabled": False},
@@ -157,6 +157,7 @@ class Shell(InteractiveShell):
         from matplotlib_inline.backend_inline import configure_inline_support
 
         shell = cls.instance(config=CONFIG)
+        shell.db = {}  # what %cd and others would keep on the disk for the next session
         shell.outputs = Outputs(0)
         configure_inline_support(shell, "module://matplotlib_inline.backend_inline")
         return shell

@@ -15,6 +15,7 @@ from autograder.commands import (
 from autograder.commands.class_options import (
     add_classroom,
     add_students,
+    alone,
     chosen_students,
     open_class,
     typed,
@@ -103,6 +104,7 @@ def _add_sample(commands: Commands) -> None:
     add_classroom(added)
 
 
+@alone
 def _sample(options: argparse.Namespace) -> int:
     from autograder import grading, standing
     from autograder.answers import read_answers

@@ -1,7 +1,9 @@
 """What the instructor's commands take: a class's folder, students, limits."""
 
 import argparse
+import functools
 import shlex
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +24,19 @@ def add_classroom(added: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help=f"the class's folder (default {places.shown(places.CLASSROOM)})",
     )
+
+
+def alone(run: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
+    """A command that changes the class: two of these do not run at a time."""
+
+    @functools.wraps(run)
+    def locked(options: argparse.Namespace) -> int:
+        from autograder import guard
+
+        with guard.held(options.classroom):
+            return run(options)
+
+    return locked
 
 
 def add_students(added: argparse.ArgumentParser) -> None:

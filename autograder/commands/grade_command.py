@@ -15,6 +15,7 @@ from autograder import places
 from autograder.commands.class_options import (
     add_classroom,
     add_students,
+    alone,
     chosen_students,
     gibibytes,
     open_class,
@@ -55,6 +56,8 @@ def add_command(commands: Commands) -> None:
         Its code runs in a sandbox, apart from the tests. Stopped at any moment, even by a power
         cut, the same command goes on with what is left. The table says for each student
           graded          every point is decided
+          worth a look    graded too, but for what the line below says a person should look at it:
+                          a package that is not installed here, say, cost points
           needs marking   a written answer waits for a person: mark it in nbgrader's formgrader
                           (`jupyter lab` in CLASSROOM, menu Nbgrader)
           timed-out       a cell was stopped by the time limit; what else was earned counts
@@ -112,6 +115,7 @@ def add_command(commands: Commands) -> None:
     )
 
 
+@alone
 def _grade(options: argparse.Namespace) -> int:
     from autograder import grading, sandbox
     from autograder.executor import Limits
@@ -148,6 +152,7 @@ def _grade_lesson(
 ) -> "list[Result]":
     """Grade what there is of a lesson; return where all stand. `KeyboardInterrupt` if stopped."""
     from autograder import grading
+    from autograder.executor import GraderError
     from autograder.standing import State, obstacle, results, students, ungraded
 
     chosen = chosen_students(students(api, lesson), options)
@@ -158,11 +163,16 @@ def _grade_lesson(
     todo = [s for s in chosen if s in waiting and not obstacle(api, lesson, s)]
     pointless: dict[str, tuple[State, str]] = {}
     graded = 0
-    for finished in followed(lesson, len(todo), grading.grade(api, lesson, todo, how, stopping)):
-        if not finished.key or finished.state == State.UNREADABLE:
-            pointless[finished.student] = State(finished.state), finished.note
-        else:
-            graded += 1
+    broken: GraderError | None = None
+    executed = grading.grade(api, lesson, todo, how, stopping)
+    try:
+        for finished in followed(lesson, len(todo), executed):
+            if not finished.key or finished.state == State.UNREADABLE:
+                pointless[finished.student] = State(finished.state), finished.note
+            else:
+                graded += 1
+    except GraderError as error:  # what came before is recorded, and is shown first
+        broken = error
     shown = set(chosen)
     say_penalties(lesson, grading.penalize(api, lesson))
     found = [result for result in results(api, lesson, pointless) if result.student in shown]
@@ -173,6 +183,8 @@ def _grade_lesson(
     report = options.classroom / REPORTS / f"{lesson}.json"
     places.write(report, json.dumps([asdict(result) for result in found], indent=1) + "\n")
     say(f"{lesson}: {graded} graded now, {len(chosen)} in all; report in {places.shown(report)}")
+    if broken:
+        raise broken
     if stopping():
         raise KeyboardInterrupt
     return found

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autograder import places, publish
-from autograder.commands.class_options import add_classroom, say_penalties, typed
+from autograder.commands.class_options import add_classroom, alone, say_penalties, typed
 from autograder.lesson import Lesson, find_lessons, read_lesson
 from autograder.terminal import Commands, command, console, say
 
@@ -61,6 +61,7 @@ def _address(typed: str) -> str:
     return address
 
 
+@alone
 def _release(options: argparse.Namespace) -> int:
     from autograder import grading
 

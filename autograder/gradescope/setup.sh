@@ -25,7 +25,7 @@ fi
 mkdir -p "$course"
 cp -R "$source/." "$course"
 # The same packages as everywhere: bubblewrap, libseccomp2, and the versions of constraints.txt.
-make -C "$course" system tools PYTHON="$python" VENV="$course/.venv" EXTRAS=author,grade \
+make -C "$course" system tools PYTHON="$python" VENV="$course/.venv" EXTRAS=author,grade,colab \
   TORCH_INDEX=https://download.pytorch.org/whl/cpu PIP_NO_CACHE_DIR=1
 chmod -R a+rX "$course"
 

@@ -2,8 +2,11 @@
 
 import pytest
 
+from autograder import sandbox
 from autograder.executor import CodeCell, Executor, Job
+from autograder.sandbox import Wall
 from autograder.tests.habits import HABITS
+from autograder.tests.test_sandbox import without_namespaces
 
 GIVEN = "import torch\nfrom torch import nn\nfrom transformer_course.checks import Check, numbers"
 CHECK = """
@@ -13,10 +16,17 @@ with Check("mix", "twice") as check:
 RIGHT = "def mix(x):\n    return 2 * x"
 
 
-@pytest.fixture(scope="module")
-def executor():
-    with Executor() as executor:
-        yield executor
+CHANGES_MODES = {"copied files"}
+
+
+@pytest.fixture(scope="module", params=[Wall.BUBBLEWRAP, Wall.LANDLOCK])
+def executor(request, tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        if request.param == Wall.LANDLOCK:
+            without_namespaces(patch, tmp_path_factory.mktemp("bin"))
+        assert sandbox.wall() == request.param
+        with Executor() as executor:
+            yield executor
 
 
 @pytest.mark.parametrize("name", HABITS)
@@ -24,6 +34,10 @@ def test_a_right_answer_keeps_its_points(executor, name):
     answer = CodeCell("student", f"{HABITS[name]}\n{RIGHT}")
     cells = [CodeCell("given", GIVEN), answer, CodeCell("check", CHECK)]
     _, student, check = executor.execute(Job(cells, ["mix"])).cells
-    assert [o for o in student.outputs if o["output_type"] == "error"] == []
+    errors = [o["ename"] for o in student.outputs if o["output_type"] == "error"]
+    if name in CHANGES_MODES and sandbox.wall() == Wall.LANDLOCK and not sandbox.users():
+        assert errors == ["PermissionError"]  # the grader's own files would be in reach
+        return
+    assert errors == []
     assert check.complete
     assert check.failure is None

@@ -139,6 +139,10 @@ def table(shapes: dict[str, tuple[int, ...]]) -> str:
 
 
 def seal(answer: Tensor) -> str:
-    """A numeric answer as a digest, so that a check can recognise what it does not show."""
+    """A numeric answer as a digest, so that a check can recognise what it does not show.
+
+    It keeps the answer from being read by accident, no more: who tries all numbers of two decimals
+    finds it in a second.
+    """
     rounded = " ".join(f"{round(number, 2) + 0.0:.2f}" for number in answer.tolist())
     return hashlib.sha256(rounded.encode()).hexdigest()[:16]
