@@ -85,7 +85,7 @@ def _of_gradebook(sheet: Sheet, row: Sequence[str]) -> Owner:
 
 def _participant(identifier: str) -> str:
     """`Participant 123`, in any language."""
-    return "".join(re.findall(r"\d+$", identifier.strip()))
+    return "".join(re.findall(r"(?<!\d)\d+$", identifier.strip()))
 
 
 def _time(told: str, zone: tzinfo) -> datetime | None:

@@ -23,9 +23,11 @@ from pygments.lexers import get_lexer_by_name
 from autograder.feedback.formulas import formula
 
 LONGEST = 50_000  # characters of one text
-# characters of one piece of markup, pictures not counted: nested without end, it takes seconds
-MARKUP = 20_000
-WHOLE = 300_000  # the same of one notebook; a lesson has a tenth of that
+# characters of one piece, beyond which it is shown as plain text. What is made up to be slow takes
+# time with the square of its length: mistune and Pygments a second, nh3 a tenth of that
+PROSE = 10_000  # of markdown; the longest cell of a lesson has 1,500
+MARKUP = 20_000  # of HTML, pictures not counted, and of code
+WHOLE = 300_000  # of all markup, and of all code, in one notebook; a lesson has a fifth of that
 MARKUPS = ("text/html", "text/markdown", "text/latex")
 SENTENCE = 400  # characters of what is to be read at a glance
 CUT = "\n[the rest is left out here]\n"
@@ -63,6 +65,8 @@ def plain(text: str) -> str:
 @lru_cache(maxsize=4096)  # a class shares its lesson's cells
 def code(source: str) -> Markup:
     """Python, coloured."""
+    if len(source) > MARKUP:
+        return escape(plain(source))
     lexer = get_lexer_by_name("python")
     return Markup(highlight(plain(source), lexer, HtmlFormatter(nowrap=True)))
 
@@ -140,7 +144,7 @@ def _markdown_alone(source: str) -> Markup:
 
 def _markdown(source: str, attachments: Mapping[str, Mapping[str, str]]) -> Markup:
     source = re.sub("[\ue000\ue001]", "\ufffd", CONTROLS.sub("\ufffd", source))
-    if len(source) > MARKUP:
+    if len(source) > PROSE:
         return preformatted(source)
     renderer = _Renderer(attachments)
     try:
@@ -181,7 +185,7 @@ CLEANER = nh3.Cleaner(
     set_tag_attribute_values={"pre": {"tabindex": "0"}, "table": {"tabindex": "0"}},
 )
 # nh3 escapes `<`, `>` and `"` in values: a tag ends at the first `>`, and this is no value's text
-UNDESCRIBED = re.compile(r'<img(?![^>]* alt=")')
+UNDESCRIBED = re.compile(r'<img(?![^<>]* alt=")')
 
 
 def weight(text: str) -> int:
@@ -202,17 +206,18 @@ def html(text: str) -> str | None:
 
 
 def spare(notebook: NotebookNode) -> None:
-    """Leave markup as plain text where there is more of it than any honest notebook has."""
-    room = WHOLE
+    """Leave as plain text what is more than any honest notebook has; what is graded stays."""
+    room = {"markdown": WHOLE, "code": WHOLE}
     for cell in notebook.cells:
-        if cell.cell_type == "markdown":
-            room -= len(cell.source)
-            if room < 0 and "nbgrader" not in cell.metadata:
-                cell.cell_type = "raw"
+        kind = cell.cell_type
+        room[kind] = room.get(kind, 0) - len(cell.source)
+        if room[kind] < 0 and "nbgrader" not in cell.metadata:
+            cell.cell_type = "raw"
         for shown in cell.get("outputs", []):
             data = shown.get("data", {})
-            room -= sum(weight(_joined(text)) for kind, text in data.items() if kind in MARKUPS)
-            if room < 0:
+            size = sum(weight(_joined(text)) for form, text in data.items() if form in MARKUPS)
+            room["markdown"] -= size
+            if room["markdown"] < 0:
                 shown["data"] = {k: text for k, text in data.items() if k not in MARKUPS}
 
 
@@ -238,7 +243,7 @@ def _text(role: str, text: str) -> Markup:
 def _rich(text: str, _: str) -> Markup:
     clean = html(text) or ""
     # what was nothing but a script
-    is_seen = "<img" in clean or re.sub(r"<[^>]*>", "", clean).strip()
+    is_seen = "<img" in clean or re.sub(r"<[^<>]*>", "", clean).strip()
     return Markup('<div class="rich">{}</div>').format(Markup(clean)) if is_seen else Markup()
 
 

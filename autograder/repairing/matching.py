@@ -94,7 +94,7 @@ def defines(name: str, cell: StudentCell) -> bool:
 
 @cache
 def _definition(name: str) -> re.Pattern[str]:
-    assigned = rf"(?:\w+[ \t]*[,=][ \t]*)*{name}\b[ \t]*(?:[,:][^=\n]*)?=(?!=)"
+    assigned = rf"(?:\w+[ \t]*[,=][ \t]*)*{name}\b[ \t]*(?:[,:][^=\n]{{0,100}})?=(?!=)"
     return re.compile(rf"^(?:(?:async[ \t]+)?(?:def|class)[ \t]+{name}\b|{assigned})", re.MULTILINE)
 
 

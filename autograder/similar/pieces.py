@@ -21,7 +21,10 @@ UNPARSABLE = (SyntaxError, ValueError, MemoryError, RecursionError)
 # a string, so that no `#` inside one begins a comment; or a comment
 STRING_OR_COMMENT = re.compile(
     r"""(?P<quotes>\"{3}|'{3})[\s\S]*?(?P=quotes)"""
-    r"""|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|#(?P<comment>[^\n]*)"""
+    r"""|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'"""
+    # one that does not end is one piece, if it escapes anything: its quotes begin no others
+    r"""|"(?=[^"\\\n]*\\)(?:\\.|[^"\\\n])*|'(?=[^'\\\n]*\\)(?:\\.|[^'\\\n])*"""
+    r"""|#(?P<comment>[^\n]*)"""
 )
 # what says how a value is typed, and not what is computed
 TYPING = {"annotation", "returns", "type_comment", "type_ignores", "type_params"}
