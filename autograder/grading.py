@@ -76,6 +76,12 @@ def open_classroom(folder: Path) -> NbGraderAPI:
         # a class in a checkout: what students hand in and earn is never committed
         places.write(folder / ".gitignore", "*\n")
     config = PyFileConfigLoader(SETTINGS, str(folder)).load_config()
+    if not config.HTMLExporter.get("preprocessors"):
+        new, old = places.shown(places.CLASSROOM / SETTINGS), places.shown(settings)
+        raise Refused(
+            f"{old} is from before formgrader was made safe to open: copy {new} there, and then "
+            "put your own changes back"
+        )
     config.merge(page.SETTINGS)
     # nbgrader makes a new gradebook by calling `alembic`, which lies beside this Python
     programs = sysconfig.get_path("scripts")

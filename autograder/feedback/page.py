@@ -29,8 +29,6 @@ from autograder.stopped import befell
 from autograder.submission import State
 from autograder.verdicts import Outcome, Verdict, verdicts
 
-WHOLE = 300_000  # characters of markup in one notebook; a lesson has a tenth of that
-MARKUPS = ("text/html", "text/markdown", "text/latex")
 # what befell the whole submission -> what it means, and what to do
 STATES: dict[str, str] = {
     State.TIMED_OUT: "A cell computed for so long that it was stopped. What the other cells "
@@ -88,7 +86,7 @@ class Judged(GetGrades):
             _silence(nb, hidden_tests.first_hidden(nb, failed)),
         )
         # first: in how much of it there is, a student's code could tell what it saw
-        _spare(nb)
+        sanitized.spare(nb)
         return nb, resources
 
     def _get_score(self, cell: NotebookNode, resources: Any) -> None:
@@ -111,21 +109,6 @@ def _silence(notebook: NotebookNode, first: int) -> int | None:
     for cell in [*others, *(cell for _, cell in code if is_grade(cell))]:
         cell.outputs = []
     return first if others else None
-
-
-def _spare(notebook: NotebookNode) -> None:
-    """Leave markup as plain text where there is more of it than any honest notebook has."""
-    room = WHOLE
-    for cell in notebook.cells:
-        if cell.cell_type == "markdown":
-            room -= len(cell.source)
-            if room < 0 and "nbgrader" not in cell.metadata:
-                cell.cell_type = "raw"
-        for shown in cell.get("outputs", []):
-            data = shown.get("data", {})
-            room -= sum(sanitized.weight(text) for kind, text in data.items() if kind in MARKUPS)
-            if room < 0:
-                shown["data"] = {k: text for k, text in data.items() if k not in MARKUPS}
 
 
 class Page(TemplateExporter):

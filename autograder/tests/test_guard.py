@@ -121,6 +121,18 @@ def test_a_class_from_before_there_were_names_gets_one(small, recorder):
     assert any(own in line for line in small.gradebook())
 
 
+def test_a_class_with_settings_from_before_formgrader_was_safe_is_refused(small, recorder):
+    settings = small.folder / "nbgrader_config.py"
+    text = settings.read_text(encoding="utf-8")
+    settings.write_text('c = get_config()\nc.CourseDirectory.root = "/"\n', encoding="utf-8")
+    code, said = small.types("grade")
+    assert (code, recorder) == (1, [])
+    assert said.count("\n") == 0
+    assert "copy autograder/classroom/nbgrader_config.py there" in said
+    settings.write_text(text, encoding="utf-8")
+    assert small.types("grade")[0] == 0
+
+
 def test_a_gradebook_that_was_lost_begins_anew(small):
     (small.folder / "gradebook.db").unlink()
     assert small.types("release")[0] == 0
