@@ -92,7 +92,7 @@ figures.attention_map(all_pairs, ["bank", "river", "money"], title="scores: all 
 # <details><summary>Nothing</summary>Yes. Each exp grows by the factor e¹⁰⁰, above and below the line, and cancels. Only differences of scores count.</details>
 
 # %% [markdown]
-# **Exercise** (10 minutes). Write softmax with `exp`, a sum and a division. One practical trouble: in float32, `exp` of anything above 88 is infinite. What you just predicted is the cure.
+# **Exercise** (10 minutes). Write softmax with `exp`, a sum and a division. (A check compares what your function returns, so `torch.softmax` would pass it too. You write your own to see why it is built as it is.) One practical trouble: in float32, `exp` of anything above 88 is infinite. What you just predicted is the cure.
 #
 # <details><summary>Hint</summary>Which number, subtracted from a row, makes sure that no exp is larger than 1? <code>amax</code> with <code>keepdim=True</code> finds it. With <code>dim=-1</code> every sum runs along a row; with <code>dim=0</code>, down a column.</details>
 

@@ -975,6 +975,21 @@ with Check("train_classifier", "your Vision Transformer reads digits", hint) as 
     read = reader.call(images[held_out]).argmax(-1)
     right = float((read == labels[held_out]).float().mean())
     check.true(right >= 0.9, f"at least 90 % of the held-out digits are read; {right:.0%} are")
+    # BEGIN HIDDEN TESTS
+    untrained, copied = (
+        check.other("VisionTransformer").build(8, 4, 1, 10, 32, 2, 4, 64).eval() for _ in range(2)
+    )
+    read = untrained.call(images[held_out]).argmax(-1)
+    guessed = float((read == labels[held_out]).float().mean())
+    check.true(guessed < 0.5, "a model that was not trained cannot read")
+    copied.load(reader.parameters(), whole=False)
+    check.equal(
+        copied.call(images[held_out]),
+        reader.call(images[held_out]),
+        "another model with the same parameters gives the same logits",
+        within=1e-3,
+    )
+    # END HIDDEN TESTS
 
 
 # %% [markdown]
