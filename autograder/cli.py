@@ -7,11 +7,22 @@ import textwrap
 from autograder.commands import author_commands, class_commands
 from autograder.lesson import Mistake
 from autograder.places import CONTAINER, shown
+from autograder.terminal import printable
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Run one command; what a person can mend ends in a clear line or two and exit code 1."""
     options = parser().parse_args(arguments)
+    try:
+        _run(options)
+    except SystemExit as ended:
+        if isinstance(ended.code, str):
+            # it may hold what strangers called their files
+            ended.code = "\n".join(map(printable, ended.code.split("\n")))
+        raise
+
+
+def _run(options: argparse.Namespace) -> None:
     try:
         sys.exit(options.run(options))
     except Mistake as mistake:

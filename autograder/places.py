@@ -44,7 +44,8 @@ def write(path: Path, text: str) -> bool:
     if path.exists() and path.read_text(encoding="utf-8") == text:
         return False
     with whole(path) as part:
-        part.write_text(text, encoding="utf-8")
+        # a folder's name can hold half a character (a lone surrogate), which no file can
+        part.write_text(text, encoding="utf-8", errors="replace")
     return True
 
 

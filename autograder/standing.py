@@ -1,5 +1,6 @@
 """Where each student stands: what was handed in, what of it is graded, and what it earned."""
 
+import glob
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +17,11 @@ from autograder.repairing.released import Released, released
 from autograder.repairing.repair import repair
 from autograder.submission import State, Task, key
 
+# nbgrader passes over names that begin with a dot or have two lines, and takes others for another
+# student's, or for several students'; what is no UTF-8 no database takes; and no name may turn
+# round what stands after it
+NO_ID = re.compile(r"^\.|[*?\[\]\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+FIT = "plain text, no * ? [ ], no dot in front, no spaces at the ends"
 LINK = "a link in place of a file: ask for the notebook itself"
 
 
@@ -44,7 +50,19 @@ def students(api: NbGraderAPI, lesson: str) -> list[str]:
     """Everyone in the gradebook, and everyone who handed this lesson in."""
     with api.gradebook as gradebook:
         known = {str(student.id) for student in gradebook.students}
-    return sorted(known | api.get_submitted_students(lesson))
+    return sorted(known | submitted(api, lesson))
+
+
+def submitted(api: NbGraderAPI, lesson: str) -> set[str]:
+    """Who has something where this lesson is handed in, whatever the folder is called.
+
+    nbgrader's own list leaves out names that begin with a dot or have two lines.
+    """
+    course: Any = api.coursedir
+    where = course.format_path(course.submitted_directory, student_id="\0", assignment_id=lesson)
+    before, after = where.split("\0", 1)
+    found = glob.iglob(f"{glob.escape(before)}*{glob.escape(after)}", include_hidden=True)
+    return {path.removeprefix(before).removesuffix(after) for path in found}
 
 
 def ungraded(api: NbGraderAPI, lesson: str) -> set[str]:
@@ -52,7 +70,7 @@ def ungraded(api: NbGraderAPI, lesson: str) -> set[str]:
     lesson_as_released = released(api, lesson)
     return {
         student
-        for student in api.get_submitted_students(lesson)
+        for student in submitted(api, lesson)
         if not is_recorded(api, lesson_as_released, student)
     }
 
@@ -103,16 +121,16 @@ def _lateness(gradebook: Any, lesson: str) -> dict[str, dict[str, float]]:
 def obstacle(api: NbGraderAPI, lesson: str, student: str) -> tuple[State, str] | None:
     """Why there is nothing to read where a submission should lie, and the mend."""
     path = place(api, "submitted", lesson, student)
-    if student != student.strip() or re.search(r"[*?\[\]\ud800-\udfff]", student):
-        # nbgrader would take it for another student's, or for several students'; what is no
-        # UTF-8 no database takes
+    if student != student.strip() or NO_ID.search(student):
         name = student.encode(errors="replace").decode()
-        return State.UNREADABLE, f"rename the folder `{name}`: plain text, no * ? [ ] or end spaces"
+        return State.UNREADABLE, f"rename the folder `{name}`: {FIT}"
     if path.is_symlink() or path.parent.is_symlink():
         # out of an archive, it could stand for anybody's file
         return State.UNREADABLE, LINK
     if path.exists() and not path.is_file() and not path.is_dir():
         return State.UNREADABLE, "no plain file: ask for the notebook itself"
+    if path.parent.exists() and not path.parent.is_dir():
+        return State.UNREADABLE, f"a file called `{lesson}` in place of a folder"
     files = Files([path.name]) if path.is_file() else there(path.parent)
     try:
         for name in files.notebooks:

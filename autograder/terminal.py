@@ -9,18 +9,58 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from types import FrameType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
+from unicodedata import category
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.segment import Segment
 from rich.table import Table
+from rich.text import Text
 
 if TYPE_CHECKING:
     from autograder.submission import Finished
 
 Commands = argparse._SubParsersAction
 
-console = Console(highlight=False)
+
+def printable(text: str) -> str:
+    """A text whose characters all show: others stand there as `\\x1b` or `\\u202e`.
+
+    Strangers choose the names of files and folders: codes in them could move the cursor, change
+    what stands on the screen, or run what a terminal offers to programs.
+    """
+    if text.isprintable():
+        return text
+    return "".join(
+        sign if sign.isprintable() or category(sign) == "Zs" else _escaped(sign) for sign in text
+    )
+
+
+def _escaped(sign: str) -> str:
+    return sign.encode("unicode_escape").decode()
+
+
+class PrintableConsole(Console):
+    """A console on which only its own codes work; what it is given as text is one line."""
+
+    def render_str(self, text: str, **how: Any) -> Text:
+        """A text, before anything is measured."""
+        return super().render_str(printable(text), **how)
+
+    def render(
+        self, renderable: RenderableType, options: ConsoleOptions | None = None
+    ) -> Iterator[Segment]:
+        """Everything else: bars, and what was made a `Text` elsewhere."""
+        for segment in super().render(renderable, options):
+            if segment.control or segment.text.isprintable():
+                yield segment
+            else:
+                lines = "\n".join(map(printable, segment.text.split("\n")))
+                yield Segment(lines, segment.style)
+
+
+console = PrintableConsole(highlight=False, emoji=False)
 # plain words: a path stays one line, which can be copied, and [brackets] are brackets
 say = partial(console.print, soft_wrap=True, markup=False)
 

@@ -3,6 +3,8 @@
 import argparse
 from pathlib import Path
 
+from rich.text import Text
+
 from autograder import places
 from autograder.answers import read_answers
 from autograder.lesson import find_lessons, read_lesson
@@ -40,7 +42,8 @@ def _build(options: argparse.Namespace) -> int:
                     told=lambda step, name=path.stem: status.update(f"{name}: {step}"),
                 )
             except BuildFailed as failure:
-                say(f"{path.stem}: the solution does not run\n{failure}")
+                say(f"{path.stem}: the solution does not run")
+                console.print(Text.from_ansi(str(failure)), soft_wrap=True)
                 return 1
         for file in changed:
             say(f"wrote {places.shown(file)}")
@@ -93,7 +96,7 @@ def _prove_lesson(path: Path, banks: Path, options: argparse.Namespace) -> int:
         console.print(as_table("wrong answers", *report.details(from_bank)))
     misses = report.misses(verdicts)
     for miss in misses:
-        say(miss, style="red")
+        console.print(Text(miss, style="red"), soft_wrap=True)
     if not options.answers:
         kept = places.REPORTS / f"{path.stem}.md"
         places.write(kept, report.page(path.stem, from_bank))

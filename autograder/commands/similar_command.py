@@ -110,11 +110,11 @@ class _Reading:
     def all(self) -> "Iterator[tuple[str, Mapping[str, Part]]]":
         """Everyone's parts; who cannot be read is `left_out`."""
         from autograder.repairing.reading import Unreadable
-        from autograder.standing import obstacle
+        from autograder.standing import obstacle, submitted
 
-        submitted = sorted(self._api.get_submitted_students(self.lesson))
+        students = sorted(submitted(self._api, self.lesson))
         with progress() as bar:
-            for student in bar.track(submitted, description=self.lesson):
+            for student in bar.track(students, description=self.lesson):
                 if stuck := obstacle(self._api, self.lesson, student):
                     self.left_out[student] = f"{stuck[0]}: {stuck[1]}"
                     continue

@@ -102,4 +102,4 @@ def write(to: Path, text: str) -> None:
         raise Refused(f"{to} is a folder: name a file")
     with places.whole(to) as part:
         # as it is: line ends are part of the format
-        part.write_text(text, encoding="utf-8", newline="")
+        part.write_text(text, encoding="utf-8", errors="replace", newline="")
