@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from enum import StrEnum
-from itertools import count
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +19,12 @@ from nbgrader.apps.api import NbGraderAPI
 
 from autograder import places
 from autograder.collecting.archive import Rejected
-from autograder.collecting.handins import EARLIEST, Given, HandedIn, Known, Sorted, chosen, time_of
+from autograder.collecting.choosing import HandedIn, chosen
+from autograder.collecting.errors import pass_on
+from autograder.collecting.handins import EARLIEST, Given, Known, Sorted, time_of
+from autograder.collecting.listing import walk
 from autograder.collecting.naming import Owner
+from autograder.collecting.notes import listed
 from autograder.grading import forget
 from autograder.places import place
 from autograder.repairing.finding import TIMESTAMP
@@ -83,12 +87,17 @@ def collect(api: NbGraderAPI, lesson: str, found: Sorted) -> Iterator[Collected]
             except Rejected as why:
                 yield Collected(called, Outcome.REFUSED, (str(why),))
                 continue
+            except OSError as error:
+                pass_on(error)
+                yield Collected(called, Outcome.REFUSED, (_why_not_written(error),))
+                continue
             time = handed.given.owner.time
             if done.outcome != Outcome.UNCHANGED or student not in known:
                 known[student] = _known(handed.given)
             late = handed.given.owner.late or (time is not None and time > due(student))
             yield replace(done, called=called, time=time, late=late)
     finally:
+        shutil.rmtree(folder_of(api) / STAGING, ignore_errors=True)
         _write_known(api, lesson, known)
         _name(api, [files[-1].owner for files in found.students.values()])
     for path, why in sorted(found.refused.items()):
@@ -102,36 +111,46 @@ def _placed(
     for where in (target, target.parent, target.parent.parent):
         if where.is_symlink():
             raise Rejected(f"{places.shown(where)} is a link: put a folder in its place")
-    if not target.parent.exists():
-        _put(api, lesson, student, handed)
-        return Collected(student, Outcome.COLLECTED, handed.notes)
-    there = _there(target.parent)
-    wanted = _files(lesson, handed)
-    if there.pop(TIMESTAMP, None) is not None or TIMESTAMP not in wanted:
-        wanted.pop(TIMESTAMP, None)  # the same work later is no later work
-    if there == wanted:
+    folder, files = target.parent, _files(lesson, handed)
+    if _holds(folder, files):
         return Collected(student, Outcome.UNCHANGED)
-    if _is_older(handed.given, before, target.with_name(TIMESTAMP)):
+    if folder.exists() and _is_older(handed.given, before, target.with_name(TIMESTAMP)):
         return Collected(student, Outcome.UNCHANGED, ("older than what is there",))
-    kept = _put(api, lesson, student, handed)
+    staged = folder_of(api) / STAGING / lesson / student
+    left_out = _write(staged, files)
+    notes = [*handed.notes, *left_out]
+    if left_out and _holds(folder, files):
+        return Collected(student, Outcome.UNCHANGED)
+    if not folder.exists():
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        os.rename(staged, folder)
+        return Collected(student, Outcome.COLLECTED, (*notes,))
+    kept = _exchange(staged, folder, folder_of(api) / REPLACED / lesson / student)
     forget(api, lesson, student)
-    return Collected(student, Outcome.REPLACED, (*handed.notes, f"before: {places.shown(kept)}"))
+    return Collected(student, Outcome.REPLACED, (*notes, f"before: {places.shown(kept)}"))
 
 
 def _files(lesson: str, handed: HandedIn) -> dict[str, bytes]:
-    files = handed.beside | {f"{lesson}.ipynb": handed.notebook}
+    """What to write for a student; first, what cannot be done without."""
+    files = {f"{lesson}.ipynb": handed.notebook}
     time = handed.given.owner.time
     if time:
         files[TIMESTAMP] = f"{time:%Y-%m-%d %H:%M:%S.%f} UTC".encode()
-    return files
+    return files | handed.beside
 
 
-def _there(folder: Path) -> dict[str, bytes]:
-    found = {}
-    for path in folder.rglob("*"):
-        if path.is_file() and not path.is_symlink():
-            found[path.relative_to(folder).as_posix()] = path.read_bytes()
-    return found
+def _holds(folder: Path, files: Mapping[str, bytes]) -> bool:
+    """Whether these files lie there, and no others; the same work later is no later work."""
+    there = {each.called: each for each in islice(walk(str(folder)), len(files) + 2)}
+    wanted = dict(files)
+    if there.pop(TIMESTAMP, None) or TIMESTAMP not in wanted:
+        wanted.pop(TIMESTAMP, None)
+    return there.keys() == wanted.keys() and all(
+        not each.why_not
+        and each.size == len(wanted[name])
+        and Path(each.path).read_bytes() == wanted[name]
+        for name, each in there.items()
+    )
 
 
 def _is_older(given: Given, before: Known | None, timestamp: Path) -> bool:
@@ -150,24 +169,40 @@ def _is_older(given: Given, before: Known | None, timestamp: Path) -> bool:
     return modified < before.modified
 
 
-def _put(api: NbGraderAPI, lesson: str, student: str, handed: HandedIn) -> Path:
-    """Write the files, all or none; return where those that were there are kept."""
-    folder = place(api, "submitted", lesson, student).parent
-    root = folder_of(api)
-    staging = root / STAGING / lesson / student
-    shutil.rmtree(staging, ignore_errors=True)
-    for name, data in _files(lesson, handed).items():
-        path = staging / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(data)
-    numbered = (root / REPLACED / lesson / student / str(number) for number in count(1))
+def _write(folder: Path, files: dict[str, bytes]) -> list[str]:
+    """Write these files; those that this disk cannot hold are taken out, and told."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    left_out: dict[str, list[str]] = {}
+    for number, (name, data) in enumerate([*files.items()]):
+        try:
+            if "/" in name:
+                (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_bytes(data)
+        except OSError as error:
+            pass_on(error)
+            if number == 0:  # the notebook
+                raise
+            del files[name]
+            left_out.setdefault(_why_not_written(error), []).append(name)
+    return [f"{listed(names)} left out: {why}" for why, names in left_out.items()]
+
+
+def _why_not_written(error: OSError) -> str:
+    return f"this disk cannot hold it ({error.strerror or error})"
+
+
+def _exchange(new: Path, folder: Path, keeping: Path) -> Path:
+    """Put a folder in another's place, both or neither; return where the other one is kept."""
+    numbered = (keeping / str(number) for number in count(1))
     kept = next(path for path in numbered if not path.exists())
-    if folder.exists():
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        os.rename(folder, kept)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    os.rename(staging, folder)
-    shutil.rmtree(root / STAGING, ignore_errors=True)
+    kept.parent.mkdir(parents=True, exist_ok=True)
+    os.rename(folder, kept)
+    try:
+        os.rename(new, folder)
+    except OSError:
+        os.rename(kept, folder)
+        raise
     return kept
 
 

@@ -1,20 +1,18 @@
-"""Whose a downloaded file is: how Canvas, Moodle and Gradescope name what students handed in.
+"""Whose a downloaded file is: how Canvas, Moodle and nbgrader name what students handed in.
 
-Sources: Canvas's `ContentZipper` (lib/content_zipper.rb), Moodle's `mod_assign\\downloader`,
-Gradescope's `submission_metadata.yml`.
+Each takes a path from where the names of the LMS stand (see `layout`): what lies deeper is named by
+students, and tells nothing. Sources: Canvas's `ContentZipper` (lib/content_zipper.rb), Moodle's
+`mod_assign\\downloader`.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+import unicodedata
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import PurePosixPath
-from typing import Any
 
-import yaml
-
-METADATA = "submission_metadata.yml"  # in what Gradescope exports
-LONGEST = 100  # characters of a student's id
+LONGEST = 200  # bytes of a student's id: with what nbgrader and we add, a name may have 255
 # nbgrader takes * ? [ ] for patterns; / and \ would lead to other folders
 UNFIT = re.compile(r"[*?\[\]/\\\x00-\x1f\x7f\ud800-\udfff]")
 
@@ -44,23 +42,27 @@ class Owner:
 # the owners of the file at a path, several of a group's; none, if it is not named that way
 Naming = Callable[[str], list[Owner]]
 
+# Canvas takes the first number between two underscores for the user's, and so does this
 CANVAS = re.compile(
-    r"^(?:(?P<name>.*?)_)??(?:(?P<late>LATE)_)?(?P<user>\d+|anon_[0-9a-z]+)"
-    r"_(?:(?P<number>\d+)_(?P<file>.+)|(?:text|link)\.html)$",
-    re.IGNORECASE,
+    r"(?s)(?:(?P<anon_late>LATE_)?(?P<anon>anon_[0-9A-Za-z]+)"
+    r"|(?P<name>.+?)_(?P<late>LATE_)?(?P<user>\d{1,20}))"
+    r"_(?:(?P<number>\d{1,20})_(?P<file>.+)|(?:text|link)\.html)",
+    re.ASCII,
 )
+NUMBERS = re.compile(r"(?=_(\d{1,20})_\d{1,20}_)", re.ASCII)
 MOODLE = re.compile(
-    r"^(?P<name>.+?)(?:_(?P<participant>\d+))?_assignsubmission_"
-    r"(?:(?P<file>file)|[a-z]+)_?(?P<flat>.*)$"
+    r"(?s)(?P<name>.+?)(?:_(?P<participant>\d{1,20}))?_assignsubmission_"
+    r"(?:(?P<file>file)|[a-z]+)_?(?P<flat>.*)",
+    re.ASCII,
 )
 
 
 def canvas(path: str) -> list[Owner]:
-    """`lastnamefirstname_LATE_USERID_FILEID_name.ipynb`."""
-    found = CANVAS.match(PurePosixPath(path).name)
+    """`lastnamefirstname_LATE_USERID_FILEID_name.ipynb`, in no folder."""
+    found = None if "/" in path else CANVAS.fullmatch(path)
     if not found:
         return []
-    user = found["user"]
+    user = found["user"] or found["anon"]
     return [
         Owner(
             user,
@@ -68,10 +70,15 @@ def canvas(path: str) -> list[Owner]:
             found["file"] or "",
             last_name=found["name"] or "",  # both names in one word
             lms_user_id=user,
-            late=bool(found["late"]),
+            late=bool(found["late"] or found["anon_late"]),
             number=int(found["number"] or 0),
         )
     ]
+
+
+def canvas_users(path: str) -> set[str]:
+    """Whose a file of Canvas's could be, if a name or the file's own name has numbers in it."""
+    return set(NUMBERS.findall(path))
 
 
 def moodle(path: str) -> list[Owner]:
@@ -79,122 +86,61 @@ def moodle(path: str) -> list[Owner]:
 
     A student has another participant number in each assignment, so the id is the name.
     """
-    parts = PurePosixPath(path).parts
-    for depth, part in enumerate(parts):
-        found = MOODLE.match(part)
-        if found:
-            inside = "/".join(parts[depth + 1 :]) or found["flat"]
-            name, participant = fit(found["name"]), found["participant"] or ""
-            first, _, last = name.rpartition(" ")
-            file = inside if found["file"] else ""
-            return [Owner(name, participant or name, file, last, first)]
-    return []
-
-
-def gradescope(metadata: bytes) -> Naming:
-    """`assignment_N_export/submission_N/…`, whose owners stand in `submission_metadata.yml`.
-
-    `ValueError` if that is not what Gradescope writes.
-    """
-    try:
-        told = yaml.load(metadata, _Plain)
-    except (yaml.YAMLError, RecursionError, UnicodeDecodeError) as error:
-        raise ValueError(str(error).split("\n")[0]) from None
-    if not isinstance(told, dict):
-        raise ValueError("no table of submissions")
-
-    def owners(path: str) -> list[Owner]:
-        parts = PurePosixPath(path).parts
-        for depth, part in enumerate(parts[:-1]):
-            about = told.get(part)
-            if isinstance(about, dict):
-                return _submitters(part, about, "/".join(parts[depth + 1 :]))
+    top, _, inside = path.partition("/")
+    found = MOODLE.fullmatch(top)
+    if not found:
         return []
+    name, participant = fit(found["name"]), found["participant"] or ""
+    if name.isdecimal() and not participant:
+        return []  # it would pass for somebody's participant number
+    first, _, last = name.rpartition(" ")
+    file = (inside or found["flat"]) if found["file"] else ""
+    return [Owner(name, participant or name, file, last, first)]
 
-    return owners
+
+def nbgrader(path: str) -> list[Owner]:
+    """`STUDENT/LESSON/….ipynb`, as nbgrader collects them."""
+    student, *inside = PurePosixPath(unicodedata.normalize("NFC", path)).parts
+    return [Owner(student, student, "/".join(inside))] if inside[1:] else []
 
 
 def folder(path: str) -> list[Owner]:
     """`STUDENT/….ipynb`, or `STUDENT.ipynb`."""
-    student, *inside = PurePosixPath(path).parts
-    if inside:
-        return [Owner(student, student, "/".join(inside))]
+    top, _, inside = path.partition("/")
     # a browser may have added .txt
-    student = PurePosixPath(re.sub(r"(?i)\.ipynb.*$", ".ipynb", path)).stem
-    return [Owner(student, student, path)]
+    name = top if inside else PurePosixPath(re.sub(r"(?is)\.ipynb.*", ".ipynb", top)).stem
+    student = unicodedata.normalize("NFC", name)
+    return [Owner(student, student, inside or top)]
 
 
-SCHEMES: Mapping[str, Naming | None] = {
+SCHEMES: Mapping[str, Naming] = {
     "canvas": canvas,
     "moodle": moodle,
-    "gradescope": None,  # its metadata say whose a file is
+    "nbgrader": nbgrader,
     "folder": folder,
 }
 
 
-def guess(paths: Sequence[str]) -> str:
-    """By which scheme these files are named."""
-    if any(PurePosixPath(path).name == METADATA for path in paths):
-        return "gradescope"
-    for scheme, naming in (("moodle", moodle), ("canvas", canvas)):
-        if 2 * sum(bool(naming(path)) for path in paths) > len(paths):
-            return scheme
-    return "folder"
-
-
 def fit(text: str) -> str:
     """A name as a gradebook, a folder and a CSV file can hold it."""
+    text = UNFIT.sub(" ", unicodedata.normalize("NFC", text))
+    shown = "".join(sign for sign in text if sign.isprintable() or sign.isspace())
     # a cell that begins so is a formula to a spreadsheet
-    plain = re.sub(r"[\s,;\"]+", " ", UNFIT.sub(" ", text)).strip().lstrip("=+-@ ")
-    return plain[:LONGEST].strip()
+    plain = re.sub(r"[\s,;\"]+", " ", shown).strip().lstrip("=+-@ ")
+    return plain.encode()[:LONGEST].decode(errors="ignore").strip()
 
 
 def unfit(student: str) -> str:
     """Why a student cannot have this id; empty if it will do."""
+    if len(student.encode(errors="replace")) > LONGEST:
+        return f"too long for a student's id: rename it, at most {LONGEST} bytes"
     if student and student == fit(student) and not student.startswith("."):
         return ""
     return "no id for a student: rename it, plain text without , ; * ? [ ] or a sign in front"
 
 
-class _Plain(yaml.CSafeLoader):
-    """YAML as plain data: Ruby's own classes become tables."""
-
-
-def _untagged(loader: Any, tag: str, node: yaml.Node) -> Any:
-    if isinstance(node, yaml.MappingNode):
-        return loader.construct_mapping(node, deep=True)
-    if isinstance(node, yaml.SequenceNode):
-        return loader.construct_sequence(node, deep=True)
-    return loader.construct_scalar(node)
-
-
-_Plain.add_multi_constructor("!", _untagged)
-
-
-def _submitters(submission: str, about: Mapping[str, Any], file: str) -> list[Owner]:
-    time, listed = _time(about.get(":created_at")), about.get(":submitters")
-    number = int("".join(re.findall(r"\d+$", submission)) or 0)
-    found = []
-    for each in listed if isinstance(listed, list) else []:
-        told = each if isinstance(each, dict) else {}
-        name, sid, email = (
-            fit(str(told.get(f":{what}") or "")) for what in ("name", "sid", "email")
-        )
-        first, _, last = name.rpartition(" ")
-        student = email.lower() or sid or name
-        owner = Owner(student, sid or email or name, file, last, first, email, sid)
-        found.append(replace(owner, time=time, number=number))
-    return [owner for owner in found if owner.student]
-
-
-def _time(told: Any) -> datetime | None:
-    if isinstance(told, dict):  # as Ruby on Rails writes a time
-        told = told.get("utc")
-    if isinstance(told, str):
-        try:
-            told = datetime.fromisoformat(told)
-        except ValueError:
-            return None
-    if not isinstance(told, datetime):
-        return None
-    return (told if told.tzinfo else told.replace(tzinfo=UTC)).astimezone(UTC)
+def fold(name: str) -> str:
+    """The same for all names that some disk, or some reader, takes for one."""
+    text = unicodedata.normalize("NFKC", name).casefold()
+    shown = "".join(sign for sign in text if sign.isprintable() or sign.isspace())
+    return " ".join(unicodedata.normalize("NFKC", shown).split()).rstrip(". ")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from rich.table import Table
 
-from autograder.commands.class_options import add_classroom, open_class, typed
+from autograder.commands.class_options import add_classroom, alone, open_class, typed
 from autograder.terminal import Commands, console, progress, say
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from autograder.collecting.collect import Collected
     from autograder.collecting.naming import Owner
 
+SAME = 20  # lines that say the same: a student can hand in thousands of odd files
 BRIEF = "put in place what students handed in"
 DETAILS = """\
     Each student's newest notebook goes to
@@ -27,10 +28,18 @@ DETAILS = """\
       canvas      the user's number, as in Canvas's gradebook (Submissions > Download)
       moodle      the full name (Download all submissions); of two of one name, with the number
       gradescope  the e-mail address (Export Submissions, with its submission_metadata.yml)
+      nbgrader    the folder's name, in nbgrader's `submitted`, or a zip of it: STUDENT/NN_name/...
       folder      the name of the folder or of the file: STUDENT/...ipynb or STUDENT.ipynb
-    Only Gradescope's downloads tell when something was handed in, and Canvas's who was late.
-    Moodle's grading worksheet, given as --gradebook, tells the times; so it, or Canvas's exported
-    gradebook, tells the students' names.
+    These names count at the top of a download, or in the one folder that Gradescope or nbgrader
+    puts around everything; what lies deeper is the student's, whatever it is called. So name
+    downloads and folders of your own here: put a zip that a student sent you into a folder, as
+    STUDENT.zip, and name that folder. Files that could be two students' are refused.
+
+    Only Gradescope's downloads tell when something was handed in, and Canvas's who was late. From
+    nbgrader's `submitted` (or with --from nbgrader), and nowhere else, each student's timestamp.txt
+    is believed: anywhere else a student could have written it. Moodle's grading worksheet, given
+    as --gradebook, tells the times; so it, or Canvas's exported gradebook, tells the students'
+    names.
 
     Collect as often as you like: what is newer takes the place of what is there, and is to be
     graded again; what was there is kept in CLASSROOM/replaced. The same, or older, changes
@@ -53,7 +62,7 @@ def add_command(commands: Commands) -> None:
         "--from",
         dest="scheme",
         default="",
-        choices=("canvas", "moodle", "gradescope", "folder"),
+        choices=("canvas", "moodle", "gradescope", "nbgrader", "folder"),
         help="by whose scheme the files are named (default: guessed)",
     )
     added.add_argument(
@@ -69,6 +78,7 @@ def add_command(commands: Commands) -> None:
     added.set_defaults(run=_collect)
 
 
+@alone
 def _collect(options: argparse.Namespace) -> int:
     from autograder.collecting.archive import Rejected
     from autograder.exporting.sheet import Unfit
@@ -80,7 +90,8 @@ def _collect(options: argparse.Namespace) -> int:
         done, broken = _collected(api, lesson, options)
     except (Rejected, Unfit) as why:
         raise Refused(str(why)) from None
-    _print(lesson, done)
+    if done or not broken:
+        _print(lesson, done)
     counts: Counter[str] = Counter(each.outcome for each in done)
     if counts["collected"] or counts["replaced"]:
         say(f"grade them: `{typed('grade', lesson, options)}`")
@@ -95,25 +106,28 @@ def _collected(
     from autograder.collecting.archive import Rejected, opened
     from autograder.collecting.collect import collect, read_known
     from autograder.collecting.handins import sort
+    from autograder.standing import students
 
-    roster = _roster(options)
+    roster, there = _roster(options), students(api, lesson)
     downloads: list[Contents] = []
-    broken = False
+    broken: list[str] = []
     with contextlib.ExitStack() as stack:
         for path in options.downloads:
             try:
                 downloads.append(stack.enter_context(opened(path)))
             except Rejected as why:
-                say(str(why))
-                broken = True
-        found = sort(downloads, lesson, options.scheme, read_known(api, lesson), roster)
+                broken.append(str(why))
+        found = sort(downloads, lesson, options.scheme, read_known(api, lesson), roster, there)
+        broken += found.broken
+        for line in (*broken, *found.notes):
+            say(line)
         done = []
         with progress() as bar:
             line = bar.add_task(lesson, total=len(found.students) + len(found.refused))
             for each in collect(api, lesson, found):
                 done.append(each)
                 bar.update(line, advance=1)
-    return done, broken
+    return done, bool(broken)
 
 
 def _roster(options: argparse.Namespace) -> "dict[str, Owner]":
@@ -127,9 +141,14 @@ def _roster(options: argparse.Namespace) -> "dict[str, Owner]":
 
 def _print(lesson: str, done: "list[Collected]") -> None:
     """What a person should know of each, and the counts."""
+    told: Counter[tuple[str, ...]] = Counter()
     for each in done:
-        if each.notes:
+        told[each.notes] += 1
+        if each.notes and told[each.notes] <= SAME:
             say(f"{each.called}: {each.outcome}: {'; '.join(each.notes)}")
+    for notes, number in told.items():
+        if notes and number > SAME:
+            say(f"and {number - SAME:,} more: {'; '.join(notes)}")
     untimed = [each.called for each in done if each.late and each.time is None]
     if untimed:
         charged = "it costs nothing here, Canvas's own late policy can charge it"
@@ -137,6 +156,6 @@ def _print(lesson: str, done: "list[Collected]") -> None:
     counts: Counter[str] = Counter(each.outcome for each in done)
     table = Table("collected", "replaced", "unchanged", "late", "refused", title=lesson)
     late = sum(each.late for each in done)
-    told = [counts[outcome] for outcome in ("collected", "replaced", "unchanged", "refused")]
-    table.add_row(*(str(number) for number in (*told[:3], late, told[3])))
+    numbers = [counts[outcome] for outcome in ("collected", "replaced", "unchanged", "refused")]
+    table.add_row(*(str(number) for number in (*numbers[:3], late, numbers[3])))
     console.print(table)

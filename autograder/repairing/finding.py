@@ -1,16 +1,23 @@
 """Find the notebook in what a student handed in: under another name, in a folder, in a zip."""
 
+import contextlib
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path, PurePosixPath
 
-from autograder.collecting.archive import Piece, Rejected, is_zip, opened, unzipped
+from autograder.collecting.archive import Contents, Piece, Rejected, in_folder, is_zip
+from autograder.collecting.beside import MOST as MOST_FILES
+from autograder.collecting.beside import Beside
+from autograder.collecting.budget import Budget
+from autograder.collecting.errors import pass_on
+from autograder.collecting.listing import walk
+from autograder.collecting.notes import Notes
 from autograder.repairing.matching import match
 from autograder.repairing.reading import LARGEST, ZIP, Unreadable, is_notebook, read
 from autograder.repairing.released import Released
 
-BESIDE = 10 << 20  # bytes of other files that may lie beside a notebook
 MOST = 20  # notebooks that are looked at, of one student and lesson
 TIMESTAMP = "timestamp.txt"  # nbgrader's
 
@@ -41,21 +48,22 @@ class _Candidate:
     """A file that may be the notebook; `archive` is what lies in the same zip."""
 
     piece: Piece
-    data: bytes
     archive: list[Piece] = field(default_factory=list)
 
 
 def there(folder: Path) -> Files:
     """What was handed in, without a look into the files."""
-    try:
-        with opened(folder) as contents:
-            names = [piece.path for piece in contents.pieces]
-            refused = [f"`{printable(name)}`: {why}" for name, why in contents.refused.items()]
-    except Rejected:  # no such folder
+    if not folder.is_dir():
         return Files([])
+    contents = in_folder(folder, MOST_FILES)
+    names = [piece.path for piece in contents.pieces]
+    refused = [
+        f"`{printable(name)}`: {why}" if name else why for name, why in contents.refused.items()
+    ]
     notebooks = [name for name in names if is_notebook(name) or name.lower().endswith(".zip")]
-    others = [name for name in names if name not in notebooks and name != TIMESTAMP]
-    return Files(notebooks, [f"`{printable(name)}`" for name in others], refused)
+    known = {*notebooks, TIMESTAMP}
+    others = [f"`{printable(name)}`" for name in names if name not in known]
+    return Files(notebooks, others, refused)
 
 
 def find(path: Path, released: Released) -> Found:
@@ -67,52 +75,60 @@ def find(path: Path, released: Released) -> Found:
     if in_place:
         data = _start_of(path)
         if not data.startswith(ZIP):
-            return Found(data, _beside(path))
-    candidates = [*islice(_candidates(path.parent), MOST)]
+            return _with_files(path, data, Notes())
+    contents = in_folder(path.parent, MOST_FILES)
+    candidates = [*islice(_candidates(contents), MOST)]
     if not candidates:
         raise FileNotFoundError(path)
     chosen = _newest_of_lesson(candidates, released)
-    name = printable(chosen.piece.path)
+    name, notes = printable(chosen.piece.path), Notes()
     note = f"the notebook was found in `{name}`"
     if len(candidates) > 1:
         note = f"of {len(candidates)} notebooks the newest of this lesson counts: `{name}`"
+    notes.said.append(note)
     if chosen.archive:
-        return Found(chosen.data, _beside_in_archive(chosen), note)
-    return Found(chosen.data, _beside(path.parent / chosen.piece.path), note)
+        return _with_files_of_archive(chosen, notes)
+    return _with_files(path.parent / chosen.piece.path, chosen.piece.read(), notes)
 
 
-def _candidates(folder: Path) -> Iterator[_Candidate]:
-    with opened(folder) as contents:
-        for piece in contents.pieces:
-            if not is_notebook(piece.path) and not is_zip(piece):
-                continue
-            data = _start_of(folder / piece.path)
-            inside = _inside(piece, data)
-            notebooks = [each for each in inside if is_notebook(each.path)]
-            if not notebooks:
-                # told as what it is: a broken zip, a web page
-                yield _Candidate(piece, data)
-            for each in notebooks:
-                try:
-                    yield _Candidate(each, each.read(), inside)
-                except Rejected:
-                    continue
+def _candidates(contents: Contents) -> Iterator[_Candidate]:
+    budget = Budget()
+    for piece in contents.pieces:
+        if is_notebook(piece.path) or is_zip(piece):
+            try:
+                yield from _inside(contents.path / piece.path, piece, budget)
+            except OSError as error:
+                pass_on(error)
 
 
-def _inside(piece: Piece, data: bytes) -> list[Piece]:
-    if not data.startswith(ZIP):
-        return []
+def _inside(path: Path, piece: Piece, budget: Budget) -> Iterator[_Candidate]:
+    """The readable notebooks in a zip; else the file itself, told as what it is."""
+    read = partial(_start_of, path)
+    data = read()
+    archive: list[Piece] = []
+    if data.startswith(ZIP):
+        with contextlib.suppress(Rejected):
+            archive = budget.unzipped(Piece(piece.path, lambda: data, size=len(data))).pieces
+    notebooks = (each for each in archive if is_notebook(each.path) and _is_readable(each))
+    readable = [*islice(notebooks, MOST)]
+    yield from (_Candidate(each, archive) for each in readable)
+    if not readable:
+        yield _Candidate(replace(piece, read=read))
+
+
+def _is_readable(piece: Piece) -> bool:
     try:
-        return unzipped(Piece(piece.path, lambda: data)).pieces
+        piece.read()
     except Rejected:
-        return []
+        return False
+    return True
 
 
 def _newest_of_lesson(candidates: list[_Candidate], released: Released) -> _Candidate:
     """The newest of those that hold at least half of what the fullest holds of the lesson."""
     if len(candidates) == 1:
         return candidates[0]
-    held = [_held(candidate.data, released) for candidate in candidates]
+    held = [_held(candidate.piece.read(), released) for candidate in candidates]
     full = [c for c, count in zip(candidates, held, strict=True) if 2 * count >= max(held)]
     # of the same age: copies have numbers, which make their names longer
     return max(full, key=lambda c: (c.piece.modified, len(c.piece.path), c.piece.path))
@@ -133,38 +149,32 @@ def _start_of(path: Path) -> bytes:
         return file.read(LARGEST + 1)
 
 
-def _beside(path: Path) -> dict[str, bytes]:
-    """The plain files beside a notebook that its code may open or import."""
-    files, room = {}, BESIDE
-    for other in sorted(path.parent.rglob("*")):
-        if other == path or other.is_symlink() or not other.is_file():
-            continue
-        # a link among the folders could lead to anybody's files
-        if not other.resolve().is_relative_to(path.parent.resolve()):
-            continue
-        room -= other.stat().st_size
-        if room < 0:
-            break
-        files[str(other.relative_to(path.parent))] = other.read_bytes()
-    return files
+def _with_files(path: Path, notebook: bytes, notes: Notes) -> Found:
+    """With the plain files beside a notebook that its code may open or import."""
+    beside, own = Beside(), str(path)
+    found = [*walk(str(path.parent), MOST_FILES)]
+    if too_many := next((each.why_not for each in found if not each.called), ""):
+        # which ones come first is chance: other than these, it would be another submission
+        found = []
+        notes.said.append(f"nothing beside the notebook is taken along: {too_many}")
+    for each in sorted(found, key=lambda each: each.called.split("/")):
+        if not each.why_not and each.path != own:
+            why = beside.add(each.called, each.size, Path(each.path).read_bytes)
+            if why:
+                notes.add(f"left out: {why}", printable(each.called))
+    return Found(notebook, beside.files, "; ".join(notes.lines()))
 
 
-def _beside_in_archive(chosen: _Candidate) -> dict[str, bytes]:
-    folder = PurePosixPath(chosen.piece.path).parent
-    files, room = {}, BESIDE
+def _with_files_of_archive(chosen: _Candidate, notes: Notes) -> Found:
+    folder, beside = PurePosixPath(chosen.piece.path).parent, Beside()
     for piece in chosen.archive:
         path = PurePosixPath(piece.path)
-        if piece is chosen.piece or not path.is_relative_to(folder):
-            continue
-        try:
-            data = piece.read()
-        except Rejected:
-            continue
-        room -= len(data)
-        if room < 0:
-            break
-        files[str(path.relative_to(folder))] = data
-    return files
+        if piece is not chosen.piece and path.is_relative_to(folder):
+            name = str(path.relative_to(folder))
+            why = beside.add(name, piece.size, piece.read)
+            if why:
+                notes.add(f"left out: {why}", printable(name))
+    return Found(chosen.piece.read(), beside.files, "; ".join(notes.lines()))
 
 
 def printable(name: str) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from autograder import grading
-from autograder.collecting import archive, naming
+from autograder.collecting import archive, metadata, naming
 from autograder.collecting.archive import Piece, Rejected
 from autograder.keeping import MARK
 from autograder.notebook import as_text
@@ -77,7 +77,8 @@ def students(classroom) -> dict[str, dict[str, str]]:
         ("anon_Xy12z_501_a.ipynb", "anon_Xy12z", "anon_Xy12z", "a.ipynb", False, 501),
         ("LATE_anon_Xy12z_501_a.ipynb", "anon_Xy12z", "anon_Xy12z", "a.ipynb", True, 501),
         ("lovelaceada_17_text.html", "17", "17", "", False, 0),
-        ("unzipped/lovelaceada_17_501_a.ipynb", "17", "17", "a.ipynb", False, 501),
+        ("anon_Xy12z_501_02_a.ipynb", "anon_Xy12z", "anon_Xy12z", "02_a.ipynb", False, 501),
+        ("late_17_501_a.ipynb", "17", "17", "a.ipynb", False, 501),
     ],
 )
 def test_canvas_names(path, student, key, file, late, number):
@@ -133,9 +134,9 @@ submission_42:
 
 
 def test_gradescope_names():
-    owners = naming.gradescope(METADATA)
-    ada, bo = owners("assignment_7_export/submission_41/x/a.ipynb")
-    assert (ada.student, ada.key, ada.file) == ("ada@example.edu", "1815", "x/a.ipynb")
+    owners = metadata.read(METADATA).owners
+    ada, bo = owners("submission_41/x/a.ipynb")
+    assert (ada.student, ada.lms_user_id, ada.file) == ("ada@example.edu", "1815", "x/a.ipynb")
     assert (bo.student, bo.first_name, bo.last_name) == ("bo@example.edu", "Bo", "Lee")
     (cleo,) = owners("submission_42/a.ipynb")
     assert [str(owner.time)[:19] for owner in (ada, cleo)] == [
@@ -145,10 +146,10 @@ def test_gradescope_names():
     assert owners("submission_43/a.ipynb") == []
 
 
-@pytest.mark.parametrize("metadata", [b"a: [", b"- 1", b"\xff\xfe\xff", b"[" * 20_000])
-def test_broken_metadata_are_told(metadata):
+@pytest.mark.parametrize("text", [b"a: [", b"- 1", b"", b"\xff\xfe\xff", b"[" * 2_000_000])
+def test_broken_metadata_are_told(text):
     with pytest.raises(ValueError, match=r"."):
-        naming.gradescope(metadata)
+        metadata.read(text)
 
 
 @pytest.mark.parametrize(
@@ -265,30 +266,53 @@ def test_gradescope(classroom, solution, tmp_path):
     assert handed_in == in_place(classroom, "bo@example.edu")  # a group's
     assert handed_in.keys() == {"01_small.ipynb", "data/x.csv", "timestamp.txt"}
     assert handed_in["timestamp.txt"] == b"2026-09-01 02:50:30.147684 UTC"
-    assert "submission_43/01_small.ipynb: refused: not named as gradescope" in said
+    assert "submission_43: refused: submission_metadata.yml does not tell who" in said
     assert students(classroom)["ada@example.edu"]["lms_user_id"] == "1815"
 
 
 def test_a_plain_folder(classroom, solution, tmp_path):
-    folder = tmp_path / "handed in"
+    folder = tmp_path / "submitted"
     for name in ("ada/final.ipynb", "bo.ipynb", "cleo/01_small/01_small.ipynb"):
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
         (folder / name).write_bytes(solution)
-    (folder / "cleo/01_small/timestamp.txt").write_text("2026-09-01 10:00:00 UTC")
-    for own in ("timestamp.txt", "x/timestamp.txt"):  # a student's
-        (folder / "ada" / own).parent.mkdir(exist_ok=True)
-        (folder / "ada" / own).write_text("2020-01-01 10:00:00 UTC")
+    (folder / "ada/x.csv").write_bytes(b"1")
     (folder / "ada/.DS_Store").write_bytes(b"x")
     code, said = classroom.types("collect", "01", str(folder))
     assert (code, counts(said)) == (0, [3, 0, 0, 0, 0])
-    assert in_place(classroom, "ada").keys() == {"01_small.ipynb", "x/timestamp.txt"}
-    assert in_place(classroom, "cleo")["timestamp.txt"] == b"2026-09-01 10:00:00.000000 UTC"
+    assert in_place(classroom, "ada").keys() == {"01_small.ipynb", "x.csv"}
 
 
-def test_a_zip_with_a_folder_around_the_students(classroom, solution, tmp_path):
-    zipped({f"class/{name}/a.ipynb": solution for name in ("ada", "bo")}, tmp_path / "a.zip")
-    assert counts(classroom.types("collect", "01", str(tmp_path / "a.zip"))[1]) == [2, 0, 0, 0, 0]
+@pytest.mark.parametrize("around", ["", "submitted/"])
+def test_another_class_of_nbgraders(classroom, solution, tmp_path, around):
+    """Where nbgrader collected, and nowhere else, its times are believed."""
+    files = {f"{name}/{LESSON}/{LESSON}.ipynb": solution for name in ("ada", "bo", "cleo")}
+    files |= {"ada/02_other/02_other.ipynb": b"{}", "bo/whose.txt": b"?"}
+    files |= {f"ada/{LESSON}/timestamp.txt": b"2026-09-01 10:00:00.147684 UTC"}
+    zipped({around + name: data for name, data in files.items()}, tmp_path / "other.zip")
+    options = [] if around else ["--from", "nbgrader"]
+    code, said = classroom.types("collect", "01", str(tmp_path / "other.zip"), *options)
+    assert (code, counts(said)) == (0, [3, 0, 0, 0, 1])
+    assert f"{around}bo/whose.txt: refused: not named as nbgrader names files" in said
+    assert in_place(classroom, "ada").keys() == {f"{LESSON}.ipynb", "timestamp.txt"}
+    assert in_place(classroom, "ada")["timestamp.txt"] == b"2026-09-01 10:00:00.147684 UTC"
+    with zipfile.ZipFile(tmp_path / "other.zip") as other:
+        other.extractall(tmp_path / ("" if around else "submitted"))
+    same = classroom.types("collect", "01", str(tmp_path / "submitted"))[1]
+    assert counts(same) == [0, 0, 3, 0, 1]
+
+
+def test_a_folder_of_folders_is_a_students_or_a_classs(classroom, solution, tmp_path):
+    zipped({f"group/{name}/a.ipynb": solution for name in ("ada", "bo")}, tmp_path / "a.zip")
+    code, said = classroom.types("collect", "01", str(tmp_path / "a.zip"))
+    assert (code, (classroom.folder / "submitted").exists()) == (1, False)
+    students = "if they are students, unpack it and name `group` itself"
+    assert f"`group` holds 2 folders: {students}; if `group` is one student's, add" in said
+    with zipfile.ZipFile(tmp_path / "a.zip") as unpacked:
+        unpacked.extractall(tmp_path)
+    classroom.types("collect", "01", str(tmp_path / "group"))
     assert {path.name for path in (classroom.folder / "submitted").iterdir()} == {"ada", "bo"}
+    classroom.types("collect", "01", str(tmp_path / "a.zip"), "--from", "folder")
+    assert "group" in {path.name for path in (classroom.folder / "submitted").iterdir()}
 
 
 def test_one_students_folders_are_no_students(classroom, solution, tmp_path):
@@ -308,7 +332,7 @@ def test_a_scheme_that_does_not_fit_is_told(classroom, solution, tmp_path):
         "`Export Submissions`",
     }.items():
         found = classroom.types("collect", "01", str(tmp_path / "a.zip"), "--from", scheme)
-        assert found == (1, said)
+        assert found == (1, f"{tmp_path / 'a.zip'}: {said}\n")
 
 
 # --- one student's files --------------------------------------------------------------------------
@@ -430,10 +454,12 @@ def test_names_that_lead_out_are_refused(classroom, solution, tmp_path):
     before = set(tmp_path.rglob("*"))
     code, said = classroom.types("collect", "01", str(tmp_path / "a.zip"), "--from", "canvas")
     assert (code, counts(said)) == (0, [1, 0, 0, 0, 2])
-    assert said.count("its name leads out of the folder: ask for the file itself") == 6
+    out = "refused: its name leads out of the folder: ask for the file itself"
+    assert f"`../../evil.ipynb`, `/etc/evil.ipynb`, `C:/evil.ipynb` and 1 more {out}" in said
+    assert said.count(out) == 3
     assert said.count("its name is no plain text") == 1
     new = {path for path in tmp_path.rglob("*") if path.is_file()} - before
-    assert {path.name for path in new} == {"01_small.ipynb", "01_small.json"}
+    assert {path.name for path in new} - {".lock"} == {"01_small.ipynb", "01_small.json"}
 
 
 def spoiled(data: bytes, flags: int) -> bytes:
