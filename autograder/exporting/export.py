@@ -57,7 +57,7 @@ def grades(api: NbGraderAPI, lesson: str) -> list[Graded]:
 
 
 def _owner(student: str, known: Mapping[str, Known], students: Mapping[str, Any]) -> Owner:
-    key = known[student].key if student in known else student
+    key = known[student].key if student in known else ""
     about = students.get(student)
     if about is None:
         return Owner(student, key, "")
@@ -92,8 +92,8 @@ def column(name: str, rows: Sequence[Graded]) -> Column:
 
 
 def _keys(owner: Owner) -> tuple[str, ...]:
-    keys = (owner.key, owner.lms_user_id, owner.student, owner.email)
-    return tuple(dict.fromkeys(key for key in keys if key))
+    """What the LMS may call a student, what is surest first; a number may be typed by students."""
+    return owner.key, owner.student, owner.email, owner.lms_user_id
 
 
 def write(to: Path, text: str) -> None:

@@ -248,17 +248,27 @@ def _moodle_keys(sheet: Sheet, row: Sequence[str]) -> list[str]:
 def _matched(
     scores: Iterable[Score], rows: Sequence[tuple[list[str], list[str]]]
 ) -> tuple[list[tuple[list[str], Score]], list[str]]:
-    """Each score's row; and who has points, but no row of their own."""
+    """Each score's row; and who has points, but no row of their own.
+
+    A row that two claim is the one's whose key says more: a number may be typed by a student.
+    """
     named = Counter(key for _, keys in rows for key in {key.lower() for key in keys if key})
     by_key = {key.lower(): row for row, keys in rows for key in keys if named[key.lower()] == 1}
-    found, lost, taken = [], [], set()
-    for score in scores:
-        if score.points is None:
-            continue
-        row = next((by_key[k.lower()] for k in score.keys if k.lower() in by_key), None)
-        if row is None or id(row) in taken:
-            lost.append(score.student)
-        else:
-            taken.add(id(row))
-            found.append((row, score))
-    return found, lost
+    having = [score for score in scores if score.points is not None]
+    claims: dict[str, tuple[int, list[str]]] = {}  # student -> which key, and the row it leads to
+    for score in having:
+        ranked = enumerate(key.lower() for key in score.keys)
+        claim = next(((rank, by_key[key]) for rank, key in ranked if key in by_key), None)
+        if claim:
+            claims[score.student] = claim
+    ranks = Counter((id(row), rank) for rank, row in claims.values())
+    best = {row: min(rank for at, rank in ranks if at == row) for row, _ in ranks}
+    found = [
+        (claim[1], score)
+        for score in having
+        if (claim := claims.get(score.student))
+        and claim[0] == best[id(claim[1])]
+        and ranks[id(claim[1]), claim[0]] == 1
+    ]
+    matched = {score.student for _, score in found}
+    return found, [score.student for score in having if score.student not in matched]

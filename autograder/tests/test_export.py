@@ -251,10 +251,33 @@ def test_a_key_that_two_rows_have_fills_neither():
             ["Participant 6", "", "", ""],
         ]
     )
-    scores = Score("ada", 1.0, ("5",)), Score("bo", 2.0, ("6",)), Score("cleo", 3.0, ("6",))
+    scores = Score("ada", 1.0, ("5",)), Score("bo", 2.0, ("6",)), Score("cleo", 3.0, ())
     filled = gradesheet.into_moodle(sheet, Column("01", 3, scores))
     assert [row[2] for row in filled.sheet.rows[1:]] == ["", "", "2"]
     assert filled.unmatched == ("ada", "cleo")
+
+
+@pytest.mark.parametrize(
+    ("keys", "grades", "unmatched"),
+    [
+        # mallory typed ada's number; ada is known by her address, which comes first
+        ({"mallory": ("m@b.org", "6"), "ada": ("a@b.org", "6")}, "2", ("mallory",)),
+        ({"ada": ("a@b.org", "6"), "mallory": ("m@b.org", "6")}, "2", ("mallory",)),
+        ({"mallory": ("m@b.org", "6"), "ada": ("", "6")}, "", ("mallory", "ada")),
+    ],
+)
+def test_a_row_that_two_claim_is_the_better_known_ones_or_nobodys(keys, grades, unmatched):
+    sheet = Sheet(
+        [
+            ["Identifier", "Email address", "Grade", "Last modified (grade)"],
+            ["Participant 6", "a@b.org", "", ""],
+        ]
+    )
+    points = {"mallory": 3.0, "ada": 2.0}
+    scores = tuple(Score(student, points[student], keys[student]) for student in keys)
+    filled = gradesheet.into_moodle(sheet, Column("01", 3, scores))
+    assert filled.sheet.rows[1][2] == grades
+    assert filled.unmatched == unmatched
 
 
 @pytest.mark.parametrize(
