@@ -109,23 +109,24 @@ def at(do: str, make: Callable[[Message], Message]) -> Forge:
 def walked(executor: Executor, forge: Forge, cells: list[tuple[str, str]]) -> list[dict]:
     """What the tests' side reports of these cells, when the student's side forges."""
     channel, theirs = socket.socketpair()
+    status, told_here = socket.socketpair()
     report, reporting = socket.socketpair()
     _, tests = executor._pair()
-    tests.fork(Limits().bounds, [theirs.fileno(), reporting.fileno()])
-    theirs.close()
-    reporting.close()
+    tests.fork(Limits().bounds, [end.fileno() for end in (theirs, told_here, reporting)])
+    for end in (theirs, told_here, reporting):
+        end.close()
     student = threading.Thread(target=play, args=(channel, forge))
     student.start()
     frames = []
-    with report, report.makefile("rwb") as stream:
-        assert stream.read(4) == b"here"
+    with status, report, report.makefile("rwb") as stream:
+        assert status.recv(4) == b"here"
         told = [{"role": role, "source": source} for role, source in cells]
         send(stream, {"cells": told, "exercises": ["mix"], "files": {}, "outputs": 10_000}, LIMIT)
         while "cell" in (frame := receive(stream, LIMIT)):
             frames.append(frame)
     channel.close()
     student.join()
-    assert frame.keys() == {"cpu"}
+    assert frame == {"done": True}
     return frames
 
 

@@ -24,6 +24,7 @@ from autograder.recorder import Recorder
 from autograder.repairing.released import Released, released
 from autograder.samples import filled, solved
 from autograder.submission import Finished
+from autograder.tests.compared import EXECUTES
 from autograder.tests.conftest import SMALL, Instructor
 
 LESSON = "01_small"
@@ -41,7 +42,7 @@ def handed_in(tmp_path_factory):
     api = grading.open_classroom(instructor.folder)
     grading.release(api, instructor.lesson)
     with (instructor.folder / grading.SETTINGS).open("a", encoding="utf-8") as settings:
-        settings.write("c.LateSubmissionPlugin.penalty_method = 'zero'\n")
+        settings.write(f"{EXECUTES}c.LateSubmissionPlugin.penalty_method = 'zero'\n")
     with api.gradebook as gradebook:
         due: Any = {"duedate": datetime(2026, 9, 1)}
         gradebook.update_or_create_assignment(LESSON, **due)
