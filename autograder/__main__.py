@@ -1,5 +1,5 @@
-"""`python -m autograder`: see `autograder.cli`."""
+"""`python -m autograder`: see `autograder.commands.cli`."""
 
-from autograder.cli import main
+from autograder.commands.cli import main
 
 main()

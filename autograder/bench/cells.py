@@ -11,8 +11,8 @@ import sys
 import nbformat
 import torch
 
-from autograder.apart.nursery import warm_up
-from autograder.apart.shell import Shell
+from autograder.execution.isolation.fork_server import warm_up
+from autograder.execution.isolation.shell import Shell
 
 
 def main() -> None:

@@ -9,11 +9,12 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from autograder import grading, places
-from autograder.answers import Answer, read_answers
-from autograder.lesson import Lesson, read_lesson
-from autograder.notebook import as_text
-from autograder.samples import filled, solved
+from autograder import paths
+from autograder.authoring.answer_bank import Answer, read_answers
+from autograder.authoring.lesson import Lesson, read_lesson
+from autograder.authoring.notebook import as_text
+from autograder.authoring.samples import filled, solved
+from autograder.gradebook import grading
 
 LESSON = "01_dot_product_attention"
 # a model that is trained for about three seconds on one core
@@ -42,7 +43,7 @@ cli.main(sys.argv[1:])
 
 
 @dataclasses.dataclass(frozen=True)
-class Class:
+class Cohort:
     """A classroom with one released lesson."""
 
     solutions: Path
@@ -61,8 +62,8 @@ class Class:
             for name in sorted(names):
                 if draw.random() < 0.5:
                     sources[name] = draw.choice(bank[name]).source
-            path = places.place(api, "submitted", self.lesson.name, f"student-{number:05}")
-            places.write(path, as_text(filled(self.lesson, sources)))
+            path = paths.notebook_path(api, "submitted", self.lesson.name, f"student-{number:05}")
+            paths.write(path, as_text(filled(self.lesson, sources)))
 
     def command(self, *options: str) -> list[str]:
         """`python -m autograder grade` on this class."""
@@ -84,7 +85,7 @@ class Class:
 
     def grade(self, command: Sequence[str]) -> str:
         """Run one of them; return the last line that it says."""
-        found = os.environ | {"PYTHONPATH": str(places.ROOT)}
+        found = os.environ | {"PYTHONPATH": str(paths.ROOT)}
         ran = subprocess.run(command, cwd=self.folder, env=found, capture_output=True, text=True)
         if ran.returncode:
             raise RuntimeError(ran.stdout + ran.stderr)
@@ -112,17 +113,17 @@ def whole(text: str) -> str:
     return text
 
 
-def make(folder: Path, name: str, cut: Callable[[str], str] = whole) -> Class:
+def make(folder: Path, name: str, cut: Callable[[str], str] = whole) -> Cohort:
     """Release lesson 01, cut so, into a class of its own."""
-    text = (places.SOLUTIONS / f"{LESSON}.py").read_text(encoding="utf-8")
+    text = (paths.SOLUTIONS / f"{LESSON}.py").read_text(encoding="utf-8")
     solutions = folder / name / "solutions"
     solutions.mkdir(parents=True)
     path = solutions / f"{LESSON}.py"
     path.write_text(cut(text), encoding="utf-8")
     lesson = read_lesson(path)
     grading.release(grading.open_classroom(folder / name / "class"), lesson)
-    bank = read_answers(places.ANSWERS / path.name, read_lesson(places.SOLUTIONS / path.name))
-    return Class(solutions, folder / name / "class", lesson, bank)
+    bank = read_answers(paths.ANSWERS / path.name, read_lesson(paths.SOLUTIONS / path.name))
+    return Cohort(solutions, folder / name / "class", lesson, bank)
 
 
 def _cells(text: str) -> list[str]:

@@ -18,14 +18,15 @@ from pathlib import Path
 
 import psutil
 
-from autograder import grading, places
+from autograder import paths
 from autograder.bench import classes
-from autograder.executor import Executor
-from autograder.keeping import keep, kept
-from autograder.recorder import Recorder
-from autograder.repairing.released import released
-from autograder.submission import Task, graded, modules
-from autograder.terminal import as_table, console
+from autograder.commands.terminal import as_table, console
+from autograder.execution.executor import Executor
+from autograder.gradebook import grading
+from autograder.gradebook.recorder import Recorder
+from autograder.gradebook.result_store import keep, kept
+from autograder.gradebook.submission import Task, graded, modules
+from autograder.intake.released import released
 
 CORES = os.cpu_count() or 1
 ROUNDS = 2
@@ -104,7 +105,7 @@ def _busy() -> float:
     return times.user + times.system + times.nice
 
 
-def _start(group: classes.Class) -> tuple[float, float]:
+def _start(group: classes.Cohort) -> tuple[float, float]:
     """Wall and CPU seconds of the command for one student's submission: mostly its start."""
     before = _busy()
     seconds = _seconds(lambda: group.grade(group.command("--again", "--student", "student-00000")))
@@ -112,16 +113,16 @@ def _start(group: classes.Class) -> tuple[float, float]:
     return seconds - own, _busy() - before - own
 
 
-def _cells_alone(group: classes.Class, count: int = 10) -> float:
+def _cells_alone(group: classes.Cohort, count: int = 10) -> float:
     """CPU seconds of a submission's cells in one warm process, and of nothing else."""
     api = grading.open_classroom(group.folder)
     as_released = released(api, group.lesson.name)
     program = [sys.executable, "-m", "autograder.bench.cells", *sorted(modules(as_released))]
-    paths = [
-        str(places.place(api, "autograded", group.lesson.name, f"student-{number:05}"))
+    notebooks = [
+        str(paths.notebook_path(api, "autograded", group.lesson.name, f"student-{number:05}"))
         for number in range(count)
     ]
-    told = subprocess.run(program, input="\n".join(paths), capture_output=True, text=True)
+    told = subprocess.run(program, input="\n".join(notebooks), capture_output=True, text=True)
     return float(told.stdout) / count
 
 
@@ -139,7 +140,7 @@ def _cluster(folder: Path) -> Iterator[tuple[str, ...]]:
     yield f"{pool:.0f} a minute", f"{cluster:.0f} a minute", f"{cluster / pool:.2f}"
 
 
-def _rate(group: classes.Class, *options: str) -> float:
+def _rate(group: classes.Cohort, *options: str) -> float:
     """Submissions a minute, without the command's start."""
     few = _seconds(
         lambda: group.grade(group.command("--again", "--student", "student-00000", *options))
@@ -155,7 +156,7 @@ def _workers(folder: Path, count: int) -> Iterator[str]:
     python = [sys.executable, "-m"]
     scheduler = [*python, "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0"]
     worker = [*python, "distributed.cli.dask_worker", "--scheduler-file", str(file)]
-    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": places.ROOT}
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL, "cwd": paths.ROOT}
     running = [
         subprocess.Popen([*scheduler, "--no-dashboard", "--scheduler-file", str(file)], **quiet),
         *(
@@ -185,7 +186,7 @@ def _recording(folder: Path) -> Iterator[tuple[str, ...]]:
     api = grading.open_classroom(group.folder)
     lesson = group.lesson.name
     as_released = released(api, lesson)
-    path = places.place(api, "submitted", lesson, "student-00000")
+    path = paths.notebook_path(api, "submitted", lesson, "student-00000")
     with Executor(modules(as_released)) as executor:
         one = graded(
             Task("student-00000", path.read_bytes()), as_released, grading.Limits(), executor

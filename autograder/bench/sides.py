@@ -2,9 +2,9 @@
 
 import dataclasses
 
-from autograder import places
+from autograder import paths
 
-RIVAL = places.ROOT / ".rival"  # bertviz, and the programs that it asks a network for
+RIVAL = paths.ROOT / ".rival"  # bertviz, and the programs that it asks a network for
 HEADS = 12
 
 WEIGHTS = """

@@ -22,7 +22,7 @@ from nbformat import v4
 
 from autograder.bench.browser import chromium, jupyter
 from autograder.bench.sides import BERTVIZ, HEADS, INTERACT, OURS, RIVAL, WEIGHTS, Side
-from autograder.terminal import as_table, console
+from autograder.commands.terminal import as_table, console
 
 SCRIPTS = {
     "d3": ("d3-5.7.0.tgz", "package/dist/d3.min.js"),

@@ -96,8 +96,8 @@ c.Execute.extra_arguments += ["--IPKernelApp.log_level=CRITICAL"]
 
 # What it costs to hand in after the due date (`release --due`); as it stands, nothing. For 10 % of
 # what was earned for each day that has begun, after a day of grace, and nothing left after a week,
-# take away these `#`. In place of percent_per_day, points_per_day; see autograder/late.py.
-# c.AssignLatePenalties.plugin_class = "autograder.late.LatePolicy"
+# take away these `#`. In place of percent_per_day, points_per_day; see its docstring.
+# c.AssignLatePenalties.plugin_class = "autograder.gradebook.late.LatePolicy"
 # c.LatePolicy.percent_per_day = 10
 # c.LatePolicy.grace_days = 1
 # c.LatePolicy.last_day = 7

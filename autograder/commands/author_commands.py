@@ -5,10 +5,10 @@ from pathlib import Path
 
 from rich.text import Text
 
-from autograder import places
-from autograder.answers import read_answers
-from autograder.lesson import find_lessons, read_lesson
-from autograder.terminal import Commands, as_table, command, console, progress, say
+from autograder import paths
+from autograder.authoring.answer_bank import read_answers
+from autograder.authoring.lesson import find_lessons, read_lesson
+from autograder.commands.terminal import Commands, as_table, command, console, progress, say
 
 
 def add_commands(commands: Commands) -> None:
@@ -31,7 +31,7 @@ def _add_build(commands: Commands) -> None:
 
 
 def _build(options: argparse.Namespace) -> int:
-    from autograder.build import BuildFailed, build
+    from autograder.authoring.build import BuildFailed, build
 
     for path in find_lessons(options.lessons):
         with console.status(path.stem) as status:
@@ -46,7 +46,7 @@ def _build(options: argparse.Namespace) -> int:
                 console.print(Text.from_ansi(str(failure)), soft_wrap=True)
                 return 1
         for file in changed:
-            say(f"wrote {places.shown(file)}")
+            say(f"wrote {paths.display_path(file)}")
         if not changed:
             say(f"{path.stem} is up to date")
     return 0
@@ -69,7 +69,7 @@ def _add_prove(commands: Commands) -> None:
 
 
 def _prove(options: argparse.Namespace) -> int:
-    banks = options.answers or places.ANSWERS
+    banks = options.answers or paths.ANSWERS
     missed = sum(_prove_lesson(path, banks, options) for path in find_lessons(options.lessons))
     return 1 if missed else 0
 
@@ -77,16 +77,16 @@ def _prove(options: argparse.Namespace) -> int:
 def _prove_lesson(path: Path, banks: Path, options: argparse.Namespace) -> int:
     """Prove one lesson, print what was found, and return how many answers it judged unjustly."""
     # these import torch, which other commands need not wait for
-    from autograder import report
-    from autograder.prove import Bench
+    from autograder.authoring import report
+    from autograder.authoring.prove import BankRunner
 
     lesson = read_lesson(path)
     if not (banks / path.name).exists():
-        say(f"{path.stem}: no answers at {places.shown(banks / path.name)}")
+        say(f"{path.stem}: no answers at {paths.display_path(banks / path.name)}")
         return 1
     bank = read_answers(banks / path.name, lesson)
     names = [cell.name for cell in lesson.of("exercise")]
-    with Bench(lesson) as bench, progress() as bar:
+    with BankRunner(lesson) as bench, progress() as bar:
         ends = [*map(bench.stub, names), *map(bench.solution, names)]
         judged = bench.each(bench.judge, [*ends, *bank])
         verdicts = list(bar.track(judged, total=len(ends) + len(bank), description=path.stem))
@@ -98,9 +98,9 @@ def _prove_lesson(path: Path, banks: Path, options: argparse.Namespace) -> int:
     for miss in misses:
         console.print(Text(miss, style="red"), soft_wrap=True)
     if not options.answers:
-        kept = places.REPORTS / f"{path.stem}.md"
-        places.write(kept, report.page(path.stem, from_bank))
-        say(f"the whole report: {places.shown(kept)}")
+        kept = paths.REPORTS / f"{path.stem}.md"
+        paths.write(kept, report.page(path.stem, from_bank))
+        say(f"the whole report: {paths.display_path(kept)}")
     say(f"{path.stem}: {len(verdicts)} answers, {len(misses)} judged unjustly")
     solutions = verdicts[len(names) : len(ends)]
     apart = sum(len(lesson.checks_of(v.answer.exercise)) for v in solutions if v.just)

@@ -3,7 +3,8 @@
 import argparse
 from typing import TYPE_CHECKING
 
-from autograder import places
+from autograder import paths
+from autograder.authoring.lesson import find_lessons, read_lesson
 from autograder.commands import (
     collect_command,
     export_command,
@@ -20,8 +21,7 @@ from autograder.commands.class_options import (
     open_class,
     typed,
 )
-from autograder.lesson import find_lessons, read_lesson
-from autograder.terminal import Commands, command, console, progress, say
+from autograder.commands.terminal import Commands, command, console, progress, say
 
 if TYPE_CHECKING:
     from nbgrader.apps.api import NbGraderAPI
@@ -54,7 +54,7 @@ def _add_feedback(commands: Commands) -> None:
 
 
 def _feedback(options: argparse.Namespace) -> int:
-    from autograder.standing import results
+    from autograder.gradebook.status import results
 
     api, lessons = open_class(options)
     failed, pages = 0, []
@@ -80,10 +80,10 @@ def _feedback(options: argparse.Namespace) -> int:
 
 
 def _writes_feedback(api: "NbGraderAPI", lesson: str, student: str) -> bool:
-    from autograder import grading
+    from autograder.gradebook import grading
 
     try:
-        say(f"wrote {places.shown(grading.feedback(api, lesson, student))}")
+        say(f"wrote {paths.display_path(grading.feedback(api, lesson, student))}")
     except grading.Refused as refusal:
         say(f"{student}: {refusal}")
         return False
@@ -106,25 +106,25 @@ def _add_sample(commands: Commands) -> None:
 
 @alone
 def _sample(options: argparse.Namespace) -> int:
-    from autograder import grading, standing
-    from autograder.answers import read_answers
-    from autograder.notebook import as_text
-    from autograder.samples import SAMPLES, sample_class
+    from autograder.authoring.answer_bank import read_answers
+    from autograder.authoring.notebook import as_text
+    from autograder.authoring.samples import SAMPLES, sample_class
+    from autograder.gradebook import grading, status
 
     api = grading.open_classroom(options.classroom)
     for path in find_lessons(options.lessons):
         lesson = read_lesson(path)
-        real = set(standing.students(api, lesson.name)) - set(SAMPLES)
+        real = set(status.students(api, lesson.name)) - set(SAMPLES)
         if real:
             beside = f"made-up students would stand beside `{min(real)}` in the grades"
             raise grading.Refused(f"{beside}: name another folder with `--classroom DIR`")
         with console.status(f"releasing {lesson.name}"):
             grading.release(api, lesson)
-        bank = places.ANSWERS / path.name
+        bank = paths.ANSWERS / path.name
         answers = read_answers(bank, lesson) if bank.exists() else []
         for student, notebook in sample_class(lesson, answers).items():
-            target = standing.place(api, "submitted", lesson.name, student)
-            if places.write(target, as_text(notebook)):
+            target = paths.notebook_path(api, "submitted", lesson.name, student)
+            if paths.write(target, as_text(notebook)):
                 grading.forget(api, lesson.name, student)
-            say(f"wrote {places.shown(target)}")
+            say(f"wrote {paths.display_path(target)}")
     return 0

@@ -7,9 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autograder import places
-from autograder.lesson import find_lessons
-from autograder.terminal import say
+from autograder import paths
+from autograder.authoring.lesson import find_lessons
+from autograder.commands.terminal import say
 
 if TYPE_CHECKING:
     from nbgrader.apps.api import NbGraderAPI
@@ -20,9 +20,9 @@ def add_classroom(added: argparse.ArgumentParser) -> None:
     added.add_argument(
         "--classroom",
         type=Path,
-        default=places.CLASSROOM,
+        default=paths.CLASSROOM,
         metavar="DIR",
-        help=f"the class's folder (default {places.shown(places.CLASSROOM)})",
+        help=f"the class's folder (default {paths.display_path(paths.CLASSROOM)})",
     )
 
 
@@ -31,7 +31,7 @@ def alone(run: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namesp
 
     @functools.wraps(run)
     def locked(options: argparse.Namespace) -> int:
-        from autograder import guard
+        from autograder.gradebook import guard
 
         with guard.held(options.classroom):
             return run(options)
@@ -52,7 +52,7 @@ def add_students(added: argparse.ArgumentParser) -> None:
 
 def open_class(options: argparse.Namespace) -> "tuple[NbGraderAPI, list[str]]":
     """The classroom, and which of its released lessons are meant."""
-    from autograder import grading
+    from autograder.gradebook import grading
 
     names = [path.stem for path in find_lessons(options.lessons)]
     if not options.classroom.is_dir():
@@ -73,7 +73,7 @@ def chosen_students(students: list[str], options: argparse.Namespace) -> list[st
     """Those of these students who are meant."""
     unknown = [student for student in options.student if student not in students]
     if unknown:
-        from autograder.grading import Refused
+        from autograder.gradebook.grading import Refused
 
         raise Refused(f"no student `{unknown[0]}`; there are {', '.join(students) or 'none'}")
     return [s for s in students if s in options.student] if options.student else students
@@ -87,7 +87,7 @@ def say_penalties(lesson: str, changed: list[str]) -> None:
 
 def typed(command: str, lesson: str, options: argparse.Namespace) -> str:
     """The command line that does this in the same classroom."""
-    here = options.classroom == places.CLASSROOM
+    here = options.classroom == paths.CLASSROOM
     folder = [] if here else ["--classroom", str(options.classroom)]
     return shlex.join(["python", "-m", "autograder", command, lesson[:2], *folder])
 

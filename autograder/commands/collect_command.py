@@ -10,14 +10,14 @@ from typing import TYPE_CHECKING
 from rich.table import Table
 
 from autograder.commands.class_options import add_classroom, alone, open_class, typed
-from autograder.terminal import Commands, console, progress, say
+from autograder.commands.terminal import Commands, console, progress, say
 
 if TYPE_CHECKING:
     from nbgrader.apps.api import NbGraderAPI
 
-    from autograder.collecting.archive import Contents
-    from autograder.collecting.collect import Collected
-    from autograder.collecting.naming import Owner
+    from autograder.gradebook.collect import Collected
+    from autograder.intake.archive import Contents
+    from autograder.intake.naming import Owner
 
 SAME = 20  # lines that say the same: a student can hand in thousands of odd files
 BRIEF = "put in place what students handed in"
@@ -80,9 +80,9 @@ def add_command(commands: Commands) -> None:
 
 @alone
 def _collect(options: argparse.Namespace) -> int:
-    from autograder.collecting.archive import Rejected
     from autograder.exporting.sheet import Unfit
-    from autograder.grading import Refused
+    from autograder.gradebook.grading import Refused
+    from autograder.intake.archive import Rejected
 
     options.lessons = [options.lesson]
     api, (lesson,) = open_class(options)
@@ -103,10 +103,10 @@ def _collected(
     api: "NbGraderAPI", lesson: str, options: argparse.Namespace
 ) -> "tuple[list[Collected], bool]":
     """What became of everything; and whether a whole download cannot be read."""
-    from autograder.collecting.archive import Rejected, opened
-    from autograder.collecting.collect import collect, read_known
-    from autograder.collecting.handins import sort
-    from autograder.standing import students
+    from autograder.gradebook.collect import collect, read_known
+    from autograder.gradebook.status import students
+    from autograder.intake.archive import Rejected, opened
+    from autograder.intake.handins import sort
 
     roster, there = _roster(options), students(api, lesson)
     downloads: list[Contents] = []
@@ -132,7 +132,7 @@ def _collected(
 
 def _roster(options: argparse.Namespace) -> "dict[str, Owner]":
     from autograder.exporting import gradesheet, sheet
-    from autograder.late import zone
+    from autograder.gradebook.late import zone
 
     if not options.gradebook:
         return {}

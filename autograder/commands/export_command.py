@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autograder import places
+from autograder import paths
 from autograder.commands.class_options import add_classroom, open_class, say_penalties
-from autograder.terminal import Commands, command, say
+from autograder.commands.terminal import Commands, command, say
 
 if TYPE_CHECKING:
     from autograder.exporting.export import Graded
@@ -49,10 +49,10 @@ def add_command(commands: Commands) -> None:
 
 
 def _export(options: argparse.Namespace) -> int:
-    from autograder import grading
-    from autograder.collecting.archive import Rejected
     from autograder.exporting import export, sheet
-    from autograder.grading import Refused
+    from autograder.gradebook import grading
+    from autograder.gradebook.grading import Refused
+    from autograder.intake.archive import Rejected
 
     api, lessons = open_class(options)
     _check(options, lessons)
@@ -68,7 +68,7 @@ def _export(options: argparse.Namespace) -> int:
         export.write(to, sheet.as_csv(filled.sheet))
     else:
         export.write(to, export.as_nbgrader(everyone))
-    say(f"wrote {places.shown(to)}: {', '.join(lessons)}")
+    say(f"wrote {paths.display_path(to)}: {', '.join(lessons)}")
     _tell(everyone)
     if filled:
         called = {row.owner.student: row.owner.called for row in everyone[lessons[0]]}
@@ -78,7 +78,7 @@ def _export(options: argparse.Namespace) -> int:
 
 def _check(options: argparse.Namespace, lessons: Sequence[str]) -> None:
     """What cannot be done; `Refused`."""
-    from autograder.grading import Refused
+    from autograder.gradebook.grading import Refused
 
     if options.format == "nbgrader" and (options.gradebook or options.column):
         raise Refused("whose gradebook is it? add `--format canvas` or `--format moodle`")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 from rich.table import Table
 
-from autograder import places
+from autograder import paths
 from autograder.commands.class_options import (
     add_classroom,
     add_students,
@@ -23,8 +23,7 @@ from autograder.commands.class_options import (
     say_penalties,
 )
 from autograder.commands.grade_preview import preview_lesson
-from autograder.late import lateness
-from autograder.terminal import (
+from autograder.commands.terminal import (
     Commands,
     command,
     console,
@@ -33,12 +32,13 @@ from autograder.terminal import (
     interruptible,
     say,
 )
+from autograder.gradebook.late import lateness
 
 if TYPE_CHECKING:
     from nbgrader.apps.api import NbGraderAPI
 
-    from autograder.grading import How
-    from autograder.standing import Result
+    from autograder.gradebook.grading import ExecutionConfig
+    from autograder.gradebook.status import Result
 
 REPORTS = "grade_reports"  # in the classroom
 INTERRUPTED = 130  # as shells have it
@@ -117,16 +117,17 @@ def add_command(commands: Commands) -> None:
 
 @alone
 def _grade(options: argparse.Namespace) -> int:
-    from autograder import grading, sandbox
-    from autograder.executor import Limits
-    from autograder.standing import State
+    from autograder.execution import sandbox
+    from autograder.execution.executor import Limits
+    from autograder.gradebook import grading
+    from autograder.gradebook.status import State
 
     if options.no_sandbox:
         say("NO SANDBOX: students' code can do here whatever you can do", style="bold red")
     elif not options.scheduler and (weakness := sandbox.weakness()):
         say(weakness, style="bold yellow")
     limits = Limits(timeout=options.timeout, memory=round(options.memory * (1 << 30)))
-    how = grading.How(limits, options.jobs, options.scheduler, not options.no_sandbox)
+    how = grading.ExecutionConfig(limits, options.jobs, options.scheduler, not options.no_sandbox)
     api, lessons = open_class(options)
     failed = 0
     try:
@@ -146,14 +147,14 @@ def _grade(options: argparse.Namespace) -> int:
 def _grade_lesson(
     api: "NbGraderAPI",
     lesson: str,
-    how: "How",
+    how: "ExecutionConfig",
     options: argparse.Namespace,
     stopping: Callable[[], bool],
 ) -> "list[Result]":
     """Grade what there is of a lesson; return where all stand. `KeyboardInterrupt` if stopped."""
-    from autograder import grading
-    from autograder.executor import GraderError
-    from autograder.standing import State, obstacle, results, students, ungraded
+    from autograder.execution.executor import GraderError
+    from autograder.gradebook import grading
+    from autograder.gradebook.status import State, obstacle, results, students, ungraded
 
     chosen = chosen_students(students(api, lesson), options)
     if options.again:
@@ -178,11 +179,12 @@ def _grade_lesson(
     found = [result for result in results(api, lesson, pointless) if result.student in shown]
     _print_results(lesson, found)
     if not chosen:
-        there = places.shown(places.place(api, "submitted", lesson, "STUDENT"))
+        there = paths.display_path(paths.notebook_path(api, "submitted", lesson, "STUDENT"))
         say(f"nobody has handed in {lesson} yet: put notebooks at {there}")
     report = options.classroom / REPORTS / f"{lesson}.json"
-    places.write(report, json.dumps([asdict(result) for result in found], indent=1) + "\n")
-    say(f"{lesson}: {graded} graded now, {len(chosen)} in all; report in {places.shown(report)}")
+    paths.write(report, json.dumps([asdict(result) for result in found], indent=1) + "\n")
+    counted = f"{graded} graded now, {len(chosen)} in all"
+    say(f"{lesson}: {counted}; report in {paths.display_path(report)}")
     if broken:
         raise broken
     if stopping():

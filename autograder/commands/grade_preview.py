@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 
 from autograder.commands.class_options import chosen_students, typed
-from autograder.terminal import as_table, console, followed, say
+from autograder.commands.terminal import as_table, console, followed, say
 
 if TYPE_CHECKING:
     from nbgrader.apps.api import NbGraderAPI
 
-    from autograder.grading import How
-    from autograder.regrade import Change, Move
-    from autograder.submission import Finished
+    from autograder.gradebook.grading import ExecutionConfig
+    from autograder.gradebook.regrade import Change, Move
+    from autograder.gradebook.submission import Finished
 
 
 def preview_lesson(
     api: "NbGraderAPI",
     lesson: str,
-    how: "How",
+    how: "ExecutionConfig",
     options: argparse.Namespace,
     stopping: Callable[[], bool],
 ) -> "list[Finished]":
     """Run what today's tests have not graded; record nothing. `KeyboardInterrupt` if stopped."""
-    from autograder import grading, regrade
-    from autograder.standing import obstacle, students, ungraded
+    from autograder.gradebook import grading, regrade
+    from autograder.gradebook.status import obstacle, students, ungraded
 
     waiting = ungraded(api, lesson)
     chosen = chosen_students(students(api, lesson), options)

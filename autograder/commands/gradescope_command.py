@@ -3,10 +3,10 @@
 import argparse
 from pathlib import Path
 
-from autograder import places
+from autograder import paths
+from autograder.authoring.lesson import find_lessons, read_lesson
 from autograder.commands.class_options import gibibytes, positive
-from autograder.lesson import find_lessons, read_lesson
-from autograder.terminal import Commands, command, console, say
+from autograder.commands.terminal import Commands, command, console, say
 
 
 def add_command(commands: Commands) -> None:
@@ -56,9 +56,9 @@ def add_command(commands: Commands) -> None:
 
 
 def _write(options: argparse.Namespace) -> int:
+    from autograder.gradebook.grading import Refused
     from autograder.gradescope import package
     from autograder.gradescope.settings import Settings
-    from autograder.grading import Refused
 
     lessons = find_lessons(options.lessons)
     if options.to and len(lessons) > 1:
@@ -72,7 +72,7 @@ def _write(options: argparse.Namespace) -> int:
             raise Refused(f"{to} is a folder: name a file")
         with console.status(lesson.name):
             package.write(lesson, settings, to)
-        say(f"wrote {places.shown(to)} ({to.stat().st_size / 1e6:.1f} MB)")
+        say(f"wrote {paths.display_path(to)} ({to.stat().st_size / 1e6:.1f} MB)")
         checks = sum(cell.points or 0 for cell in lesson.of("check"))
         say(f"on Gradescope: Autograder Points {checks:g}")
         for cell in lesson.of("answer"):

@@ -4,10 +4,11 @@ import argparse
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from autograder import places, publish
+from autograder import paths
+from autograder.authoring import publish
+from autograder.authoring.lesson import Lesson, find_lessons, read_lesson
 from autograder.commands.class_options import add_classroom, alone, say_penalties, typed
-from autograder.lesson import Lesson, find_lessons, read_lesson
-from autograder.terminal import Commands, command, console, say
+from autograder.commands.terminal import Commands, command, console, say
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -63,7 +64,7 @@ def _address(typed: str) -> str:
 
 @alone
 def _release(options: argparse.Namespace) -> int:
-    from autograder import grading
+    from autograder.gradebook import grading
 
     due = _due(options)
     lessons = [read_lesson(path) for path in find_lessons(options.lessons)]
@@ -76,7 +77,7 @@ def _release(options: argparse.Namespace) -> int:
     for lesson in lessons:
         with console.status(lesson.name):
             grading.release(api, lesson, repository)
-        say(f"released {places.shown(places.place(api, 'release', lesson.name))}")
+        say(f"released {paths.display_path(paths.notebook_path(api, 'release', lesson.name))}")
         if due:
             _set_due(api, lesson.name, *due)
         _say_again(api, lesson.name, options)
@@ -86,10 +87,10 @@ def _release(options: argparse.Namespace) -> int:
 
 def _say_again(api: "NbGraderAPI", lesson: str, options: argparse.Namespace) -> None:
     """Say how many graded submissions are to be graded again."""
-    from autograder import standing
-    from autograder.keeping import kept
+    from autograder.gradebook import status
+    from autograder.gradebook.result_store import kept
 
-    graded = [s for s in standing.ungraded(api, lesson) if kept(api, lesson, s)]
+    graded = [s for s in status.ungraded(api, lesson) if kept(api, lesson, s)]
     if graded:
         counted = "submission is" if len(graded) == 1 else "submissions are"
         again = typed("grade", lesson, options)
@@ -99,7 +100,7 @@ def _say_again(api: "NbGraderAPI", lesson: str, options: argparse.Namespace) -> 
 
 def _publish(api: "NbGraderAPI", new: list[Lesson], repository: str, classroom: Path) -> None:
     """Write what students get of all lessons that are released, these among them."""
-    from autograder import grading
+    from autograder.gradebook import grading
 
     names = {lesson.name for lesson in new}
     others = [path for path in find_lessons([]) if path.stem not in names]
@@ -109,7 +110,8 @@ def _publish(api: "NbGraderAPI", new: list[Lesson], repository: str, classroom: 
     publish.write(publish.tree(lessons, repository), folder)
     secret = sum(len(publish.secrets(lesson)) for lesson in lessons)
     counted = "1 lesson" if len(lessons) == 1 else f"{len(lessons)} lessons"
-    say(f"published {counted} in {places.shown(folder)}, without any of {secret:,} secret lines")
+    where = paths.display_path(folder)
+    say(f"published {counted} in {where}, without any of {secret:,} secret lines")
     if repository == publish.repository_address():
         say("its badges open the course's own repository, where solutions stand: --repository URL")
     else:
@@ -118,7 +120,7 @@ def _publish(api: "NbGraderAPI", new: list[Lesson], repository: str, classroom: 
 
 def _due(options: argparse.Namespace) -> "tuple[datetime | None] | None":
     """The due date that was typed; none at all, if nothing was."""
-    from autograder import grading, late
+    from autograder.gradebook import grading, late
 
     if options.due is None:
         return None
@@ -129,7 +131,7 @@ def _due(options: argparse.Namespace) -> "tuple[datetime | None] | None":
 
 
 def _set_due(api: "NbGraderAPI", lesson: str, due: "datetime | None") -> None:
-    from autograder import grading, late
+    from autograder.gradebook import grading, late
 
     grading.set_due(api, lesson, late.in_utc(due) if due else None)
     if due:

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from rich.markup import escape
 
-from autograder import places
+from autograder import paths
 from autograder.commands.class_options import add_classroom, open_class, positive
-from autograder.terminal import Commands, as_table, command, console, progress, say
+from autograder.commands.terminal import Commands, as_table, command, console, progress, say
 
 if TYPE_CHECKING:
     from nbgrader.apps.api import NbGraderAPI
 
-    from autograder.similar.compare import Class, Pair, Rarity
-    from autograder.similar.parts import Part
+    from autograder.similarity.compare import Class, Pair, Rarity
+    from autograder.similarity.parts import Part
 
 FOLDER = "similar"  # in the classroom
 SHOWN = 20  # pairs that the terminal shows; all of them have a page
@@ -73,8 +73,8 @@ def _similar(options: argparse.Namespace) -> int:
 
 
 def _compare_lesson(api: "NbGraderAPI", lesson: str, options: argparse.Namespace) -> None:
-    from autograder.similar.compare import Class
-    from autograder.similar.parts import prints
+    from autograder.similarity.compare import Class
+    from autograder.similarity.parts import prints
 
     read = _Reading(api, lesson)
     everyone = Class()
@@ -87,20 +87,20 @@ def _compare_lesson(api: "NbGraderAPI", lesson: str, options: argparse.Namespace
     for student, why in read.left_out.items():
         say(f"{student}: not compared: {why}")
     _print_pairs(lesson, everyone, pairs)
-    say(f"wrote {places.shown(folder / 'index.html')}")
+    say(f"wrote {paths.display_path(folder / 'index.html')}")
 
 
 class _Reading:
     """A lesson's submissions, read one at a time: a class need not fit into memory."""
 
     def __init__(self, api: "NbGraderAPI", lesson: str) -> None:
-        from autograder.answers import read_answers
-        from autograder.lesson import read_lesson
-        from autograder.repairing.released import released
-        from autograder.similar.parts import Ours
+        from autograder.authoring.answer_bank import read_answers
+        from autograder.authoring.lesson import read_lesson
+        from autograder.intake.released import released
+        from autograder.similarity.parts import Ours
 
-        source = read_lesson(places.SOLUTIONS / f"{lesson}.py")
-        bank = places.ANSWERS / source.path.name
+        source = read_lesson(paths.SOLUTIONS / f"{lesson}.py")
+        bank = paths.ANSWERS / source.path.name
         answers = read_answers(bank, source) if bank.exists() else []
         self.lesson = lesson
         self.ours = Ours.of(source, answers)
@@ -109,8 +109,8 @@ class _Reading:
 
     def all(self) -> "Iterator[tuple[str, Mapping[str, Part]]]":
         """Everyone's parts; who cannot be read is `left_out`."""
-        from autograder.repairing.reading import Unreadable
-        from autograder.standing import obstacle, submitted
+        from autograder.gradebook.status import obstacle, submitted
+        from autograder.intake.reading import Unreadable
 
         students = sorted(submitted(self._api, self.lesson))
         with progress() as bar:
@@ -125,9 +125,9 @@ class _Reading:
 
     def one(self, student: str) -> "Mapping[str, Part]":
         """One submission's parts; `Unreadable` if it has none."""
-        from autograder.repairing.repair import repair
-        from autograder.similar.parts import parts
-        from autograder.standing import handed_in
+        from autograder.gradebook.status import handed_in
+        from autograder.intake.repair import repair
+        from autograder.similarity.parts import parts
 
         task = handed_in(self._api, self._released, student)
         return parts(repair(task.notebook, self._released).notebook, self.ours)
@@ -137,18 +137,18 @@ def _write_pages(
     folder: Path, read: _Reading, everyone: "Class", pairs: "list[Pair]", shown: "list[Pair]"
 ) -> None:
     """All pages, and none of an earlier run."""
-    from autograder.similar.page import index_page, pair_page
+    from autograder.similarity.page import index_page, pair_page
 
     rarity: Rarity = everyone.rarity
     named = [(f"pair-{number:03}.html", pair) for number, pair in enumerate(shown, 1)]
     for name, pair in named:
         one, other = (read.one(student) for student in pair.students)
         page = pair_page(read.lesson, pair, (one, other), read.ours, rarity)
-        places.write(folder / name, page)
+        paths.write(folder / name, page)
     hidden = len(pairs) - len(shown)
     compared = len(everyone.students)
     page = index_page(read.lesson, named, compared, hidden, read.left_out)
-    places.write(folder / "index.html", page)
+    paths.write(folder / "index.html", page)
     for old in folder.glob("pair-*.html"):
         if old.name not in dict(named):
             old.unlink()

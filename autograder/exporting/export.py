@@ -10,14 +10,14 @@ from typing import Any
 
 from nbgrader.apps.api import NbGraderAPI
 
-from autograder import places
-from autograder.collecting.collect import read_known
-from autograder.collecting.handins import Known
-from autograder.collecting.naming import Owner
+from autograder import paths
 from autograder.exporting.gradesheet import Column, Score
 from autograder.exporting.sheet import safe
-from autograder.grading import Refused
-from autograder.standing import Result, results
+from autograder.gradebook.collect import read_known
+from autograder.gradebook.grading import Refused
+from autograder.gradebook.status import Result, results
+from autograder.intake.handins import CollectedRecord
+from autograder.intake.naming import Owner
 
 # nbgrader's `CsvExportPlugin`, which puts no quotes around a name with a comma
 NBGRADER = (
@@ -56,7 +56,9 @@ def grades(api: NbGraderAPI, lesson: str) -> list[Graded]:
         ]
 
 
-def _owner(student: str, known: Mapping[str, Known], students: Mapping[str, Any]) -> Owner:
+def _owner(
+    student: str, known: Mapping[str, CollectedRecord], students: Mapping[str, Any]
+) -> Owner:
     key = known[student].key if student in known else ""
     about = students.get(student)
     if about is None:
@@ -100,6 +102,6 @@ def write(to: Path, text: str) -> None:
     """Write a file whole or not at all; `Refused` if a folder is there."""
     if to.is_dir():
         raise Refused(f"{to} is a folder: name a file")
-    with places.whole(to) as part:
+    with paths.atomic_write(to) as part:
         # as it is: line ends are part of the format
         part.write_text(text, encoding="utf-8", errors="replace", newline="")

@@ -12,8 +12,8 @@ from datetime import UTC, datetime, tzinfo
 
 from dateutil import parser as dates
 
-from autograder.collecting.naming import Owner, fit
 from autograder.exporting.sheet import Sheet, Unfit, number, safe
+from autograder.intake.naming import Owner, fit
 
 POINTS_POSSIBLE = "Points Possible"
 CANVAS_STUDENT = ["Student", "ID", "SIS User ID", "SIS Login ID", "Section"]

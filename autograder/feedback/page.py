@@ -21,13 +21,12 @@ from nbgrader.utils import is_grade
 from traitlets import default
 from traitlets.config import Config
 
-from autograder import hidden_tests
-from autograder.feedback import sanitized
-from autograder.keeping import kept_beside
-from autograder.recorder import NO_RESPONSE
-from autograder.stopped import befell
-from autograder.submission import State
-from autograder.verdicts import Outcome, Verdict, verdicts
+from autograder.feedback import hidden_tests, sanitized
+from autograder.feedback.stopped import befell
+from autograder.feedback.verdicts import Outcome, Verdict, verdicts
+from autograder.gradebook.recorder import NO_RESPONSE
+from autograder.gradebook.result_store import kept_beside
+from autograder.gradebook.submission import State
 
 # what befell the whole submission -> what it means, and what to do
 STATES: dict[str, str] = {

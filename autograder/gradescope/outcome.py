@@ -11,11 +11,11 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
+from autograder.feedback.stopped import befell
+from autograder.feedback.verdicts import Outcome, Verdict, verdicts
+from autograder.gradebook.submission import Finished
 from autograder.gradescope.settings import Settings
-from autograder.repairing.released import Released
-from autograder.stopped import befell
-from autograder.submission import Finished
-from autograder.verdicts import Outcome, Verdict, verdicts
+from autograder.intake.released import Released
 
 SHOWN = 5_000  # characters of one check's output
 # how a hidden test that fails is told

@@ -5,10 +5,11 @@ import zipfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from autograder import grading, places
+from autograder import paths
+from autograder.authoring.lesson import Lesson
+from autograder.gradebook import grading
 from autograder.gradescope.settings import LESSON, Settings, as_json
-from autograder.lesson import Lesson
-from autograder.repairing.released import released
+from autograder.intake.released import released
 
 SCRIPTS = ("setup.sh", "run_autograder")  # at the root of the zip, where Gradescope looks
 CODE = "course"  # beside them: what of this checkout grades
@@ -25,18 +26,21 @@ def write(lesson: Lesson, settings: Settings, to: Path) -> None:
         api = grading.open_classroom(Path(folder))
         grading.release(api, lesson)
         as_released = released(api, lesson.name)
-    with places.whole(to) as part, zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive:
+    with (
+        paths.atomic_write(to) as part,
+        zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive,
+    ):
         for name in SCRIPTS:
             _add(archive, name, (Path(__file__).parent / name).read_bytes(), 0o755)
         _add(archive, LESSON, as_json(settings, as_released).encode())
         for path in code():
-            _add(archive, f"{CODE}/{path.relative_to(places.ROOT)}", path.read_bytes())
+            _add(archive, f"{CODE}/{path.relative_to(paths.ROOT)}", path.read_bytes())
 
 
 def code() -> Iterator[Path]:
     """The files of this checkout that grading needs, in order."""
-    yield from (places.ROOT / name for name in TOP)
-    for top in (places.KIT, Path(__file__).parents[1]):
+    yield from (paths.ROOT / name for name in TOP)
+    for top in (paths.KIT, Path(__file__).parents[1]):
         for path in sorted(top.rglob("*")):
             if path.is_file() and not LEFT_OUT & {*path.relative_to(top).parts[:-1]}:
                 yield path

@@ -12,13 +12,14 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from autograder import places, sandbox
-from autograder.executor import Executor, Limits
+from autograder import paths
+from autograder.execution import sandbox
+from autograder.execution.executor import Executor, Limits
+from autograder.gradebook.submission import Finished, Task, graded, modules
 from autograder.gradescope import outcome
 from autograder.gradescope.settings import LESSON, Settings, read
-from autograder.repairing.finding import Found, find, there
-from autograder.repairing.released import Released
-from autograder.submission import Finished, Task, graded, modules
+from autograder.intake.finding import Found, find, there
+from autograder.intake.released import Released
 
 ROOT = Path("/autograder")  # see Gradescope's specification
 # shares of Gradescope's time: for the first run, for both, and when there must be results
@@ -35,7 +36,7 @@ def main(root: Path = ROOT) -> None:
         traceback.print_exc()
         why = f"The grader could not run: {error or type(error).__name__}\n{MEND}"
         results = outcome.refused(why)
-    with places.whole(root / "results" / "results.json") as part:
+    with paths.atomic_write(root / "results" / "results.json") as part:
         part.write_text(json.dumps(results, indent=1), encoding="utf-8")
 
 

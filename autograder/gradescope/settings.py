@@ -4,7 +4,7 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from autograder.repairing.released import Released, ReleasedCell
+from autograder.intake.released import Released, ReleasedCell
 
 LESSON = "lesson.json"  # at the root of the zip
 

@@ -14,15 +14,16 @@ from typing import Any
 
 import pytest
 
-from autograder import cli, grading, places, queue, standing, submission
-from autograder.commands import grade_command
-from autograder.executor import Execution, Job, Ran
-from autograder.lesson import Lesson, read_lesson
-from autograder.notebook import as_text
-from autograder.repairing.released import Released
-from autograder.samples import filled, solved
-from autograder.submission import Finished, Task
-from autograder.tests.colab import Colab, kit_on_colab
+from autograder import paths
+from autograder.authoring.lesson import Lesson, read_lesson
+from autograder.authoring.notebook import as_text
+from autograder.authoring.samples import filled, solved
+from autograder.commands import cli, grade_command
+from autograder.execution.executor import Execution, Job, Ran
+from autograder.gradebook import grading, pool, status, submission
+from autograder.gradebook.submission import Finished, Task
+from autograder.intake.released import Released
+from autograder.tests.support.colab import Colab, kit_on_colab
 
 # needs no import, so that a kernel starts fast
 SMALL = """\
@@ -75,7 +76,7 @@ class Instructor:
             contextlib.redirect_stdout(said),
             contextlib.redirect_stderr(said),
         ):
-            patch.setattr(places, "SOLUTIONS", self.solutions)
+            patch.setattr(paths, "SOLUTIONS", self.solutions)
             with pytest.raises(SystemExit) as ended:
                 cli.main([command, "--classroom", str(self.folder), *options])
         code = ended.value.code
@@ -94,10 +95,10 @@ class Instructor:
         """Where the lesson's notebook lies after a step of nbgrader's."""
         return self.folder / step / student / self.lesson.name / f"{self.lesson.name}.ipynb"
 
-    def results(self) -> dict[str, standing.Result]:
+    def results(self) -> dict[str, status.Result]:
         """What became of each student's submission."""
         api = grading.open_classroom(self.folder)
-        return {result.student: result for result in standing.results(api, self.lesson.name)}
+        return {result.student: result for result in status.results(api, self.lesson.name)}
 
     def report(self) -> dict[str, dict[str, Any]]:
         """The same, as `grade` wrote it for other programs."""
@@ -153,7 +154,7 @@ class Graded(Instructor):
 def first_lesson(folder: Path) -> Instructor:
     """A class that is to get lesson 1, without its experiments, which only take time."""
     instructor = Instructor(folder / "solutions", folder / "class")
-    path = places.SOLUTIONS / "01_dot_product_attention.py"
+    path = paths.SOLUTIONS / "01_dot_product_attention.py"
     cells = re.split(r"(?m)^(?=# %%)", path.read_text(encoding="utf-8"))
     instructor.solutions.mkdir()
     titled = [cell for cell in cells if not cell.startswith("# %%\n")]
@@ -194,7 +195,9 @@ def recorder(monkeypatch):
     ran: list[str] = []
 
     @contextlib.contextmanager
-    def workers(how: grading.How, released: Released, stopping: object) -> Iterator[queue.Workers]:
+    def workers(
+        how: grading.ExecutionConfig, released: Released, stopping: object
+    ) -> Iterator[pool.Workers]:
         def start(task: Task) -> Future[Finished]:
             future: Future[Finished] = Future()
             executor: Any = Passes(task.student, ran)
@@ -204,9 +207,9 @@ def recorder(monkeypatch):
                 future.set_exception(error)
             return future
 
-        yield queue.Workers(start, ahead=lambda: 1)
+        yield pool.Workers(start, ahead=lambda: 1)
 
-    monkeypatch.setattr(grading.How, "workers", workers)
+    monkeypatch.setattr(grading.ExecutionConfig, "workers", workers)
     return ran
 
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from autograder.executor import CodeCell, Execution, Executor, Job, Limits, Ran
+from autograder.execution.executor import CodeCell, Execution, Executor, Job, Limits, Ran
 from autograder.tests.test_checks import FAILURES, run
 
 GIVEN = """

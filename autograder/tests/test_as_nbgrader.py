@@ -14,13 +14,14 @@ import pytest
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
-from autograder import grading, places
-from autograder.answers import Answer, read_answers
-from autograder.lesson import Lesson
-from autograder.notebook import as_text, graded_cells
-from autograder.samples import filled, sample_class, solved
-from autograder.tests.compared import gradebook_of, graded_by_both, plain, shown
+from autograder import paths
+from autograder.authoring.answer_bank import Answer, read_answers
+from autograder.authoring.lesson import Lesson
+from autograder.authoring.notebook import as_text, graded_cells
+from autograder.authoring.samples import filled, sample_class, solved
+from autograder.gradebook import grading
 from autograder.tests.conftest import first_lesson
+from autograder.tests.support.nbgrader_parity import gradebook_of, graded_by_both, plain, shown
 
 SAMPLED = ["perfect", "partly_right", "broken_syntax", "infinite_loop", "bank-24"]
 
@@ -58,7 +59,7 @@ def released(tmp_path_factory):
 @pytest.fixture(scope="module")
 def bank(released):
     """Lesson 1's answers."""
-    return read_answers(places.ANSWERS / released.lesson.path.name, released.lesson)
+    return read_answers(paths.ANSWERS / released.lesson.path.name, released.lesson)
 
 
 @pytest.fixture(scope="module")

@@ -16,12 +16,12 @@ from pathlib import Path
 
 import pytest
 
-from autograder.collecting import archive, handins
-from autograder.collecting.archive import LARGEST, Piece, Rejected
-from autograder.collecting.beside import MOST
-from autograder.collecting.budget import Budget
-from autograder.collecting.listing import DEEPEST, walk
-from autograder.standing import State
+from autograder.gradebook.status import State
+from autograder.intake import archive, handins
+from autograder.intake.archive import LARGEST, Piece, Rejected
+from autograder.intake.beside import MOST
+from autograder.intake.budget import Budget
+from autograder.intake.listing import DEEPEST, walk
 from autograder.tests.test_collect import LESSON, counts, in_place, zipped
 from autograder.tests.test_finding import task
 

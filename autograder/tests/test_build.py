@@ -5,10 +5,11 @@ import zipfile
 import nbformat
 import pytest
 
-from autograder import build, notebook, places
-from autograder.lesson import all_lessons, read_lesson
-from autograder.publish import secrets
-from autograder.tests.checkout import build_wheel
+from autograder import paths
+from autograder.authoring import build, notebook
+from autograder.authoring.lesson import all_lessons, read_lesson
+from autograder.authoring.publish import secrets
+from autograder.tests.support.checkout import build_wheel
 
 LESSONS = all_lessons()
 each_lesson = pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
@@ -28,7 +29,7 @@ def test_no_secret_stands_in_the_student_notebook(path):
     assert len(lines) > 50
     text = "\n".join(
         cell.source
-        for cell in nbformat.read(places.NOTEBOOKS / f"{path.stem}.ipynb", as_version=4).cells
+        for cell in nbformat.read(paths.NOTEBOOKS / f"{path.stem}.ipynb", as_version=4).cells
     )
     assert [line for line in sorted(lines) if line in text] == []
 
@@ -54,21 +55,21 @@ def test_an_inserted_cell_changes_no_other(path, tmp_path):
 
 
 def test_committed_notebooks_carry_no_widget_state():
-    for path in [*places.NOTEBOOKS.glob("*.ipynb"), *places.SOLUTIONS.glob("*.ipynb")]:
+    for path in [*paths.NOTEBOOKS.glob("*.ipynb"), *paths.SOLUTIONS.glob("*.ipynb")]:
         assert "widgets" not in nbformat.read(path, as_version=4).metadata
 
 
 def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     target = tmp_path / "lesson.ipynb"
-    assert places.write(target, "old")
-    assert not places.write(target, "old")
+    assert paths.write(target, "old")
+    assert not paths.write(target, "old")
 
     def full(*_: object) -> None:
         raise OSError("No space left on device")
 
     monkeypatch.setattr("os.replace", full)
     with pytest.raises(OSError, match="No space left"):
-        places.write(target, "new")
+        paths.write(target, "new")
     assert target.read_text() == "old"
 
 
@@ -76,7 +77,7 @@ def test_a_lesson_that_does_not_run_names_the_cell_and_writes_nothing(tmp_path, 
     lesson = tmp_path / "01_small.py"
     lesson.write_text("# %% [markdown]\n# # A lesson\n\n# %%\n1 / 0\n", encoding="utf-8")
     for place in ("NOTEBOOKS", "SOLUTIONS"):
-        monkeypatch.setattr(places, place, tmp_path / place)
+        monkeypatch.setattr(paths, place, tmp_path / place)
     source = notebook.source_notebook(read_lesson(lesson))
     with pytest.raises(build.BuildFailed, match=r"(?s)1 / 0.*ZeroDivisionError"):
         build.build_solution(read_lesson(lesson), source, lambda _: None)

@@ -10,12 +10,12 @@ from typing import Any
 import nbformat
 import pytest
 
-from autograder import grading, submission
+from autograder.authoring.notebook import as_text, graded_cells
+from autograder.authoring.samples import filled, solved
 from autograder.commands.grade_command import SHORT
-from autograder.executor import Limits
-from autograder.notebook import as_text, graded_cells
-from autograder.samples import filled, solved
-from autograder.submission import Finished, State, Task
+from autograder.execution.executor import Limits
+from autograder.gradebook import grading, submission
+from autograder.gradebook.submission import Finished, State, Task
 
 # --- grading again, and going on ---------------------------------------------------------
 
@@ -235,15 +235,15 @@ def test_what_cannot_be_graded_says_why(small, recorder, cells, state, note):
 
 
 def test_the_limits_are_the_options(small, monkeypatch):
-    hows: list[grading.How] = []
+    hows: list[grading.ExecutionConfig] = []
     monkeypatch.setattr(
         grading, "grade", lambda api, lesson, todo, how, stop: hows.append(how) or []
     )
     small.types("grade")
     small.types("grade", "--timeout", "7", "--memory", "0.5", "--jobs", "3", "--no-sandbox")
     assert hows == [
-        grading.How(Limits(60, 2 << 30), os.cpu_count() or 1),
-        grading.How(Limits(7, 1 << 29), 3, sandboxed=False),
+        grading.ExecutionConfig(Limits(60, 2 << 30), os.cpu_count() or 1),
+        grading.ExecutionConfig(Limits(7, 1 << 29), 3, sandboxed=False),
     ]
 
 

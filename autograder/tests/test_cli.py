@@ -5,8 +5,9 @@ import sys
 
 import pytest
 
-from autograder import cli, places
-from autograder.lesson import all_lessons
+from autograder import paths
+from autograder.authoring.lesson import all_lessons
+from autograder.commands import cli
 
 COMMANDS = [
     "build",
@@ -66,7 +67,7 @@ def test_an_unknown_lesson_is_told_which_there_are():
 def lesson(tmp_path, monkeypatch):
     """A checkout with one lesson, whose text a test can spoil."""
     for place in ("SOLUTIONS", "NOTEBOOKS", "ANSWERS", "MISCONCEPTIONS"):
-        monkeypatch.setattr(places, place, tmp_path / place)
+        monkeypatch.setattr(paths, place, tmp_path / place)
     (tmp_path / "SOLUTIONS").mkdir()
     path = tmp_path / "SOLUTIONS" / "01_small.py"
     path.write_text("# %% [markdown]\n# # A lesson\n", encoding="utf-8")
@@ -81,7 +82,7 @@ def test_a_lesson_that_is_not_utf8_names_the_line(lesson):
 def test_a_lesson_without_a_bank_says_so(lesson):
     said = ends("build", "01")
     assert "this lesson has no answers bank" in said
-    assert str(places.ANSWERS / lesson.name) in said
+    assert str(paths.ANSWERS / lesson.name) in said
 
 
 def test_a_full_disk_is_one_line(lesson, monkeypatch):
@@ -93,5 +94,5 @@ def test_a_full_disk_is_one_line(lesson, monkeypatch):
 
 
 def test_a_file_in_a_folders_place_is_one_line(lesson):
-    places.NOTEBOOKS.write_text("not a folder")
-    assert ends("build", "01", "--no-execute") == f"File exists: {places.NOTEBOOKS}"
+    paths.NOTEBOOKS.write_text("not a folder")
+    assert ends("build", "01", "--no-execute") == f"File exists: {paths.NOTEBOOKS}"

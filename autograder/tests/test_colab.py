@@ -6,10 +6,10 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from autograder.lesson import all_lessons, read_lesson
-from autograder.samples import filled, solved
-from autograder.tests.checkout import pins
-from autograder.tests.colab import Colab, run
+from autograder.authoring.lesson import all_lessons, read_lesson
+from autograder.authoring.samples import filled, solved
+from autograder.tests.support.checkout import pins
+from autograder.tests.support.colab import Colab, run
 
 
 def test_the_environment_has_the_versions_of_colab(colab: Colab) -> None:

@@ -9,13 +9,13 @@ import pytest
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_notebook
 
-from autograder import places
-from autograder.lesson import all_lessons
-from autograder.notebook import graded_cells, repository_address
-from autograder.tests.checkout import copy_of_checkout
-from autograder.tests.colab import freeze, like_colab, packages_of, run
+from autograder import paths
+from autograder.authoring.lesson import all_lessons
+from autograder.authoring.notebook import graded_cells, repository_address
+from autograder.tests.support.checkout import copy_of_checkout
+from autograder.tests.support.colab import freeze, like_colab, packages_of, run
 
-NOTEBOOKS = [places.NOTEBOOKS / f"{path.stem}.ipynb" for path in all_lessons()]
+NOTEBOOKS = [paths.NOTEBOOKS / f"{path.stem}.ipynb" for path in all_lessons()]
 # pip would fetch setuptools for building the wheel, as pyproject.toml asks: here it takes the
 # environment's own (the variable turns the isolation off, whatever its name says)
 NO_NETWORK = {"PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0", "PIP_CONFIG_FILE": os.devnull}
@@ -92,10 +92,10 @@ def test_offline_it_says_so_in_one_line_and_harms_nothing(tmp_path: Path) -> Non
 def test_the_address_stands_once() -> None:
     """In pyproject.toml; everything else that names it is built from there."""
     named = {
-        path.relative_to(places.ROOT).as_posix()
+        path.relative_to(paths.ROOT).as_posix()
         for suffix in ("py", "toml", "yml", "txt", "md")
-        for path in places.ROOT.rglob(f"*.{suffix}")
-        if not any(part.startswith(".") for part in path.relative_to(places.ROOT).parts)
+        for path in paths.ROOT.rglob(f"*.{suffix}")
+        if not any(part.startswith(".") for part in path.relative_to(paths.ROOT).parts)
         and repository_address() in path.read_text(encoding="utf-8", errors="replace")
     }
     assert named == {"pyproject.toml"}
@@ -105,5 +105,5 @@ def test_the_address_stands_once() -> None:
 def test_the_badge_opens_the_notebook_that_it_stands_in(path: Path) -> None:
     badge = nbformat.read(path, as_version=4).cells[0].source
     project = repository_address().removeprefix("https://github.com/")
-    shown = path.relative_to(places.ROOT).as_posix()
+    shown = path.relative_to(paths.ROOT).as_posix()
     assert f"(https://colab.research.google.com/github/{project}/blob/main/{shown})" in badge

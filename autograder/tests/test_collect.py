@@ -12,12 +12,12 @@ from typing import Any
 
 import pytest
 
-from autograder import grading
-from autograder.collecting import archive, metadata, naming
-from autograder.collecting.archive import Piece, Rejected
-from autograder.keeping import MARK
-from autograder.notebook import as_text
-from autograder.samples import filled, solved
+from autograder.authoring.notebook import as_text
+from autograder.authoring.samples import filled, solved
+from autograder.gradebook import grading
+from autograder.gradebook.result_store import MARK
+from autograder.intake import archive, metadata, naming
+from autograder.intake.archive import Piece, Rejected
 
 LESSON = "01_small"
 

@@ -6,9 +6,10 @@ import subprocess
 
 import pytest
 
-from autograder import cli, sandbox
-from autograder.places import CONTAINER, ROOT
-from autograder.tests.checkout import files
+from autograder.commands import cli
+from autograder.execution import sandbox
+from autograder.paths import CONTAINER, ROOT
+from autograder.tests.support.checkout import files
 
 TEXT = CONTAINER.read_text(encoding="utf-8")
 HEAD, STEPS = TEXT.split("\nFROM ")

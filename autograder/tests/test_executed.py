@@ -10,9 +10,10 @@ import nbformat
 import pytest
 from nbformat import NotebookNode
 
-from autograder import build, notebook, places
-from autograder.lesson import all_lessons, read_lesson
-from autograder.samples import filled, solved
+from autograder import paths
+from autograder.authoring import build, notebook
+from autograder.authoring.lesson import all_lessons, read_lesson
+from autograder.authoring.samples import filled, solved
 
 each_lesson = pytest.mark.parametrize("path", all_lessons(), ids=lambda path: path.stem)
 
@@ -26,7 +27,7 @@ def student_solved(path: Path) -> NotebookNode:
 
 @each_lesson
 def test_untouched_it_runs_and_only_stubs_stop_it(path):
-    student = nbformat.read(places.NOTEBOOKS / f"{path.stem}.ipynb", as_version=4)
+    student = nbformat.read(paths.NOTEBOOKS / f"{path.stem}.ipynb", as_version=4)
     outputs = _outputs(build.execute(student, allow_errors=True))
     errors = [output.ename for output in outputs if output.output_type == "error"]
     assert set(errors) == {"NotImplementedError"}

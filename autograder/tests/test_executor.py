@@ -10,7 +10,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from autograder.executor import (
+from autograder.execution.executor import (
     TRIES,
     CodeCell,
     Execution,
@@ -20,7 +20,7 @@ from autograder.executor import (
     Limits,
     modules_of,
 )
-from autograder.watch import PATIENCE
+from autograder.execution.supervisor import PATIENCE
 
 GIVEN = "import torch\nfrom transformer_course.checks import Check, numbers"
 CHECK = """

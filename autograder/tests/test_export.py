@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 from nbgrader.plugins import CsvExportPlugin
 
-from autograder import grading
 from autograder.exporting import gradesheet
 from autograder.exporting.gradesheet import Column, Score
 from autograder.exporting.sheet import Sheet, number
+from autograder.gradebook import grading
 from autograder.tests.test_collect import zipped
 
 CANVAS = """\

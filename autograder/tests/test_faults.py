@@ -12,12 +12,12 @@ from pathlib import Path
 import psutil
 import pytest
 
-from autograder import grading, queue
-from autograder.notebook import as_text
-from autograder.samples import filled, solved
-from autograder.submission import Finished, Task
-from autograder.tests import small_disk
-from autograder.tests.disturbed import (
+from autograder.authoring.notebook import as_text
+from autograder.authoring.samples import filled, solved
+from autograder.gradebook import grading, pool
+from autograder.gradebook.submission import Finished, Task
+from autograder.tests.support import small_disk
+from autograder.tests.support.fault_injection import (
     COMMAND,
     LESSON,
     Course,
@@ -166,7 +166,7 @@ def test_a_locked_gradebook_costs_no_execution(released, undisturbed, tmp_path, 
     assert course.types("grade") == locked
     holder.execute("ROLLBACK")
     # nobody can execute anything now: all that is left to do is to record
-    monkeypatch.setattr(queue, "local", None)
+    monkeypatch.setattr(pool, "local", None)
     code, said = course.types("grade")
     assert code == 0, said
     assert course.executed() == executed
@@ -271,7 +271,7 @@ def test_dask_survives_a_worker_and_goes_on_with_a_new_scheduler(
     assert run.process.poll() is None, run.said
     cluster.scheduler.kill()
     code, said = run.ends()
-    assert (code, said.strip().splitlines()[-1]) == (1, queue.GONE)
+    assert (code, said.strip().splitlines()[-1]) == (1, pool.GONE)
     executed = course.executed()
     assert course.recorded() == executed.keys()
     cluster = clusters()
@@ -285,8 +285,8 @@ def test_dask_survives_a_worker_and_goes_on_with_a_new_scheduler(
 def test_a_cluster_that_cannot_grade_is_told(released, tmp_path, clusters, monkeypatch):
     course = released.course(tmp_path)
     hand_in(course, CLASS[:3])
-    monkeypatch.setattr(queue, "ALONE", 0.1)
-    monkeypatch.setattr(queue, "CONNECT", 1)
+    monkeypatch.setattr(pool, "ALONE", 0.1)
+    monkeypatch.setattr(pool, "CONNECT", 1)
     cluster = clusters()
     nobody = "the Dask scheduler has no workers: start some, then run it again"
     code, said = course.types("grade", "--scheduler", cluster.address)
@@ -313,7 +313,7 @@ def test_tasks_are_read_as_workers_get_free():
 
     tasks = (Task(f"{number}", b"") for number in range(1000))
     most = 0
-    for count, _ in enumerate(queue.stream(queue.Workers(start, lambda: 3), tasks), 1):
+    for count, _ in enumerate(pool.stream(pool.Workers(start, lambda: 3), tasks), 1):
         most = max(most, len(started) - count)
     assert (most, len(started)) == (2, 1000)
 
@@ -332,6 +332,6 @@ def test_what_waits_for_its_turn_is_left_to_the_next_run():
         return started[-1]
 
     tasks = [Task(f"{number}", b"") for number in range(9)]
-    finished = queue.stream(queue.Workers(start, lambda: 3), tasks, lambda: bool(stopping))
+    finished = pool.stream(pool.Workers(start, lambda: 3), tasks, lambda: bool(stopping))
     assert [task.student for task, _ in finished] == ["0"]
     assert [future.cancelled() for future in started] == [False, True, True]

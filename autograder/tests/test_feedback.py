@@ -16,16 +16,16 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_output
 from transformer_course.checks.failure import Story
 
-from autograder import grading
+from autograder.authoring.notebook import as_text, graded_cells
+from autograder.authoring.samples import filled, solved
 from autograder.bench.browser import chromium
 from autograder.feedback import sanitized
 from autograder.feedback.formulas import formula
-from autograder.notebook import as_text, graded_cells
-from autograder.places import NOTEBOOKS
-from autograder.samples import filled, solved
+from autograder.feedback.verdicts import Outcome, Verdict, verdicts
+from autograder.gradebook import grading
+from autograder.paths import NOTEBOOKS
 from autograder.tests.conftest import Instructor
 from autograder.tests.widgets.pages import assert_accessible
-from autograder.verdicts import Outcome, Verdict, verdicts
 
 LESSON = r"""
 # %% [markdown]

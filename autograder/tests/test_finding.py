@@ -4,15 +4,15 @@ import os
 
 import pytest
 
-from autograder import grading, standing
-from autograder.notebook import as_text
-from autograder.repairing.finding import MOST, find
-from autograder.repairing.released import released
-from autograder.samples import filled
-from autograder.standing import State
-from autograder.submission import Task
+from autograder.authoring.notebook import as_text
+from autograder.authoring.samples import filled
+from autograder.gradebook import grading, status
+from autograder.gradebook.status import State
+from autograder.gradebook.submission import Task
+from autograder.intake.finding import MOST, find
+from autograder.intake.released import released
 from autograder.tests.conftest import Instructor
-from autograder.tests.messing import zipped
+from autograder.tests.support.mutations import zipped
 
 
 def moved(course: Instructor, student: str, name: str) -> None:
@@ -24,7 +24,7 @@ def moved(course: Instructor, student: str, name: str) -> None:
 
 def task(course: Instructor, student: str) -> Task:
     api = grading.open_classroom(course.folder)
-    return standing.handed_in(api, released(api, course.lesson.name), student)
+    return status.handed_in(api, released(api, course.lesson.name), student)
 
 
 def test_the_notebook_at_its_place_counts_whatever_lies_beside_it(small):

@@ -9,8 +9,8 @@ import pytest
 import torch
 from transformer_course.checks import numbers
 
-from autograder.executor import Executor
-from autograder.tests.forging import (
+from autograder.execution.executor import Executor
+from autograder.tests.support.forged_process import (
     CELLS,
     LENGTHS,
     Forge,

@@ -18,11 +18,11 @@ from urllib.parse import quote
 import pytest
 from nbgrader.apps.api import NbGraderAPI
 
-from autograder import grading
 from autograder.bench.browser import chromium, jupyter
-from autograder.tests import attacks
-from autograder.tests.attacks import ELSEWHERE, PIXEL, attacked, displayed, ran, written
+from autograder.gradebook import grading
 from autograder.tests.conftest import Instructor
+from autograder.tests.support import attacks
+from autograder.tests.support.attacks import ELSEWHERE, PIXEL, attacked, displayed, ran, written
 
 LESSON = """\
 # %% [markdown]

@@ -19,16 +19,17 @@ from typing import Any
 import pytest
 from nbformat.v4 import new_code_cell
 
-from autograder import cli, places
-from autograder.apart.confine import SUBMISSIONS
+from autograder import paths
+from autograder.authoring.lesson import Lesson, read_lesson
+from autograder.authoring.notebook import as_text
+from autograder.authoring.samples import filled, solved
+from autograder.commands import cli
+from autograder.execution.isolation.confine import SUBMISSIONS
+from autograder.feedback.verdicts import Outcome, Verdict
 from autograder.gradescope import outcome, package
 from autograder.gradescope.settings import LESSON, Settings, read
-from autograder.lesson import Lesson, read_lesson
-from autograder.notebook import as_text
-from autograder.places import ROOT
-from autograder.samples import filled, solved
+from autograder.paths import ROOT
 from autograder.tests.test_sandbox import without_namespaces
-from autograder.verdicts import Outcome, Verdict
 
 TEXT = """\
 # %% [markdown]
@@ -246,7 +247,7 @@ def test_scripts_are_sound_and_can_be_run(archive, tmp_path):
 
 
 def test_the_command_writes_it_and_says_what_to_set(lesson, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(places, "SOLUTIONS", lesson.path.parent)
+    monkeypatch.setattr(paths, "SOLUTIONS", lesson.path.parent)
     to = str(tmp_path / "a.zip")
     with pytest.raises(SystemExit) as ended:
         cli.main(["gradescope", "01", "--to", to, "--hidden", "nothing"])

@@ -7,13 +7,14 @@ import re
 import nbformat
 import pytest
 
-from autograder import grading, standing
-from autograder.answers import Answer
-from autograder.lesson import all_lessons, read_lesson
-from autograder.notebook import as_text, graded_cells, source_notebook, student_version
-from autograder.prove import Bench
-from autograder.samples import SAMPLES, filled, solved
-from autograder.standing import State
+from autograder.authoring.answer_bank import Answer
+from autograder.authoring.lesson import all_lessons, read_lesson
+from autograder.authoring.notebook import as_text, graded_cells, source_notebook, student_version
+from autograder.authoring.prove import BankRunner
+from autograder.authoring.samples import SAMPLES, filled, solved
+from autograder.gradebook import grading
+from autograder.gradebook.status import State
+from autograder.paths import notebook_path
 
 NEED_SOFTMAX = {
     "softmax",
@@ -44,7 +45,7 @@ def test_nbgrader_releases_what_the_build_writes(path, tmp_path):
     api = grading.open_classroom(tmp_path)
     grading.release(api, lesson)
     built = as_text(student_version(source_notebook(lesson)))
-    assert standing.place(api, "release", lesson.name).read_bytes() == built.encode()
+    assert notebook_path(api, "release", lesson.name).read_bytes() == built.encode()
 
 
 @pytest.mark.parametrize("student", EXPECTED)
@@ -67,7 +68,7 @@ def test_wrong_answers_cost_what_the_bank_predicts(graded):
         Answer(cell.name, "handed in", False, cells[cell.grade_id].source, "")
         for cell in graded.lesson.of("exercise")
     ]
-    with Bench(graded.lesson) as bench:
+    with BankRunner(graded.lesson) as bench:
         verdicts = [bench.judge(answer) for answer in handed_in]
     assert {v.answer.exercise for v in verdicts if v.kept < v.points} == WRONG | LEFT_OUT
     assert graded.results()["partly_right"].points == sum(v.kept - v.spilled for v in verdicts)
@@ -238,7 +239,7 @@ def test_no_feedback_has_a_reason(graded, monkeypatch):
 
 
 def test_without_a_sandbox_nothing_is_graded_unless_it_is_asked_for(small, monkeypatch):
-    monkeypatch.setattr("autograder.sandbox.NEEDED", {"bubblewrap": lambda: None})
+    monkeypatch.setattr("autograder.execution.sandbox.NEEDED", {"bubblewrap": lambda: None})
     code, said = small.types("grade")
     assert code == 1
     assert said.endswith(

@@ -9,7 +9,7 @@ import sys
 import pytest
 from filelock import FileLock
 
-from autograder import guard
+from autograder.gradebook import guard
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def test_what_was_killed_holds_a_class_no_longer(small):
         f"with guard.held(pathlib.Path({str(small.folder)!r})):\n"
         "    os.kill(os.getpid(), signal.SIGKILL)"
     )
-    assert subprocess.run([sys.executable, "-c", source], cwd=guard.places.ROOT).returncode == -9
+    assert subprocess.run([sys.executable, "-c", source], cwd=guard.paths.ROOT).returncode == -9
     assert (small.folder / guard.HOLDER).exists()
     with guard.held(small.folder):
         pass

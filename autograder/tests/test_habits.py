@@ -2,10 +2,10 @@
 
 import pytest
 
-from autograder import sandbox
-from autograder.executor import CodeCell, Executor, Job
-from autograder.sandbox import Wall
-from autograder.tests.habits import HABITS
+from autograder.execution import sandbox
+from autograder.execution.executor import CodeCell, Executor, Job
+from autograder.execution.sandbox import Isolation
+from autograder.tests.support.habits import HABITS
 from autograder.tests.test_sandbox import without_namespaces
 
 GIVEN = "import torch\nfrom torch import nn\nfrom transformer_course.checks import Check, numbers"
@@ -19,12 +19,12 @@ RIGHT = "def mix(x):\n    return 2 * x"
 CHANGES_MODES = {"copied files"}
 
 
-@pytest.fixture(scope="module", params=[Wall.BUBBLEWRAP, Wall.LANDLOCK])
+@pytest.fixture(scope="module", params=[Isolation.BUBBLEWRAP, Isolation.LANDLOCK])
 def executor(request, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
-        if request.param == Wall.LANDLOCK:
+        if request.param == Isolation.LANDLOCK:
             without_namespaces(patch, tmp_path_factory.mktemp("bin"))
-        assert sandbox.wall() == request.param
+        assert sandbox.isolation() == request.param
         with Executor() as executor:
             yield executor
 
@@ -35,7 +35,7 @@ def test_a_right_answer_keeps_its_points(executor, name):
     cells = [CodeCell("given", GIVEN), answer, CodeCell("check", CHECK)]
     _, student, check = executor.execute(Job(cells, ["mix"])).cells
     errors = [o["ename"] for o in student.outputs if o["output_type"] == "error"]
-    if name in CHANGES_MODES and sandbox.wall() == Wall.LANDLOCK and not sandbox.users():
+    if name in CHANGES_MODES and sandbox.isolation() == Isolation.LANDLOCK and not sandbox.users():
         assert errors == ["PermissionError"]  # the grader's own files would be in reach
         return
     assert errors == []

@@ -14,8 +14,8 @@ import pytest
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell
 
-from autograder.notebook import as_text, graded_cells
-from autograder.samples import filled, solved
+from autograder.authoring.notebook import as_text, graded_cells
+from autograder.authoring.samples import filled, solved
 from autograder.tests.conftest import Instructor
 from autograder.tests.test_feedback import row, text
 

@@ -9,10 +9,10 @@ from typing import Self
 
 from nbformat.v4 import new_code_cell
 
-from autograder import places
-from autograder.notebook import as_text
-from autograder.samples import filled, solved
-from autograder.submission import State
+from autograder import paths
+from autograder.authoring.notebook import as_text
+from autograder.authoring.samples import filled, solved
+from autograder.gradebook.submission import State
 from autograder.tests.conftest import Instructor
 
 TYPED = """\
@@ -51,7 +51,7 @@ class Grader:
         """Start it; wait until bo and cleo run, so that ada is executed."""
         self.process = subprocess.Popen(
             self._command,
-            cwd=places.ROOT,
+            cwd=paths.ROOT,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,

@@ -6,10 +6,10 @@ import pytest
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_output
 
-from autograder import hidden_tests, known_words
-from autograder.lesson import read_lesson
-from autograder.places import MISCONCEPTIONS, SOLUTIONS
-from autograder.stopped import befell
+from autograder.authoring.lesson import read_lesson
+from autograder.feedback import hidden_tests, known_words
+from autograder.feedback.stopped import befell
+from autograder.paths import MISCONCEPTIONS, SOLUTIONS
 
 # --- where a submission was stopped ------------------------------------------------------------
 

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from dateutil import tz
 
-from autograder import grading, late
-from autograder.late import LatePolicy
+from autograder.gradebook import grading, late
+from autograder.gradebook.late import LatePolicy
 
 DAY = 24 * 60 * 60
 POLICY = """
-c.AssignLatePenalties.plugin_class = "autograder.late.LatePolicy"
+c.AssignLatePenalties.plugin_class = "autograder.gradebook.late.LatePolicy"
 c.LatePolicy.percent_per_day = 10
 c.LatePolicy.grace_days = 1
 """

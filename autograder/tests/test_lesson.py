@@ -7,8 +7,8 @@ import pytest
 from jupytext import TextFileContentsManager
 from jupytext.config import load_jupytext_configuration_file
 
-from autograder import places
-from autograder.lesson import Mistake, all_lessons, read_lesson
+from autograder import paths
+from autograder.authoring.lesson import AuthoringError, all_lessons, read_lesson
 
 GOOD = """\
 # %% [markdown]
@@ -92,7 +92,7 @@ MISTAKES = {
 def test_a_mistake_names_line_and_mend(lesson_of, name):
     old, new, line, mend = MISTAKES[name]
     assert old in GOOD
-    with pytest.raises(Mistake) as stopped:
+    with pytest.raises(AuthoringError) as stopped:
         lesson_of(GOOD.replace(old, new, 1))
     message = str(stopped.value)
     assert f"01_small.py:{line}: " in message
@@ -126,7 +126,7 @@ def _left_behind(tree: ast.AST) -> set[str]:
     return names
 
 
-PERCENT_SCRIPTS = sorted([*all_lessons(), *places.ANSWERS.glob("*.py")])
+PERCENT_SCRIPTS = sorted([*all_lessons(), *paths.ANSWERS.glob("*.py")])
 
 
 @pytest.mark.parametrize(
@@ -134,14 +134,14 @@ PERCENT_SCRIPTS = sorted([*all_lessons(), *places.ANSWERS.glob("*.py")])
 )
 def test_jupytext_keeps_every_byte(path):
     text = path.read_text(encoding="utf-8")
-    config = load_jupytext_configuration_file(str(places.ROOT / "pyproject.toml"))
+    config = load_jupytext_configuration_file(str(paths.ROOT / "pyproject.toml"))
     notebook = jupytext.reads(text, fmt="py:percent", config=config)
     assert jupytext.writes(notebook, fmt="py:percent", config=config) == text
 
 
 @pytest.mark.parametrize("path", all_lessons(), ids=lambda path: path.stem)
 def test_jupyterlab_keeps_every_byte(path, tmp_path):
-    (tmp_path / "pyproject.toml").write_text((places.ROOT / "pyproject.toml").read_text())
+    (tmp_path / "pyproject.toml").write_text((paths.ROOT / "pyproject.toml").read_text())
     (tmp_path / path.name).write_bytes(path.read_bytes())
     manager = TextFileContentsManager(root_dir=str(tmp_path))
     model = manager.get(path.name)

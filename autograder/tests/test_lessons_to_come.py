@@ -6,16 +6,8 @@ import pytest
 import torch
 from transformer_course.checks import CheckFailed
 
-from autograder.executor import CodeCell, Executor, Job
-from autograder.tests.to_come import (
-    GIVEN,
-    Case,
-    encoders,
-    heads,
-    masking,
-    norms,
-    positions,
-)
+from autograder.execution.executor import CodeCell, Executor, Job
+from autograder.tests.to_come import GIVEN, Case, encoders, heads, masking, norms, positions
 
 CASES = [*masking.CASES, *heads.CASES, *norms.CASES, *encoders.CASES, *positions.CASES]
 each_case = pytest.mark.parametrize(

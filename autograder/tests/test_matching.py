@@ -7,13 +7,13 @@ import pytest
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
-from autograder.lesson import Lesson, all_lessons, read_lesson
-from autograder.notebook import graded_cells, source_notebook, student_version
-from autograder.repairing.matching import defines, match
-from autograder.repairing.order import in_order
-from autograder.repairing.reading import StudentCell, read
-from autograder.repairing.released import Released, ReleasedCell, fingerprint
-from autograder.samples import filled, solved
+from autograder.authoring.lesson import Lesson, all_lessons, read_lesson
+from autograder.authoring.notebook import graded_cells, source_notebook, student_version
+from autograder.authoring.samples import filled, solved
+from autograder.intake.matching import defines, match
+from autograder.intake.order import in_order
+from autograder.intake.reading import StudentCell, read
+from autograder.intake.released import Released, ReleasedCell, fingerprint
 
 LESSONS = [path.stem for path in all_lessons()]
 

@@ -4,10 +4,10 @@ import re
 
 import pytest
 
-from autograder.samples import filled, solved
+from autograder.authoring.samples import filled, solved
 from autograder.tests.conftest import Instructor
-from autograder.tests.messing import LESSON, NAME, POINTS
-from autograder.tests.messy import GRADABLE, LOST, Form
+from autograder.tests.support.corpus import GRADABLE, LOST, Form
+from autograder.tests.support.mutations import LESSON, NAME, POINTS
 
 FORMS = GRADABLE | LOST
 

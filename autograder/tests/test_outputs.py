@@ -4,8 +4,8 @@ import nbformat
 import pytest
 from IPython.core.inputtransformer2 import TransformerManager
 
-from autograder.apart.shell import MAGIC
-from autograder.executor import Executor
+from autograder.execution.executor import Executor
+from autograder.execution.isolation.shell import MAGIC
 from autograder.tests.test_executor import CHECK, RIGHT, executed, verdicts
 
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from autograder.collecting import metadata
-from autograder.collecting.handins import time_of
-from autograder.collecting.identity import canvas_doubts
-from autograder.collecting.naming import fold
-from autograder.notebook import as_text
-from autograder.samples import filled, solved
+from autograder.authoring.notebook import as_text
+from autograder.authoring.samples import filled, solved
+from autograder.intake import metadata
+from autograder.intake.handins import time_of
+from autograder.intake.identity import canvas_doubts
+from autograder.intake.naming import fold
 from autograder.tests.test_collect import LESSON, METADATA, in_place, students, zipped
 
 EXPORT = "assignment_7_export"

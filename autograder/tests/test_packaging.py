@@ -15,8 +15,8 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from autograder.places import KIT, ROOT, SOLUTIONS
-from autograder.tests.checkout import build_wheel, files, pins
+from autograder.paths import KIT, ROOT, SOLUTIONS
+from autograder.tests.support.checkout import build_wheel, files, pins
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PINS = pins(ROOT / "constraints.txt")

@@ -10,13 +10,13 @@ import sys
 import pytest
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook, new_output
 
-from autograder import known_words, places
-from autograder.apart.shell import MAGIC
-from autograder.feedback import sanitized
-from autograder.repairing import matching
-from autograder.similar.pieces import STRING_OR_COMMENT
-from autograder.tests import patterns
-from autograder.tests.slowest import TABLE, Worst
+from autograder import paths
+from autograder.execution.isolation.shell import MAGIC
+from autograder.feedback import known_words, sanitized
+from autograder.intake import matching
+from autograder.similarity.pieces import STRING_OR_COMMENT
+from autograder.tests.support import patterns
+from autograder.tests.support.slowest import TABLE, Worst
 
 
 def test_each_pattern_has_its_worst_text() -> None:
@@ -32,8 +32,8 @@ def test_patterns_that_are_made_as_the_program_runs_are_those_of_the_table() -> 
         texts = TABLE[file].values()
         return {worst.instead for worst in texts if isinstance(worst, Worst)} - {""}
 
-    assert instead("autograder/repairing/matching.py") == {matching._definition("f").pattern}
-    assert instead("autograder/known_words.py") <= known_words.FIXED.keys()
+    assert instead("autograder/intake/matching.py") == {matching._definition("f").pattern}
+    assert instead("autograder/feedback/known_words.py") <= known_words.FIXED.keys()
 
 
 def too_slow(kind: str) -> list[str]:
@@ -41,8 +41,8 @@ def too_slow(kind: str) -> list[str]:
     slow: list[str] = []
     first = 0
     while True:
-        command = [sys.executable, "-m", "autograder.tests.patterns", kind, str(first)]
-        ended = subprocess.run(command, cwd=places.ROOT, capture_output=True, text=True)
+        command = [sys.executable, "-m", "autograder.tests.support.patterns", kind, str(first)]
+        ended = subprocess.run(command, cwd=paths.ROOT, capture_output=True, text=True)
         if ended.returncode == 0:
             return slow
         assert ended.returncode == -signal.SIGXCPU, ended.stderr

@@ -5,10 +5,11 @@ from collections import Counter
 
 import pytest
 
-from autograder import cli, places
-from autograder.answers import Answer, read_answers
-from autograder.lesson import Mistake, all_lessons, read_lesson
-from autograder.prove import Bench
+from autograder import paths
+from autograder.authoring.answer_bank import Answer, read_answers
+from autograder.authoring.lesson import AuthoringError, all_lessons, read_lesson
+from autograder.authoring.prove import BankRunner
+from autograder.commands import cli
 
 LESSONS = all_lessons()
 each_lesson = pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
@@ -16,7 +17,7 @@ each_lesson = pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.ste
 
 @pytest.fixture(scope="module")
 def bench():
-    with Bench(read_lesson(places.SOLUTIONS / "01_dot_product_attention.py")) as bench:
+    with BankRunner(read_lesson(paths.SOLUTIONS / "01_dot_product_attention.py")) as bench:
         yield bench
 
 
@@ -24,8 +25,8 @@ def bench():
 def test_the_bank_proves_the_lesson_and_the_kept_report_is_true(
     path, capsys, monkeypatch, tmp_path
 ):
-    kept = places.REPORTS / f"{path.stem}.md"
-    monkeypatch.setattr(places, "REPORTS", tmp_path)
+    kept = paths.REPORTS / f"{path.stem}.md"
+    monkeypatch.setattr(paths, "REPORTS", tmp_path)
     with pytest.raises(SystemExit) as ended:
         cli.main(["prove", path.stem])
     report = capsys.readouterr().out
@@ -37,7 +38,7 @@ def test_the_bank_proves_the_lesson_and_the_kept_report_is_true(
 @each_lesson
 def test_each_exercise_has_enough_answers(path):
     lesson = read_lesson(path)
-    answers = read_answers(places.ANSWERS / path.name, lesson)
+    answers = read_answers(paths.ANSWERS / path.name, lesson)
     wrong = Counter(answer.exercise for answer in answers if not answer.right)
     right = Counter(answer.exercise for answer in answers if answer.right)
     for exercise in lesson.of("exercise"):
@@ -123,8 +124,8 @@ def test_another_bank_is_proven_and_a_miss_ends_in_exit_code_1(tmp_path, capsys)
 def test_a_mistake_in_a_bank_names_line_and_mend(tmp_path, text, what, mend):
     bank = tmp_path / "bank.py"
     bank.write_text(text)
-    lesson = read_lesson(places.SOLUTIONS / "01_dot_product_attention.py")
-    with pytest.raises(Mistake) as stopped:
+    lesson = read_lesson(paths.SOLUTIONS / "01_dot_product_attention.py")
+    with pytest.raises(AuthoringError) as stopped:
         read_answers(bank, lesson)
     assert what in str(stopped.value)
     assert mend in str(stopped.value)

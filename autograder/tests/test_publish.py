@@ -8,13 +8,15 @@ from pathlib import Path, PurePosixPath
 import nbformat
 import pytest
 
-from autograder import cli, places, publish
-from autograder.lesson import find_lessons, read_lesson
-from autograder.notebook import repository_address
-from autograder.tests.checkout import build_wheel
+from autograder import paths
+from autograder.authoring import publish
+from autograder.authoring.lesson import find_lessons, read_lesson
+from autograder.authoring.notebook import repository_address
+from autograder.commands import cli
+from autograder.tests.support.checkout import build_wheel
 
 ADDRESS = "https://github.com/ada/fall"
-COURSE = places.ROOT
+COURSE = paths.ROOT
 
 
 @pytest.fixture(scope="module")
@@ -35,7 +37,7 @@ def folder(tree, tmp_path_factory) -> Path:
 
 
 def test_the_tree_holds_what_students_need_and_nothing_else(tree, lessons):
-    kit = places.KIT.relative_to(places.ROOT)
+    kit = paths.KIT.relative_to(paths.ROOT)
     others = {str(path) for path in tree if not path.is_relative_to(kit)}
     notebooks = {f"notebooks/{lesson.name}.ipynb" for lesson in lessons}
     files = {"README.md", "LICENSE", "pyproject.toml", "constraints.txt", "environment.yml"}
@@ -93,8 +95,8 @@ def test_a_secret_in_the_kit_stops_it(lessons, tmp_path, monkeypatch, kind, name
     secret = secret_lines(lessons[0])[kind]
     kit = tmp_path / "assets" / "transformer_course"
     kit.mkdir(parents=True)
-    monkeypatch.setattr(publish.places, "KIT", kit)
-    monkeypatch.setattr(publish.places, "ROOT", tmp_path)
+    monkeypatch.setattr(publish.paths, "KIT", kit)
+    monkeypatch.setattr(publish.paths, "ROOT", tmp_path)
     for copied in (*publish.COPIED, "pyproject.toml", "README.md"):
         (tmp_path / copied).write_bytes((COURSE / copied).read_bytes())
     assert publish.tree(lessons[:1], ADDRESS)

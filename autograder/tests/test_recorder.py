@@ -16,16 +16,16 @@ from nbgrader.plugins import LateSubmissionPlugin
 from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solution
 from sqlalchemy.exc import OperationalError
 
-from autograder import grading, recorder
-from autograder.keeping import MARK, RESULT, keep, kept
-from autograder.notebook import as_text
-from autograder.places import place
-from autograder.recorder import Recorder
-from autograder.repairing.released import Released, released
-from autograder.samples import filled, solved
-from autograder.submission import Finished
-from autograder.tests.compared import EXECUTES
+from autograder.authoring.notebook import as_text
+from autograder.authoring.samples import filled, solved
+from autograder.gradebook import grading, recorder
+from autograder.gradebook.recorder import Recorder
+from autograder.gradebook.result_store import MARK, RESULT, keep, kept
+from autograder.gradebook.submission import Finished
+from autograder.intake.released import Released, released
+from autograder.paths import notebook_path
 from autograder.tests.conftest import SMALL, Instructor
+from autograder.tests.support.nbgrader_parity import EXECUTES
 
 LESSON = "01_small"
 ANSWER = "\n# %% answer why [markdown] points=3\n# BEGIN SOLUTION\nBecause.\n# END SOLUTION\n"
@@ -60,7 +60,7 @@ def handed_in(tmp_path_factory):
 
 def results_of(api: NbGraderAPI, lesson: str, student: str) -> Finished:
     """What nbgrader made of a submission, from the notebook that it left."""
-    text = place(api, "autograded", lesson, student).read_text(encoding="utf-8")
+    text = notebook_path(api, "autograded", lesson, student).read_text(encoding="utf-8")
     cells = [c for c in nbformat.reads(text, as_version=4).cells if "nbgrader" in c.metadata]
     about = [(cell.metadata.nbgrader, cell) for cell in cells]
     scores = {a.grade_id: determine_grade(cell)[0] for a, cell in about if is_grade(cell)}
@@ -130,7 +130,7 @@ class Class:
             opened.record(self.results)
 
     def mark(self, student: str) -> str:
-        path = place(self.api, "autograded", LESSON, student).with_name(MARK)
+        path = notebook_path(self.api, "autograded", LESSON, student).with_name(MARK)
         return path.read_text(encoding="utf-8") if path.exists() else ""
 
     def marks(self) -> list[str]:
@@ -189,7 +189,7 @@ def test_nbgrader_writes_feedback_on_it(ours):
     ours.record()
     outcome = ours.api.generate_feedback(LESSON, "cleo")
     assert outcome["success"], outcome
-    page = place(ours.api, "feedback", LESSON, "cleo").with_suffix(".html")
+    page = notebook_path(ours.api, "feedback", LESSON, "cleo").with_suffix(".html")
     assert "Score: <strong>0 of 6</strong>" in page.read_text(encoding="utf-8")
 
 
@@ -226,7 +226,7 @@ def test_a_later_result_takes_the_place_of_an_earlier_one(ours):
 
 @pytest.mark.parametrize("time", ["yesterday", "\xff", "9" * 400, "2026-13-01", "", "a folder"])
 def test_a_time_that_nobody_can_read_stops_nobody(ours, time):
-    path = place(ours.api, "submitted", LESSON, "cleo").with_name("timestamp.txt")
+    path = notebook_path(ours.api, "submitted", LESSON, "cleo").with_name("timestamp.txt")
     path.unlink()
     if time == "a folder":
         path.mkdir()
@@ -247,7 +247,7 @@ def test_a_time_that_nobody_can_read_stops_nobody(ours, time):
 def test_a_time_that_is_gone_stays_recorded(ours, by_nbgrader):
     ours.record()
     for student in ("ada", "cleo"):
-        place(ours.api, "submitted", LESSON, student).with_name("timestamp.txt").unlink()
+        notebook_path(ours.api, "submitted", LESSON, student).with_name("timestamp.txt").unlink()
     ours.record()
     assert rows(ours.api) == by_nbgrader[1]
 
@@ -344,7 +344,10 @@ def interrupt(*_: object, **__: object) -> None:
 
 
 def files(ours: Class, student: str) -> set[str]:
-    return {path.name for path in place(ours.api, "autograded", LESSON, student).parent.iterdir()}
+    return {
+        path.name
+        for path in notebook_path(ours.api, "autograded", LESSON, student).parent.iterdir()
+    }
 
 
 def test_what_is_kept_is_found_again(ours):
@@ -354,19 +357,19 @@ def test_what_is_kept_is_found_again(ours):
     assert kept(ours.api, LESSON, "eve") is None
     keep(ours.api, LESSON, ada)
     assert kept(ours.api, LESSON, "eve") == dataclasses.replace(ada, notebook="")
-    assert place(ours.api, "autograded", LESSON, "eve").read_text("utf-8") == ada.notebook
+    assert notebook_path(ours.api, "autograded", LESSON, "eve").read_text("utf-8") == ada.notebook
     assert files(ours, "eve") == {f"{LESSON}.ipynb", RESULT}
 
 
 @pytest.mark.parametrize("left", [b"", b"{", b"null", b"{}", b'{"repairs": 5}', b"\xff"])
 def test_a_broken_result_counts_as_none(ours, left):
-    path = place(ours.api, "autograded", LESSON, "ada")
+    path = notebook_path(ours.api, "autograded", LESSON, "ada")
     path.with_name(RESULT).write_bytes(left)
     assert kept(ours.api, LESSON, "ada") is None
 
 
 def test_a_result_without_its_notebook_counts_as_none(ours):
-    place(ours.api, "autograded", LESSON, "ada").unlink()
+    notebook_path(ours.api, "autograded", LESSON, "ada").unlink()
     assert kept(ours.api, LESSON, "ada") is None
 
 
@@ -391,4 +394,4 @@ def test_a_disk_that_is_full_leaves_no_half_results(ours, monkeypatch, written):
 
 def test_what_no_file_can_hold_is_kept_as_a_question_mark(ours):
     keep(ours.api, LESSON, dataclasses.replace(ours.results[0], notebook='"\ud800"'))
-    assert place(ours.api, "autograded", LESSON, "ada").read_text("utf-8") == '"?"'
+    assert notebook_path(ours.api, "autograded", LESSON, "ada").read_text("utf-8") == '"?"'

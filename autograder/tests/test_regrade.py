@@ -6,11 +6,11 @@ from typing import Any
 import nbformat
 import pytest
 
-from autograder import grading, submission
-from autograder.notebook import as_text, graded_cells
-from autograder.regrade import PREVIEW
-from autograder.samples import filled, solved
-from autograder.standing import State
+from autograder.authoring.notebook import as_text, graded_cells
+from autograder.authoring.samples import filled, solved
+from autograder.gradebook import grading, submission
+from autograder.gradebook.regrade import PREVIEW
+from autograder.gradebook.status import State
 from autograder.tests.conftest import SMALL, Instructor
 
 ANSWER = "\n# %% answer why [markdown] points=3\n# BEGIN SOLUTION\n# Because.\n# END SOLUTION\n"
@@ -61,7 +61,7 @@ def ran(monkeypatch) -> list[str]:
         students.append(task.student)
         return as_ever(task, *setup)
 
-    monkeypatch.setattr("autograder.queue.graded", graded)
+    monkeypatch.setattr("autograder.gradebook.pool.graded", graded)
     return students
 
 
@@ -273,7 +273,7 @@ def test_an_answer_that_changed_twice_waits_though_the_first_change_was_not_reco
     marked, monkeypatch
 ):
     hands_in(marked, "ada", why="I thought again.")
-    monkeypatch.setattr("autograder.recorder.Recorder.record", lambda *_: 1 / 0)
+    monkeypatch.setattr("autograder.gradebook.recorder.Recorder.record", lambda *_: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         marked.types("grade")
     monkeypatch.undo()
@@ -333,7 +333,7 @@ def test_an_interrupted_regrade_loses_nothing_that_was_graded(class_, monkeypatc
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr("autograder.queue.graded", interrupted)
+        patch.setattr("autograder.gradebook.pool.graded", interrupted)
         for options in ([], ["--again"], ["--preview"]):
             assert class_.types("grade", *options)[0] == 130
             assert class_.gradebook() == before
@@ -347,7 +347,7 @@ def test_a_preview_survives_what_stops_its_recording(class_, ran, monkeypatch):
     changed(class_, *MENDED)
     class_.types("grade", "--preview")
     with monkeypatch.context() as patch:
-        patch.setattr("autograder.recorder.Recorder.record", lambda *_: 1 / 0)
+        patch.setattr("autograder.gradebook.recorder.Recorder.record", lambda *_: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             class_.types("grade")
     ran.clear()

@@ -15,13 +15,13 @@ from nbgrader.nbgraderformat import MetadataValidator
 from nbgrader.utils import compute_checksum, determine_grade
 from sqlalchemy import text
 
-from autograder import grading
-from autograder.notebook import as_text, graded_cells, source_notebook
-from autograder.repairing.reading import Unreadable
-from autograder.repairing.released import Released, released
-from autograder.repairing.repair import Repaired, repair
-from autograder.samples import SAMPLES, filled, solved
-from autograder.submission import Task, key
+from autograder.authoring.notebook import as_text, graded_cells, source_notebook
+from autograder.authoring.samples import SAMPLES, filled, solved
+from autograder.gradebook import grading
+from autograder.gradebook.submission import Task, key
+from autograder.intake.reading import Unreadable
+from autograder.intake.released import Released, released
+from autograder.intake.repair import Repaired, repair
 from autograder.tests.conftest import SMALL, Instructor
 
 ANSWER = "\n# %% answer why [markdown] points=3\n# BEGIN SOLUTION\nBecause.\n# END SOLUTION\n"

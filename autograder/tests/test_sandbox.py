@@ -23,13 +23,30 @@ import pytest
 import transformer_course
 
 import autograder
-from autograder import executor as executors
-from autograder import places, sandbox, system_calls, watch
-from autograder.apart import landlock
-from autograder.executor import CodeCell, Execution, Executor, GraderError, Job, Limits, Ran
-from autograder.sandbox import Wall
-from autograder.tests import hostile
-from autograder.tests.hostile import BANK, CANARY, CHECKS_OF_HALF, LIVES, MARKER, STOPPED, Hostile
+from autograder import paths
+from autograder.execution import executor as executors
+from autograder.execution import sandbox, supervisor, system_calls
+from autograder.execution.executor import (
+    CodeCell,
+    Execution,
+    Executor,
+    GraderError,
+    Job,
+    Limits,
+    Ran,
+)
+from autograder.execution.isolation import landlock
+from autograder.execution.sandbox import Isolation
+from autograder.tests.support import hostile
+from autograder.tests.support.hostile import (
+    BANK,
+    CANARY,
+    CHECKS_OF_HALF,
+    LIVES,
+    MARKER,
+    STOPPED,
+    Hostile,
+)
 
 FIRST = 2  # the check of the honest exercise; then the tools, then the hostile cells
 AT_ONCE = 3  # notebooks that are expected to be killed run side by side
@@ -83,7 +100,7 @@ def machine(tmp_path_factory):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(MARKER)
-    found = [places.SOLUTIONS, places.SOLUTIONS.parent / ".git", Path(hostile.__file__).parent]
+    found = [paths.SOLUTIONS, paths.SOLUTIONS.parent / ".git", Path(hostile.__file__).parent]
     found += [Path(executors.__file__), *map(Path, ("/etc/passwd", "/etc/hosts", "/var", "/run"))]
     # Python itself may stand in a home folder
     found += [path for path in Path.home().iterdir() if path not in Path(sys.base_prefix).parents]
@@ -103,13 +120,13 @@ def machine(tmp_path_factory):
         yield Machine([str(path) for path in found], lines)
 
 
-@pytest.fixture(scope="module", params=[Wall.BUBBLEWRAP, Wall.LANDLOCK])
+@pytest.fixture(scope="module", params=[Isolation.BUBBLEWRAP, Isolation.LANDLOCK])
 def wall(request, tmp_path_factory):
     """Each in turn; as in a container, Landlock is taken because bubblewrap fails."""
     with pytest.MonkeyPatch.context() as patch:
-        if request.param == Wall.LANDLOCK:
+        if request.param == Isolation.LANDLOCK:
             without_namespaces(patch, tmp_path_factory.mktemp("bin"))
-        assert sandbox.wall() == request.param
+        assert sandbox.isolation() == request.param
         yield request.param
 
 
@@ -118,7 +135,7 @@ def executor(wall):
     """One for all; it starts with a secret in its environment."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GRADEBOOK_PASSWORD", CANARY)
-        patch.setattr(watch, "GRACE", 0.3)
+        patch.setattr(supervisor, "GRACE", 0.3)
         with Executor() as started:
             yield started
 
@@ -163,7 +180,7 @@ def test_nothing_is_gained_and_nothing_lost(bank, name):
 @each
 def test_nothing_is_reached(bank, name, wall):
     said = _text(bank[name].execution)
-    if wall == Wall.BUBBLEWRAP or name not in WATCHED:
+    if wall == Isolation.BUBBLEWRAP or name not in WATCHED:
         assert "LEAK" not in said, said[said.index("LEAK") :][:300]
     assert MARKER not in said
     assert CANARY not in said
@@ -177,7 +194,7 @@ def test_it_does_what_it_says(bank, name, wall):
         errors = [error["ename"] for ran in own for error in _errors(ran)]
         assert not set(errors) & set(MISTAKES), errors
         assert "NameError" not in "".join(repr(ran.outputs) for ran in own)
-    if case.may == LIVES and (wall == Wall.BUBBLEWRAP or name not in WATCHED):
+    if case.may == LIVES and (wall == Isolation.BUBBLEWRAP or name not in WATCHED):
         assert not execution.ended
         assert all(ran.complete for ran in execution.cells)
     elif case.may == STOPPED:
@@ -267,11 +284,11 @@ def test_hidden_tests_are_never_in_the_students_memory(two):
 
 def test_behind_bubblewrap_each_student_is_in_namespaces_of_its_own(two, wall):
     one, other = two
-    own = ("user", "mnt", "pid", "ipc") if wall == Wall.BUBBLEWRAP else ()
+    own = ("user", "mnt", "pid", "ipc") if wall == Isolation.BUBBLEWRAP else ()
     for kind in ("user", "mnt", "pid", "ipc", "net", "uts"):
         ours = os.readlink(f"/proc/self/ns/{kind}")
         is_ours = ours in (one.namespaces[kind], other.namespaces[kind])
-        assert is_ours == (wall == Wall.LANDLOCK), kind
+        assert is_ours == (wall == Isolation.LANDLOCK), kind
     for kind in own:
         assert one.namespaces[kind] != other.namespaces[kind], kind
 
@@ -312,8 +329,8 @@ for number in NUMBERS:
 print("tried")
 """
     known = system_calls.known()
-    more = (*system_calls.SIGNALS, *system_calls.MODES) if wall == Wall.BUBBLEWRAP else ()
-    if wall == Wall.LANDLOCK and sandbox.users():
+    more = (*system_calls.SIGNALS, *system_calls.MODES) if wall == Isolation.BUBBLEWRAP else ()
+    if wall == Isolation.LANDLOCK and sandbox.users():
         more = system_calls.MODES
     allowed = {*system_calls.ALLOWED, *system_calls.CONDITIONS, *more}
     # no filter sees those of uprobes (335, 336 on x86), which end whoever makes them by himself
@@ -340,7 +357,9 @@ def test_the_environment_is_as_written_down(executor):
 def test_only_python_and_the_kit_are_visible(executor, wall):
     kit, ours = Path(transformer_course.__file__).parent, Path(autograder.__file__).parent
     allowed = [Path("/usr/lib"), Path("/usr/lib64"), Path("/lib64"), Path("/proc"), Path("/dev")]
-    allowed += [kit, ours / "apart", ours / "__init__.py", Path("/etc/ld.so.cache")]
+    execution = ours / "execution"
+    allowed += [ours / "__init__.py", execution / "__init__.py", execution / "isolation"]
+    allowed += [kit, Path("/etc/ld.so.cache")]
     allowed += [Path(os.path.realpath(sys.executable)).parent]
     for prefix in (sys.prefix, sys.base_prefix):
         allowed += [Path(prefix, part) for part in ("lib", "lib64", "bin", "pyvenv.cfg")]
@@ -354,11 +373,12 @@ for folder, folders, names in os.walk("/"):
 print("walked")
 """
     assert _inside(executor, source) == "walked\n"
-    if wall == Wall.BUBBLEWRAP:
-        seen = json.loads(_inside(executor, f"print(json.dumps(os.listdir({str(ours)!r})))"))
-        assert sorted(seen) == ["__init__.py", "apart"]
+    if wall == Isolation.BUBBLEWRAP:
+        for folder, beside in ((ours, "execution"), (execution, "isolation")):
+            seen = json.loads(_inside(executor, f"print(json.dumps(os.listdir({str(folder)!r})))"))
+            assert sorted(seen) == ["__init__.py", beside]
     else:  # their names can be guessed, and no more
-        for path in (ours, ours / "grading.py", Path.cwd(), "/etc/passwd", "/proc/self"):
+        for path in (ours, execution / "executor.py", Path.cwd(), "/etc/passwd", "/proc/self"):
             opened = f"try:\n    os.open('{path}', 0)\nexcept OSError as e:\n    print(e.errno)"
             assert _inside(executor, opened) == f"{errno.EACCES}\n", path
 
@@ -366,7 +386,7 @@ print("walked")
 def test_a_student_is_not_root(executor, wall):
     said = _inside(executor, "print(os.getuid(), os.geteuid(), os.getgid(), os.getpid())")
     user, effective, group, process = map(int, said.split())
-    if wall == Wall.BUBBLEWRAP:
+    if wall == Isolation.BUBBLEWRAP:
         assert (user, effective, group, process) == (1000, 1000, 1000, 1)
     elif users := sandbox.users():
         assert user in users
@@ -381,9 +401,9 @@ def test_limits_hold_for_what_the_kernel_counts(executor, wall):
     said = _inside(executor, f"{source} for kind in {kinds!r}])")
     limits = Limits()
     # a core of 0 bytes would still start the machine's crash handler
-    most = (256, 256, 1, limits.timeout * watch.WHOLE + 1, limits.disk)
+    most = (256, 256, 1, limits.timeout * supervisor.WHOLE + 1, limits.disk)
     found = json.loads(said.replace("(", "[").replace(")", "]"))
-    if wall == Wall.LANDLOCK:  # the user's own processes are counted too
+    if wall == Isolation.LANDLOCK:  # the user's own processes are counted too
         assert 256 <= found[0][0] == found[0][1] < 100_000
         found[0] = [256, 256]
     assert found == [[m, m] for m in most]
@@ -400,7 +420,7 @@ def test_what_is_written_is_watched_where_no_file_system_limits_it(executor, wal
         cells = [CodeCell("student", hostile.TOOLS), CodeCell("student", f"{attempt}\n{BUSY}")]
         limits = Limits(30, disk=16 << 20)
         execution = executor.execute(Job(cells, [], limits=limits))
-        if wall == Wall.LANDLOCK:
+        if wall == Isolation.LANDLOCK:
             assert execution.ended == "the disk limit"
         else:
             assert "No space left" in repr(execution.cells[-1].outputs)
@@ -410,7 +430,7 @@ def test_nothing_outlives_a_grader_that_is_killed(wall):
     """Even if the student's process asked not to die with its parent."""
     cells = [CodeCell("student", hostile.TOOLS + "libc.prctl(1, 0, 0, 0, 0)\n" + BUSY)]
     source = f"""
-from autograder.executor import *
+from autograder.execution.executor import *
 with Executor() as executor:
     executor.execute(Job({cells!r}, []))
 """
@@ -497,8 +517,8 @@ def test_the_weaker_wall_is_told_and_the_stronger_one_not(wall, small, recorder)
     code, said = small.types("grade")
     assert code == 0, said
     told = "WEAKER SANDBOX: bubblewrap does not work here (bwrap: No permissions to create"
-    assert said.startswith(told) == (wall == Wall.LANDLOCK)
-    assert ("WEAKER" in said) == (wall == Wall.LANDLOCK)
+    assert said.startswith(told) == (wall == Isolation.LANDLOCK)
+    assert ("WEAKER" in said) == (wall == Isolation.LANDLOCK)
 
 
 # --- helpers ------------------------------------------------------------------------------

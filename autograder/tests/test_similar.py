@@ -6,14 +6,14 @@ import shutil
 
 import pytest
 
-from autograder import places
-from autograder.answers import Answer, read_answers
-from autograder.lesson import read_lesson
-from autograder.notebook import as_text
-from autograder.samples import filled, solved
-from autograder.similar.compare import Class, Pair
-from autograder.similar.parts import COMMENTS, Ours, parts, prints
-from autograder.similar.pieces import Code
+from autograder import paths
+from autograder.authoring.answer_bank import Answer, read_answers
+from autograder.authoring.lesson import read_lesson
+from autograder.authoring.notebook import as_text
+from autograder.authoring.samples import filled, solved
+from autograder.similarity.compare import Class, Pair
+from autograder.similarity.parts import COMMENTS, Ours, parts, prints
+from autograder.similarity.pieces import Code
 from autograder.tests.conftest import Instructor
 
 # --- copies, made from the answers bank -----------------------------------------------------
@@ -22,13 +22,13 @@ from autograder.tests.conftest import Instructor
 @pytest.fixture(scope="module")
 def lesson():
     """Lesson 1."""
-    return read_lesson(places.SOLUTIONS / "01_dot_product_attention.py")
+    return read_lesson(paths.SOLUTIONS / "01_dot_product_attention.py")
 
 
 @pytest.fixture(scope="module")
 def bank(lesson):
     """Its answers bank."""
-    return read_answers(places.ANSWERS / lesson.path.name, lesson)
+    return read_answers(paths.ANSWERS / lesson.path.name, lesson)
 
 
 @pytest.fixture(scope="module")

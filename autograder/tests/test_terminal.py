@@ -10,9 +10,10 @@ from rich.progress import Progress
 from rich.table import Table
 from rich.text import Text
 
-from autograder import grading, standing, terminal
-from autograder.standing import State
-from autograder.terminal import PrintableConsole, as_table
+from autograder.commands import terminal
+from autograder.commands.terminal import PrintableConsole, as_table
+from autograder.gradebook import grading, status
+from autograder.gradebook.status import State
 
 # what a folder can be called -> how that is shown
 NAMES = {
@@ -100,7 +101,7 @@ def test_a_class_whose_folder_looks_like_a_pattern(small):
     moved = small.folder.with_name("class [1] *")
     os.rename(small.folder, moved)
     api = grading.open_classroom(moved)
-    assert standing.submitted(api, "01_small") == {"ada", "bo"}
+    assert status.submitted(api, "01_small") == {"ada", "bo"}
 
 
 @pytest.mark.parametrize(

@@ -7,14 +7,14 @@ import pytest
 from nbgrader.api import MissingEntry
 from nbgrader.utils import determine_grade
 
-from autograder import grading, submission
-from autograder.executor import Execution, Job, Limits, Ran
-from autograder.notebook import as_text, graded_cells
-from autograder.repairing.released import released
-from autograder.samples import filled, solved
-from autograder.submission import State, Task
-from autograder.tests.compared import gradebook_of, graded_by_both, shown
+from autograder.authoring.notebook import as_text, graded_cells
+from autograder.authoring.samples import filled, solved
+from autograder.execution.executor import Execution, Job, Limits, Ran
+from autograder.gradebook import grading, submission
+from autograder.gradebook.submission import State, Task
+from autograder.intake.released import released
 from autograder.tests.conftest import Instructor
+from autograder.tests.support.nbgrader_parity import gradebook_of, graded_by_both, shown
 
 LESSON = """\
 # %% [markdown]

@@ -10,7 +10,7 @@ import pytest
 import torch
 from transformer_course.checks import numbers
 
-from autograder.apart.wire import LENGTHS, ChannelError, Foreign, receive, send
+from autograder.execution.isolation.wire import LENGTHS, ChannelError, Foreign, receive, send
 
 LIMIT = 1 << 20
 

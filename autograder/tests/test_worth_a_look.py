@@ -2,9 +2,9 @@
 
 import pytest
 
-from autograder.notebook import as_text
-from autograder.samples import filled, solved
-from autograder.submission import State
+from autograder.authoring.notebook import as_text
+from autograder.authoring.samples import filled, solved
+from autograder.gradebook.submission import State
 from autograder.tests.conftest import Instructor
 
 MISSING = "import no_such_package.layers\n"

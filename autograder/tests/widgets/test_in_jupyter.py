@@ -17,7 +17,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from playwright.sync_api import TimeoutError
 
 from autograder.bench.browser import chromium, jupyter
-from autograder.tests.colab import Colab
+from autograder.tests.support.colab import Colab
 from autograder.tests.widgets.pages import CONTROLS, VIEW, assert_accessible, rest
 
 SHOW = """\

@@ -20,7 +20,7 @@ from transformer_course.checks import numbers
 from transformer_course.widgets import view as views
 from transformer_course.widgets.view import View
 
-from autograder.places import KIT, NOTEBOOKS, ROOT, SOLUTIONS
+from autograder.paths import KIT, NOTEBOOKS, ROOT, SOLUTIONS
 from autograder.tests.widgets.examples import EXAMPLES
 
 PROGRAMS = KIT / "widgets"

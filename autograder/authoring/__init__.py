@@ -1,0 +1,1 @@
+"""From a lesson's text to its notebooks, and the proof of its checks."""

@@ -1,0 +1,126 @@
+"""Build everything that is made from a lesson, and only what is out of date.
+
+    solutions/NN.py -> notebooks/NN.ipynb                 the student's version
+                    -> solutions/NN.ipynb                 executed, for reading
+    answers/NN.py   -> the kit's misconceptions/NN.jsonl  what wrong answers return
+
+A built file says in its metadata what it was built from. So a build without news writes nothing.
+"""
+
+import copy
+import hashlib
+import json
+import os
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import nbformat
+from nbclient import NotebookClient
+from nbclient.exceptions import CellExecutionError
+from nbformat import NotebookNode
+
+from autograder import paths
+from autograder.authoring.answer_bank import read_answers
+from autograder.authoring.lesson import AuthoringError, Lesson, read_lesson
+from autograder.authoring.notebook import as_text, source_notebook, student_version
+
+STAMP = "built_from"
+VIEW = "application/vnd.jupyter.widget-view+json"
+Step = Callable[[str], None]  # told what begins
+
+
+class BuildFailed(Exception):
+    """A lesson that does not run; the message shows the cell and its error."""
+
+
+def build(path: Path, execute: bool, told: Step) -> list[Path]:
+    """Bring one lesson's built files up to date; return those that changed."""
+    lesson = read_lesson(path)
+    source = source_notebook(lesson)
+    student = paths.NOTEBOOKS / f"{lesson.name}.ipynb"
+    changed = [student] if paths.write(student, as_text(student_version(source))) else []
+    if execute:
+        changed += build_misconceptions(lesson, told)
+        changed += build_solution(lesson, source, told)
+    return changed
+
+
+def build_misconceptions(lesson: Lesson, told: Step) -> list[Path]:
+    """Run the wrong answers through the visible checks, and store what they return."""
+    bank = paths.ANSWERS / f"{lesson.name}.py"
+    if not bank.exists():
+        mend = f"write {paths.display_path(bank)}, with wrong and right answers to its exercises"
+        raise AuthoringError(lesson.path, 1, "this lesson has no answers bank", mend)
+    target = paths.MISCONCEPTIONS / f"{lesson.name}.jsonl"
+    # what a check sees of an answer has crossed the channel
+    channel = sorted((paths.ROOT / "autograder" / "execution" / "isolation").glob("*.py"))
+    built_from = _digest([lesson.path, bank, *_kit_files("checks"), *channel])
+    if target.exists() and built_from in target.read_text(encoding="utf-8").split("\n")[0]:
+        return []
+    from autograder.authoring.prove import (
+        BankRunner,  # imports torch, which a build without news does not need
+    )
+
+    told("running the wrong answers")
+    rows: list = [{"generated": f"from {paths.display_path(bank)}: never edit", STAMP: built_from}]
+    wrong = [answer for answer in read_answers(bank, lesson) if not answer.right]
+    with BankRunner(lesson) as bench:
+        for answer, found in zip(wrong, bench.each(bench.misconceptions, wrong), strict=True):
+            rows += [{"exercise": answer.exercise} | misconception for misconception in found]
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+    return [target] if paths.write(target, text) else []
+
+
+def build_solution(lesson: Lesson, source: NotebookNode, told: Step) -> list[Path]:
+    """Execute the solved lesson, if it or the kit changed since it was executed last."""
+    target = paths.SOLUTIONS / f"{lesson.name}.ipynb"
+    built_from = _digest([lesson.path, *_kit_files()])
+    if target.exists():
+        before = nbformat.read(target, as_version=4)
+        if before.metadata.get("transformer_course", {}).get(STAMP) == built_from:
+            return []
+    told("executing the solution")
+    executed = execute(source)
+    executed.metadata["transformer_course"] = {STAMP: built_from}
+    return [target] if paths.write(target, as_text(executed)) else []
+
+
+def execute(notebook: NotebookNode, allow_errors: bool = False) -> NotebookNode:
+    """Run a notebook from top to bottom in a fresh kernel; return it with its outputs."""
+    executed = copy.deepcopy(notebook)
+    # one thread, so that sums are added in the same order on every run
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
+    client = NotebookClient(
+        executed,
+        timeout=600,
+        allow_errors=allow_errors,
+        coalesce_streams=True,  # how often a kernel flushes is chance
+        record_timing=False,
+        kernel_name="python3",
+        store_widget_state=False,
+        extra_arguments=["--IPKernelApp.log_level=CRITICAL"],  # it logs about itself
+    )
+    try:
+        client.execute(env=environment)
+    except CellExecutionError as error:
+        raise BuildFailed(str(error)) from None
+    # the kernel's exact version: noise in a file that is kept under version control
+    executed.metadata["language_info"] = {"name": "python"}
+    for cell in executed.cells:
+        # a live view stays with its kernel; its picture stands beside it
+        kept = [output for output in cell.get("outputs", []) if VIEW not in output.get("data", {})]
+        if cell.cell_type == "code":
+            cell.outputs = kept
+    return executed
+
+
+def _kit_files(part: str = "") -> list[Path]:
+    files = (paths.KIT / part).rglob("*")
+    return sorted(file for file in files if file.suffix in (".py", ".js", ".css"))
+
+
+def _digest(files: Iterable[Path]) -> str:
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:16]

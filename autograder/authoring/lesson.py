@@ -1,0 +1,213 @@
+"""Read a lesson: a percent script whose cell titles say what each cell is for.
+
+`# %% check softmax points=2` makes a cell the locked, graded test of the exercise `softmax`.
+Nothing else is needed to build, prove and grade a lesson.
+"""
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import jupytext
+from jupytext.config import load_jupytext_configuration_file
+
+from autograder import paths
+
+
+@dataclass(frozen=True)
+class Role:
+    """What nbgrader does with a cell; `kind` is the type of cell it must be.
+
+    A folded cell shows its first line and its output: the student runs it, and may unfold it.
+    """
+
+    grade: bool
+    solution: bool
+    locked: bool
+    kind: str
+    folded: bool = False
+
+
+ROLES = {
+    "exercise": Role(grade=False, solution=True, locked=False, kind="code"),
+    "check": Role(grade=True, solution=False, locked=True, kind="code", folded=True),
+    "answer": Role(grade=True, solution=True, locked=False, kind="markdown"),
+    "given": Role(grade=False, solution=False, locked=True, kind="code"),
+}
+# marker -> the role whose cells may hold such a region
+REGIONS = {"SOLUTION": "solution", "HIDDEN TESTS": "grade"}
+
+
+class AuthoringError(Exception):
+    """A mistake in a text that its author can mend: where, what, and how."""
+
+    def __init__(self, path: Path, line: int, what: str, mend: str) -> None:
+        super().__init__(f"{paths.display_path(path)}:{line}: {what}\n  mend: {mend}")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell of a percent script; a cell without a title has no role."""
+
+    kind: str
+    source: str
+    line: int
+    role: str = ""
+    name: str = ""
+    points: float | None = None
+
+    @property
+    def grade_id(self) -> str:
+        """The title as nbgrader's identifier; empty without a role."""
+        return f"{self.role}_{self.name}" if self.role else ""
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A lesson's cells, in order."""
+
+    path: Path
+    cells: tuple[Cell, ...]
+
+    @property
+    def name(self) -> str:
+        """The file's name, which is the assignment's: `01_dot_product_attention`."""
+        return self.path.stem
+
+    def of(self, role: str) -> list[Cell]:
+        """The cells of one role."""
+        return [cell for cell in self.cells if cell.role == role]
+
+    def exercise_of(self, check: Cell) -> str:
+        """The exercise that a check belongs to: the longest name that begins the check's."""
+        names = [c.name for c in self.of("exercise") if f"{check.name}_".startswith(f"{c.name}_")]
+        return max(names, key=len, default="")
+
+    def built_on(self, exercise: str) -> list[str]:
+        """The other exercises whose solutions use this one."""
+        others = [cell for cell in self.of("exercise") if cell.name != exercise]
+        return [cell.name for cell in others if re.search(rf"\b{exercise}\(", cell.source)]
+
+    def checks_of(self, exercise: str) -> list[Cell]:
+        """The checks of one exercise."""
+        return [check for check in self.of("check") if self.exercise_of(check) == exercise]
+
+
+def percent_cells(path: Path) -> Iterator[tuple[int, str, str, dict]]:
+    """Each cell of a percent script: its line, its kind, its source, its metadata."""
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        line = path.read_bytes()[: error.start].count(b"\n") + 1
+        raise AuthoringError(path, line, "this is not UTF-8", "save the file as UTF-8") from None
+    config = load_jupytext_configuration_file(str(paths.ROOT / "pyproject.toml"))
+    notebook = jupytext.reads(text, fmt="py:percent", config=config)
+    marks = [n for n, line in enumerate(text.split("\n"), 1) if re.match(r"# ?%%", line)]
+    if not text.startswith("# %%") or len(marks) != len(notebook.cells):
+        line = marks[0] if marks else 1
+        mend = "begin the file with a `# %%` line, and keep `# %%` out of the cells themselves"
+        raise AuthoringError(path, line, "cells and `# %%` lines do not match", mend)
+    for line, cell in zip(marks, notebook.cells, strict=True):
+        yield line, cell.cell_type, cell.source, cell.metadata
+
+
+def read_lesson(path: Path) -> Lesson:
+    """Read and examine a lesson; `Mistake` names the first thing that is wrong with it."""
+    cells: list[Cell] = []
+    first: dict[str, int] = {}
+    for line, kind, source, metadata in percent_cells(path):
+        cell = _cell(path, line, kind, source, metadata)
+        _examine_regions(path, cell)
+        if cell.role and cell.grade_id in first:
+            what = f"`{cell.role} {cell.name}` stands already in line {first[cell.grade_id]}"
+            raise AuthoringError(path, line, what, "give one of the two another name")
+        first[cell.grade_id] = line
+        cells.append(cell)
+    lesson = Lesson(path, tuple(cells))
+    for check in lesson.of("check"):
+        if not lesson.exercise_of(check):
+            what = f"`check {check.name}` belongs to no exercise"
+            mend = "begin its name with the exercise's: `check softmax` or `check softmax_stable`"
+            raise AuthoringError(path, check.line, what, mend)
+    return lesson
+
+
+def all_lessons() -> list[Path]:
+    """The lessons of the course, in order."""
+    return sorted(paths.SOLUTIONS.glob("[0-9][0-9]_*.py"))
+
+
+def find_lessons(numbers: list[str]) -> list[Path]:
+    """The lessons with these numbers or names; all of them for an empty list."""
+    lessons = all_lessons()
+    found = []
+    for number in numbers:
+        match = [p for p in lessons if number in (p.stem, p.stem[:2])]
+        if not match:
+            known = ", ".join(path.stem for path in lessons) or f"none in {paths.SOLUTIONS}"
+            raise SystemExit(f"no lesson {number!r}; there is {known}")
+        found += match
+    return found or lessons
+
+
+def _cell(path: Path, line: int, kind: str, source: str, metadata: dict) -> Cell:
+    title = metadata.get("title", "")
+    if not title:
+        if "points" in metadata:
+            mend = "give it a title: `# %% check NAME points=1`"
+            raise AuthoringError(path, line, "points on a cell without a title", mend)
+        return Cell(kind, source, line)
+    role, _, name = title.partition(" ")
+    if role not in ROLES:
+        mend = f"a title is a role and a name, and the roles are {', '.join(ROLES)}"
+        raise AuthoringError(path, line, f"unknown role `{role}` in the title `{title}`", mend)
+    if not re.fullmatch(r"[A-Za-z]\w*", name):
+        mend = f"write `# %% {role} NAME`, NAME being letters, digits and underscores"
+        raise AuthoringError(path, line, f"`{title}` is no role and name", mend)
+    if kind != ROLES[role].kind:
+        mend = f"{'add' if kind == 'code' else 'drop'} [markdown] in the title"
+        raise AuthoringError(path, line, f"`{title}` should be a {ROLES[role].kind} cell", mend)
+    return Cell(kind, source, line, role, name, _points(path, line, title, role, metadata))
+
+
+def _points(path: Path, line: int, title: str, role: str, metadata: dict) -> float | None:
+    points = metadata.get("points")
+    if not ROLES[role].grade:
+        if points is not None:
+            mend = "give the points to the check of this exercise"
+            raise AuthoringError(path, line, f"`{title}` cannot have points", mend)
+        return None
+    if isinstance(points, bool) or not isinstance(points, int | float) or not 0 < points < math.inf:
+        mend = f"write `# %% {title} points=1`, with a number above zero"
+        raise AuthoringError(path, line, f"`{title}` has no points", mend)
+    return points
+
+
+def _examine_regions(path: Path, cell: Cell) -> None:
+    """BEGIN and END come in pairs, in cells of the role they belong to."""
+    opened: dict[str, int] = {}
+    lines = cell.source.split("\n")
+    for line, text in enumerate(lines, cell.line + 1):
+        found = re.search(rf"(BEGIN|END) ({'|'.join(REGIONS)})", text)
+        if not found:
+            continue
+        edge, region = found.groups()
+        if not (cell.role and getattr(ROLES[cell.role], REGIONS[region])):
+            owners = [f"`{r}`" for r in ROLES if getattr(ROLES[r], REGIONS[region])]
+            mend = f"only {' and '.join(owners)} cells have a {region} region"
+            raise AuthoringError(path, line, f"{edge} {region} in the wrong kind of cell", mend)
+        if (edge == "BEGIN") == (region in opened):
+            mend = f"each BEGIN {region} needs one END {region} after it, and none inside"
+            raise AuthoringError(path, line, f"{edge} {region} without its partner", mend)
+        if edge == "BEGIN":
+            opened[region] = line
+        else:
+            del opened[region]
+    for region, line in opened.items():
+        mend = f"add a line `# END {region}`"
+        raise AuthoringError(path, line, f"BEGIN {region} is never closed", mend)
+    if cell.role == "exercise" and "BEGIN SOLUTION" not in cell.source:
+        mend = "put `# BEGIN SOLUTION` and `# END SOLUTION` around what the student writes"
+        raise AuthoringError(path, cell.line, f"`exercise {cell.name}` holds no solution", mend)

@@ -1,1 +1,0 @@
-"""From what a course's site gives to download, to what is graded."""

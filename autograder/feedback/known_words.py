@@ -1,0 +1,176 @@
+"""What of a failure's text is its author's or the kit's: words that no student's code has made.
+
+Once hidden tests ran, a failure's text may hold what the student's code saw in them: its names,
+its messages, the numbers that it gave. Then only text is shown that stands in the visible part of
+the check, in the kit, or in the lesson's misconceptions, all of which students have. What the
+student's code can still do is choose among it.
+"""
+
+import ast
+import builtins
+import json
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cache, lru_cache
+from itertools import chain
+
+from autograder.feedback.hidden_tests import parsed, visible
+from autograder.paths import KIT, MISCONCEPTIONS
+
+LONGEST = 1000  # characters of a text that is looked up
+# the kit's own laws, which may name inputs -> the same in fixed words
+FIXED = {
+    r"your code raised ": "your code raised an error",
+    r"your code changed its input ": "your code changed one of its inputs",
+    r".* has the wrong shape$": "the result has the wrong shape",
+    r".* holds NaN ": "the result holds NaN (not a number)",
+    r".* should keep the input's dtype ": "the result should keep the input's dtype",
+    r"expected a ValueError": "a ValueError was expected",
+    r"expected .*, got ": "the result is not of the kind that is expected",
+    r".* should be a tensor, got ": "the result should be a tensor",
+    r".* gives a .*, not an nn\.Module$": "the class should be an nn.Module",
+    r"no gradient flows through ": "no gradient flows through the result",
+    r"the parameters are not the ones ": "the parameters are not the ones the docstring names",
+}
+RAISED = re.compile(r"your code raised (\w+)")
+ERRORS = {
+    name
+    for name, value in vars(builtins).items()
+    if isinstance(value, type) and issubclass(value, BaseException)
+}
+
+
+def fixed(law: str) -> str:
+    """One of the kit's own laws in words that name no input; empty if it is none of them."""
+    law = law[:LONGEST]
+    return next((words for piece, words in FIXED.items() if re.match(piece, law)), "")
+
+
+def error(name: str) -> str:
+    """An exception's name, if it is one of Python's own."""
+    return name if name in ERRORS else "an error"
+
+
+def law(said: str, source: str) -> str:
+    """The law that a visible failure of this check names, as far as it is known; or empty."""
+    said = said[:LONGEST]
+    if raised := RAISED.match(said):
+        return f"your code raised {error(raised[1])}"
+    own = [*_filled_in(said, visible(source), visible(source))]
+    kits = (told for kit in _kits_sources() for told in _filled_in(said, kit, visible(source)))
+    complete = (text for text, is_complete in chain(own, kits) if is_complete)
+    partly = (text for text, _ in own)
+    return (
+        _among(said, _texts(visible(source)))
+        or next(complete, "")
+        or fixed(said)
+        or next(partly, "")
+    )
+
+
+def hint(said: str, source: str) -> str:
+    """The hint that a visible failure of this check gives, if it is a known one; or empty."""
+    return _among(said, _texts(visible(source)) + _kits_texts())
+
+
+def misconception(said: str, exercises: Iterable[str]) -> str:
+    """What a visible failure of these exercises looks like, if that is a known one; or empty."""
+    known = (_misconceptions().get(exercise, ()) for exercise in exercises)
+    return _among(said, chain.from_iterable(known))
+
+
+def _among(said: str, known: Iterable[str]) -> str:
+    """That of these texts which was said, in lines of whatever length."""
+    squeezed = _squeezed(said[:LONGEST])
+    return next((text for text in known if squeezed and _squeezed(text) == squeezed), "")
+
+
+def _squeezed(text: str) -> str:
+    return "".join(text.split())
+
+
+@lru_cache(maxsize=500)
+def _texts(source: str) -> tuple[str, ...]:
+    """The plain texts in a source."""
+    tree = parsed(source)
+    constants = (n.value for n in ast.walk(tree) if isinstance(n, ast.Constant)) if tree else ()
+    return tuple(value for value in constants if isinstance(value, str))
+
+
+@cache
+def _kits_texts() -> tuple[str, ...]:
+    """The plain texts in the kit's checks, its hints among them."""
+    return tuple(text for source in _kits_sources() for text in _texts(source))
+
+
+@cache
+def _kits_sources() -> tuple[str, ...]:
+    return tuple(p.read_text(encoding="utf-8") for p in sorted((KIT / "checks").glob("*.py")))
+
+
+@cache
+def _misconceptions() -> dict[str, list[str]]:
+    """What is said of each exercise's known wrong answers."""
+    known: dict[str, list[str]] = {}
+    for file in sorted(MISCONCEPTIONS.glob("*.jsonl")):
+        for line in file.read_text(encoding="utf-8").splitlines():
+            told = json.loads(line)
+            if "says" in told:
+                known.setdefault(told["exercise"], []).append(told["says"])
+    return known
+
+
+# --- laws with values in them: f"head {head} sums its values" ----------------------------------
+
+
+def _filled_in(said: str, source: str, check: str) -> Iterator[tuple[str, bool]]:
+    """What was said, where a text of this source gives it, with the values that are known.
+
+    And whether they all are: that is, stand in the check too, or in the kit.
+    """
+    for parts in _templates(source):
+        values = _between(parts, said)
+        if values and any(part.strip() for part in parts):
+            known = _values(check)
+            told = [value if value in known else "…" for value in values]
+            pairs = zip(parts, [*told, ""], strict=True)
+            yield "".join(part for pair in pairs for part in pair), told == values
+
+
+@lru_cache(maxsize=500)
+def _values(check: str) -> frozenset[str]:
+    """What may stand in a law in place of a value: names, numbers and texts."""
+    return frozenset([*re.findall(r"-?[\w.]+", check), *_texts(check), *_kits_texts()])
+
+
+def _between(parts: Sequence[str], said: str) -> list[str]:
+    """What stands between these parts in a text that is made of them; nothing if it is not."""
+    first, *others, last = parts
+    is_framed = said.startswith(first) and said.endswith(last)
+    if not is_framed or len(said) < len(first) + len(last):
+        return []
+    rest, values = said[len(first) : len(said) - len(last)], []
+    # a regular expression would try every way to cut a made-up text
+    for part in others:
+        value, found, rest = rest.partition(part) if part else (rest, " ", "")
+        if not found:
+            return []
+        values.append(value)
+    return [*values, rest]
+
+
+@lru_cache(maxsize=500)
+def _templates(source: str) -> tuple[tuple[str, ...], ...]:
+    """The plain parts of each text with values; between two of them is one value."""
+    tree, found = parsed(source), []
+    for node in ast.walk(tree) if tree else ():
+        if isinstance(node, ast.JoinedStr):
+            parts = [""]
+            for piece in node.values:
+                if isinstance(piece, ast.Constant):
+                    parts[-1] += str(piece.value)
+                else:
+                    parts.append("")
+            if len(parts) > 1:
+                found.append(tuple(parts))
+    return tuple(found)

@@ -1,0 +1,279 @@
+"""What became of each check and answer of a graded notebook, in words that a student may read.
+
+The one place that knows how a check fails (`transformer_course.checks`). Data in, data out:
+
+    for verdict in verdicts(notebook, finished.failed, finished.scores):
+        verdict.outcome, verdict.points, verdict.max_points, verdict.sentence
+
+A hidden test stays hidden. Of its failure there is only what its author calls it: the aim and the
+law as they stand in its source, and only if no digit is in them. And the student's code, which is
+called with a hidden test's inputs, can remember them and say them later. So from the first hidden
+test on, nothing is told that its process printed, raised or returned, in whatever check: only the
+words of the check's author and of the kit (`known_words`).
+"""
+
+import re
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from nbformat import NotebookNode
+from nbgrader.utils import determine_grade
+
+from autograder.feedback import hidden_tests, known_words
+from autograder.feedback.stopped import ENDED, TIMED_OUT, error_of
+
+MARGIN = 15  # characters before the text of a failure's line, the label included
+ROWS = ("expected", "got")  # of numbers
+STUB = re.compile(r"`([\w.]+)` is still a stub")
+ABSENT = re.compile(r"`(\w+)` does not exist yet")
+UNKNOWN = re.compile(r"name '(\w+)' is not defined")
+NO_WORDS = "the check's assertion does not hold"
+
+
+class Outcome(StrEnum):
+    """What became of a check or an answer."""
+
+    PASSED = "passed"
+    FAILED = "failed"  # in the part that the student sees
+    HIDDEN = "hidden test failed"
+    NOT_DONE = "not done"  # a stub, or no answer
+    BLOCKED = "not run"  # because of an error in a cell above
+    STOPPED = "stopped"  # by a limit, or with Python itself
+    WAITS = "waits for marking"
+    MARKED = "marked"  # by a person
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What became of one check or answer; texts are plain, and may hold anything."""
+
+    name: str  # the cell's grade_id
+    exercise: str  # that it belongs to, or the answer's own name
+    outcome: Outcome
+    points: float | None  # None while a person has not marked it
+    max_points: float
+    law: str = ""  # what did not hold: of a hidden test in its author's words, perhaps none
+    aim: str = ""  # what a hidden test that failed tests, in its author's words, perhaps none
+    looks_like: str = ""  # the misconception, in a teacher's words
+    hint: str = ""
+    told: str = ""  # all that the failed check says, as it says it; empty for a hidden test
+    lines: tuple[tuple[str, str], ...] = ()  # what stands below the law, by labels: ("got", "1, 2")
+    printed: str = ""
+    left_out: bool = False  # what the student's code printed, raised and gave: see above
+
+    @property
+    def sentence(self) -> str:
+        """What happened, in one sentence without a full stop; empty where all is well."""
+        if self.outcome == Outcome.HIDDEN:
+            words = ": ".join(part for part in (self.aim, self.law) if part)
+            called = f"the hidden test “{words}”" if words else "a hidden test"
+            return f"what you see of the check passes, {called} does not"
+        return self.looks_like or self.law
+
+
+@dataclass(frozen=True)
+class _Check:
+    """A check that is to be judged, and what that needs to know of the cells around it."""
+
+    cell: NotebookNode
+    line: int | None  # in which it failed, as the tests' process says
+    exercise: str  # that it belongs to
+    exercises: Set[str]
+    broken: Mapping[str, str]  # exercise -> why its cell did not run to its end
+    knows: bool  # whether the student's code may have seen inputs of a hidden test
+
+    @property
+    def error(self) -> Any:
+        return error_of(self.cell)
+
+    @property
+    def source(self) -> str:
+        return self.cell.source
+
+
+def verdicts(
+    notebook: NotebookNode,
+    failed: Mapping[str, int],
+    scores: Mapping[str, float | None] | None = None,
+) -> list[Verdict]:
+    """One verdict for each graded cell, in the notebook's order.
+
+    `failed` and `scores` are `submission.Finished`'s: where each check failed, which no output can
+    forge, and points. Without an entry in `failed`, a check with hidden tests that ended in an
+    error counts as failed in these. Without `scores`, points are what the outputs give.
+    """
+    numbered = _named_cells(notebook)
+    exercises = {
+        name.removeprefix("exercise_"): cell
+        for name, (_, cell) in numbered.items()
+        if name.startswith("exercise_")
+    }
+    broken = {name: why for name, cell in exercises.items() if (why := _why_broken(cell))}
+    first = hidden_tests.first_hidden(notebook, failed)
+    found = []
+    for name, (number, cell) in numbered.items():
+        if cell.metadata.nbgrader.get("grade"):
+            by_outputs, most = determine_grade(cell)
+            points = by_outputs if scores is None else scores.get(name)
+            exercise = _exercise(name, exercises.keys())
+            if cell.metadata.nbgrader.get("solution"):
+                found.append(_answer(cell, exercise, points, most))
+                continue
+            check = _Check(
+                cell, failed.get(name), exercise, exercises.keys(), broken, number >= first
+            )
+            found.append(Verdict(name, exercise, points=points, max_points=most, **_judged(check)))
+    return found
+
+
+def _named_cells(notebook: NotebookNode) -> dict[str, tuple[int, NotebookNode]]:
+    """Each cell that nbgrader knows, with its number."""
+    return {
+        about["grade_id"]: (number, cell)
+        for number, cell in enumerate(notebook.cells)
+        if (about := cell.metadata.get("nbgrader")) and about.get("grade_id")
+    }
+
+
+def _exercise(name: str, exercises: Set[str]) -> str:
+    """The exercise that a check belongs to: the longest name that begins the check's."""
+    _, _, own = name.partition("_")
+    return max((e for e in exercises if f"{own}_".startswith(f"{e}_")), key=len, default=own)
+
+
+def _why_broken(cell: NotebookNode) -> str:
+    """Why an exercise's cell did not run to its end, unless it is only not done."""
+    error = error_of(cell)
+    if error is None or error.ename == "NotImplementedError":
+        return ""
+    if error.ename == TIMED_OUT:
+        return "was stopped by the time limit"
+    if error.ename == ENDED:
+        return "did not run to its end"
+    return f"stopped with {known_words.error(error.ename)}"
+
+
+# --- judging ---------------------------------------------------------------------------------
+
+
+def _answer(cell: NotebookNode, exercise: str, points: float | None, most: float) -> Verdict:
+    """An answer is not done while it is as it was released: nbgrader gives it 0 by itself."""
+    own = determine_grade(cell)[0]
+    outcome = Outcome.WAITS if points is None else Outcome.MARKED
+    if own == 0 and not points:
+        outcome = Outcome.NOT_DONE
+    law = "nothing is written here" if outcome == Outcome.NOT_DONE else ""
+    return Verdict(cell.metadata.nbgrader.grade_id, exercise, outcome, points, most, law=law)
+
+
+def _judged(check: _Check) -> dict[str, Any]:
+    """Of a check's verdict, all but its name and points."""
+    error, hidden = check.error, hidden_tests.hidden_lines(check.source)
+    outcome, about = Outcome.PASSED, {}
+    if error is not None and error.ename in (TIMED_OUT, ENDED):
+        outcome, about = _stopped(error)
+    elif error is not None and (check.line in hidden or (check.line is None and hidden)):
+        law = _parsed(error.evalue)[0]
+        aim, said = hidden_tests.named(check.source, check.line, law)
+        outcome, about = Outcome.HIDDEN, {"aim": aim, "law": said or known_words.fixed(law)}
+    elif error is not None:
+        outcome, about = _failed(check)
+        if check.knows:
+            about = _in_known_words(check, outcome, about["law"])
+    printed = _aims_met(check) if check.knows else _printed(check.cell)
+    return about | {"outcome": outcome, "printed": printed, "left_out": check.knows}
+
+
+def _stopped(error: Any) -> tuple[Outcome, dict[str, Any]]:
+    if error.ename == TIMED_OUT:
+        return Outcome.STOPPED, {"law": "your code was stopped by the time limit while it was run"}
+    return Outcome.BLOCKED, {"law": "Python had ended in a cell above, or ended here"}
+
+
+def _failed(check: _Check) -> tuple[Outcome, dict[str, Any]]:
+    """In the part that the student sees: whose fault it is, and all that the check says."""
+    error, told = check.error, check.error.evalue
+    law, lines = _parsed(told)
+    all_said = {"told": told or error.ename, "lines": tuple(lines.items())}
+    needed = ABSENT.search(told) or UNKNOWN.search(lines.get("message", ""))
+    if needed and needed[1] in check.broken:
+        why = f"the cell of `{needed[1]}` {check.broken[needed[1]]}"
+        return Outcome.BLOCKED, {"law": why, **all_said}
+    if error.ename == "NotImplementedError":
+        stub = STUB.search(told) or ABSENT.search(told)
+        return Outcome.NOT_DONE, {"law": stub[0] if stub else "still a stub", **all_said}
+    if error.ename == "AssertionError":
+        law = law or NO_WORDS
+    elif error.ename != "CheckFailed":
+        law = f"{error.ename}: {law}".removesuffix(": ")
+    raised = law.startswith("your code raised ")
+    if raised and "message" in lines:
+        law = f"{law}: {lines['message']}"
+    looks, hint = lines.get("looks like", ""), lines.get("hint", "")
+    return Outcome.FAILED, {"law": law, "looks_like": looks, "hint": hint, **all_said}
+
+
+def _parsed(told: str) -> tuple[str, dict[str, str]]:
+    """A failure's law, and its lines by their labels: see `failure.Story`.
+
+    Its text is wrapped; only numbers are in rows of their own.
+    """
+    head, *rows = told.split("\n")
+    lines: dict[str, list[str]] = {}
+    label = ""
+    for row in rows:
+        label = row[:MARGIN].strip() or label
+        lines.setdefault(label, []).append(row[MARGIN:].strip())
+    law = re.sub(r"^✗ \S+: ", "", head)
+    return law, {k: ("\n" if k in ROWS else " ").join(parts) for k, parts in lines.items()}
+
+
+def _printed(cell: NotebookNode) -> str:
+    return "".join(o.text for o in cell.outputs if o.output_type == "stream")
+
+
+# --- after hidden tests ran ------------------------------------------------------------------
+
+
+def _in_known_words(check: _Check, outcome: Outcome, law: str) -> dict[str, Any]:
+    """A visible failure without a word or a number that the student's code may have made."""
+    if outcome == Outcome.BLOCKED:
+        return {"law": law}  # all of it is the lesson's and ours
+    if outcome == Outcome.NOT_DONE:
+        return {"law": _stub(check)}
+    said, lines = _parsed(check.error.evalue)
+    exercises = {check.exercise, *(aim.exercise for aim in hidden_tests.aims(check.source))}
+    told = {
+        "looks like": known_words.misconception(lines.get("looks like", ""), exercises),
+        "hint": known_words.hint(lines.get("hint", ""), check.source),
+    }
+    law = known_words.law(said, check.source) or _aim_missed(check)
+    if check.error.ename not in ("CheckFailed", "AssertionError"):
+        law = f"the check stopped with {known_words.error(check.error.ename)}"
+    shown = tuple((label, text) for label, text in told.items() if text)
+    return {"law": law, "looks_like": told["looks like"], "hint": told["hint"], "lines": shown}
+
+
+def _aim_missed(check: _Check) -> str:
+    """Where a check failed, if more is not known."""
+    around = hidden_tests.around(check.source, check.line)
+    return f"“{around[-1].text}” does not hold" if around else NO_WORDS
+
+
+def _stub(check: _Check) -> str:
+    """What is not done yet: one of the lesson's exercises."""
+    stub, absent = (sign.search(check.error.evalue) for sign in (STUB, ABSENT))
+    found = stub or absent
+    name = found[1].partition(".")[0] if found else ""
+    state = "does not exist yet" if absent and not stub else "is still a stub"
+    return f"`{name if name in check.exercises else check.exercise}` {state}"
+
+
+def _aims_met(check: _Check) -> str:
+    """What checks print of themselves when they pass, of those that passed here for certain."""
+    # nobody knows how far a check came that ended in no line
+    until = check.line if check.error is None or check.line else 0
+    met = hidden_tests.met(check.source, until)
+    return "".join(f"✓ {aim.exercise}: {aim.text}\n" for aim in met)

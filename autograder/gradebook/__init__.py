@@ -1,0 +1,1 @@
+"""A class: what it handed in, what that earned, and where both are kept."""

@@ -1,0 +1,67 @@
+"""What executed submissions earned, kept on the disk: from there the gradebook is told."""
+
+import json
+import os
+from dataclasses import asdict
+from pathlib import Path
+
+from nbgrader.apps.api import NbGraderAPI
+
+from autograder.gradebook.submission import Finished
+from autograder.paths import atomic_write, notebook_path
+
+# beside an executed notebook: what became of it, and, once that is recorded, its key
+RESULT = ".result.json"
+MARK = ".graded"
+# and the texts that its marks in the gradebook are for: see `Finished.answers`
+MARKED = ".answers.json"
+
+
+def keep(api: NbGraderAPI, lesson: str, finished: Finished, step: str = "autograded") -> None:
+    """Write an executed notebook and its result; `OSError` if the disk is full.
+
+    The result is written last: where it lies, the submission need not be executed again.
+    """
+    path = notebook_path(api, step, lesson, finished.student)
+    # never a new notebook beside what tells of an older one
+    path.with_name(MARK).unlink(missing_ok=True)
+    path.with_name(RESULT).unlink(missing_ok=True)
+    write(path, finished.notebook)
+    result = {name: value for name, value in asdict(finished).items() if name != "notebook"}
+    write(path.with_name(RESULT), json.dumps(result))
+
+
+def kept(api: NbGraderAPI, lesson: str, student: str) -> Finished | None:
+    """What `keep` wrote, but for the notebook's text; None if that is not all there."""
+    return kept_beside(notebook_path(api, "autograded", lesson, student))
+
+
+def kept_beside(path: Path) -> Finished | None:
+    """The same, of the executed notebook at this place."""
+    try:
+        result = json.loads(path.with_name(RESULT).read_bytes())
+        lists = {name: tuple(result[name]) for name in ("repairs", "untouched")}
+        finished = Finished(**(result | lists))
+    except (OSError, ValueError, TypeError, KeyError):
+        return None
+    return finished if path.is_file() else None
+
+
+def marked_answers(api: NbGraderAPI, lesson: str, finished: Finished) -> set[str]:
+    """Which answers stand as they stood when the gradebook's marks were given."""
+    path = notebook_path(api, "autograded", lesson, finished.student).with_name(MARKED)
+    try:
+        before = json.loads(path.read_bytes())
+        return {name for name, text in finished.answers.items() if before.get(name) == text}
+    except (OSError, ValueError, AttributeError):
+        return set()
+
+
+def write(path: Path, text: str, to_disk: bool = True) -> None:
+    """Write a file whole or not at all; `to_disk`: even when the power goes."""
+    with atomic_write(path) as part, part.open("wb") as file:
+        # a student can print half a character (a lone surrogate), which no file can hold
+        file.write(text.encode("utf-8", "replace"))
+        file.flush()
+        if to_disk:
+            os.fsync(file.fileno())

@@ -1,0 +1,1 @@
+"""From whatever was handed in to a notebook whose cells are known."""

@@ -1,0 +1,54 @@
+"""Where things lie, in the checkout and in a class's folder, and how a file is written."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from nbgrader.apps.api import NbGraderAPI
+
+ROOT = Path(__file__).resolve().parent.parent
+SOLUTIONS = ROOT / "solutions"
+NOTEBOOKS = ROOT / "notebooks"
+KIT = ROOT / "assets" / "transformer_course"
+MISCONCEPTIONS = KIT / "misconceptions"
+ANSWERS = ROOT / "autograder" / "answers"
+REPORTS = ROOT / "autograder" / "reports"
+CLASSROOM = ROOT / "autograder" / "classroom"
+CONTAINER = ROOT / "autograder" / "Containerfile"  # its commands are at its top
+
+
+def notebook_path(api: "NbGraderAPI", step: str, lesson: str, student: str = ".") -> Path:
+    """Where a lesson's notebook lies after a step, nbgrader's (source, submitted, …) or our own."""
+    course: Any = api.coursedir
+    directory = getattr(course, f"{step}_directory", step)
+    return Path(course.format_path(directory, student, lesson), f"{lesson}.ipynb")
+
+
+@contextmanager
+def atomic_write(path: Path) -> Iterator[Path]:
+    """A place to write to, which becomes `path` when all is written, and is gone if it is not."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    part = path.with_name(f".{path.name}.part")
+    try:
+        yield part
+        os.replace(part, path)
+    finally:
+        part.unlink(missing_ok=True)
+
+
+def write(path: Path, text: str) -> bool:
+    """Write `text` whole or not at all, and only if it differs; say whether it did."""
+    if path.exists() and path.read_text(encoding="utf-8") == text:
+        return False
+    with atomic_write(path) as part:
+        # a folder's name can hold half a character (a lone surrogate), which no file can
+        part.write_text(text, encoding="utf-8", errors="replace")
+    return True
+
+
+def display_path(path: Path) -> str:
+    """`path` as a person in the checkout would type it."""
+    return str(path.relative_to(ROOT)) if path.is_relative_to(ROOT) else str(path)

@@ -1,1 +1,0 @@
-"""From whatever was handed in to a notebook that can be graded."""
