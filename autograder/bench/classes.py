@@ -35,8 +35,9 @@ while time.process_time() < until:
 ELSEWHERE = """\
 import atexit, resource, sys
 from pathlib import Path
-from autograder import cli, places
-places.SOLUTIONS = Path(sys.argv.pop(1))
+from autograder import paths
+from autograder.commands import cli
+paths.SOLUTIONS = Path(sys.argv.pop(1))
 atexit.register(lambda: print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss))
 cli.main(sys.argv[1:])
 """

@@ -66,7 +66,7 @@ class Executor:
         if self._sandboxed and (refusal := sandbox.refusal()):
             raise GraderError(f"{refusal} (or, for notebooks you trust: --no-sandbox)")
         if self._sandboxed:
-            self._wall = sandbox.isolation()
+            self._wall = sandbox.available_isolation()
             self._users = sandbox.users() if self._wall == Isolation.LANDLOCK else None
             self._program = sandbox.program(self._wall, self._users)
         self._groups = cgroups.available()

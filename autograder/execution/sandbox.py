@@ -62,7 +62,7 @@ def refusal() -> str:
     return ""
 
 
-def isolation() -> Isolation:
+def available_isolation() -> Isolation:
     """The wall that there is, where there is no `refusal`: the stronger one, if it works."""
     return (
         Isolation.LANDLOCK
@@ -73,7 +73,7 @@ def isolation() -> Isolation:
 
 def weakness() -> str:
     """What a person must know about the wall that there is; empty for the stronger one."""
-    if refusal() or isolation() == Isolation.BUBBLEWRAP:
+    if refusal() or available_isolation() == Isolation.BUBBLEWRAP:
         return ""
     why = _bubblewrap_fails(shutil.which("bwrap") or "")
     return (
@@ -189,7 +189,7 @@ def environment(work: str = WORK) -> dict[str, str]:
     }
 
 
-def environment_of(wall: Isolation, folder: str) -> dict[str, str]:
+def environment_of(isolation: Isolation, folder: str) -> dict[str, str]:
     """What a warm process is started with; `folder` is its own."""
     if isolation == Isolation.LANDLOCK:
         return environment(folder)
@@ -201,7 +201,7 @@ def environment_of(wall: Isolation, folder: str) -> dict[str, str]:
     return os.environ | own
 
 
-def program(wall: Isolation, users: range | None) -> bytes:
+def program(isolation: Isolation, users: range | None) -> bytes:
     """The filter of system calls that belongs to a wall, as the kernel takes it."""
     if isolation == Isolation.BUBBLEWRAP:
         return system_calls.program((*system_calls.SIGNALS, *system_calls.MODES))

@@ -50,7 +50,7 @@ def test_the_first_help_names_every_command(capsys):
 
 def test_on_windows_a_line_says_where_to_grade():
     """Which has no `resource`; here it is hidden."""
-    hidden = "import sys; sys.modules['resource'] = None; from autograder import cli"
+    hidden = "import sys; sys.modules['resource'] = None; from autograder.commands import cli"
     run = [sys.executable, "-c", f"{hidden}; cli.main(['grade', '01'])"]
     ended = subprocess.run(run, capture_output=True, text=True)
     assert ended.returncode == 1

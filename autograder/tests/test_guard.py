@@ -50,7 +50,7 @@ def test_who_holds_a_class_says_who_it_is(small):
 
 def test_what_was_killed_holds_a_class_no_longer(small):
     source = (
-        "import os, pathlib, signal\nfrom autograder import guard\n"
+        "import os, pathlib, signal\nfrom autograder.gradebook import guard\n"
         f"with guard.held(pathlib.Path({str(small.folder)!r})):\n"
         "    os.kill(os.getpid(), signal.SIGKILL)"
     )

@@ -18,8 +18,9 @@ from autograder.tests.conftest import Instructor
 TYPED = """\
 import sys
 from pathlib import Path
-from autograder import cli, places
-places.SOLUTIONS = Path(sys.argv.pop(1))
+from autograder import paths
+from autograder.commands import cli
+paths.SOLUTIONS = Path(sys.argv.pop(1))
 cli.main(sys.argv[1:])
 """
 # by files that only a grader without a sandbox sees: the test knows that the cell runs, and

@@ -22,8 +22,9 @@ PATIENCE = 600  # seconds until a test gives up waiting for what must come
 COMMAND = """\
 import sys
 from pathlib import Path
-from autograder import cli, places
-places.SOLUTIONS = Path(sys.argv[1])
+from autograder import paths
+from autograder.commands import cli
+paths.SOLUTIONS = Path(sys.argv[1])
 cli.main(sys.argv[2:])
 """
 # warm processes are told what a lesson imports: by this name they are found, and no other test's
