@@ -49,8 +49,8 @@ def build_misconceptions(lesson: Lesson, told: Step) -> list[Path]:
     """Run the wrong answers through the visible checks, and store what they return."""
     bank = paths.ANSWERS / f"{lesson.name}.py"
     if not bank.exists():
-        mend = f"write {paths.display_path(bank)}, with wrong and right answers to its exercises"
-        raise AuthoringError(lesson.path, 1, "this lesson has no answers bank", mend)
+        fix = f"write {paths.display_path(bank)}, with wrong and right answers to its exercises"
+        raise AuthoringError(lesson.path, 1, "this lesson has no answers bank", fix)
     target = paths.MISCONCEPTIONS / f"{lesson.name}.jsonl"
     # what a check sees of an answer has crossed the channel
     channel = sorted((paths.ROOT / "autograder" / "execution" / "isolation").glob("*.py"))

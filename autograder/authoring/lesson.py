@@ -41,10 +41,10 @@ REGIONS = {"SOLUTION": "solution", "HIDDEN TESTS": "grade"}
 
 
 class AuthoringError(Exception):
-    """A mistake in a text that its author can mend: where, what, and how."""
+    """A mistake in a text that its author can fix: where, what, and how."""
 
-    def __init__(self, path: Path, line: int, what: str, mend: str) -> None:
-        super().__init__(f"{paths.display_path(path)}:{line}: {what}\n  mend: {mend}")
+    def __init__(self, path: Path, line: int, what: str, fix: str) -> None:
+        super().__init__(f"{paths.display_path(path)}:{line}: {what}\n  fix: {fix}")
 
 
 @dataclass(frozen=True)
@@ -107,8 +107,8 @@ def percent_cells(path: Path) -> Iterator[tuple[int, str, str, dict]]:
     marks = [n for n, line in enumerate(text.split("\n"), 1) if re.match(r"# ?%%", line)]
     if not text.startswith("# %%") or len(marks) != len(notebook.cells):
         line = marks[0] if marks else 1
-        mend = "begin the file with a `# %%` line, and keep `# %%` out of the cells themselves"
-        raise AuthoringError(path, line, "cells and `# %%` lines do not match", mend)
+        fix = "begin the file with a `# %%` line, and keep `# %%` out of the cells themselves"
+        raise AuthoringError(path, line, "cells and `# %%` lines do not match", fix)
     for line, cell in zip(marks, notebook.cells, strict=True):
         yield line, cell.cell_type, cell.source, cell.metadata
 
@@ -129,8 +129,8 @@ def read_lesson(path: Path) -> Lesson:
     for check in lesson.of("check"):
         if not lesson.exercise_of(check):
             what = f"`check {check.name}` belongs to no exercise"
-            mend = "begin its name with the exercise's: `check softmax` or `check softmax_stable`"
-            raise AuthoringError(path, check.line, what, mend)
+            fix = "begin its name with the exercise's: `check softmax` or `check softmax_stable`"
+            raise AuthoringError(path, check.line, what, fix)
     return lesson
 
 
@@ -156,19 +156,19 @@ def _cell(path: Path, line: int, kind: str, source: str, metadata: dict) -> Cell
     title = metadata.get("title", "")
     if not title:
         if "points" in metadata:
-            mend = "give it a title: `# %% check NAME points=1`"
-            raise AuthoringError(path, line, "points on a cell without a title", mend)
+            fix = "give it a title: `# %% check NAME points=1`"
+            raise AuthoringError(path, line, "points on a cell without a title", fix)
         return Cell(kind, source, line)
     role, _, name = title.partition(" ")
     if role not in ROLES:
-        mend = f"a title is a role and a name, and the roles are {', '.join(ROLES)}"
-        raise AuthoringError(path, line, f"unknown role `{role}` in the title `{title}`", mend)
+        fix = f"a title is a role and a name, and the roles are {', '.join(ROLES)}"
+        raise AuthoringError(path, line, f"unknown role `{role}` in the title `{title}`", fix)
     if not re.fullmatch(r"[A-Za-z]\w*", name):
-        mend = f"write `# %% {role} NAME`, NAME being letters, digits and underscores"
-        raise AuthoringError(path, line, f"`{title}` is no role and name", mend)
+        fix = f"write `# %% {role} NAME`, NAME being letters, digits and underscores"
+        raise AuthoringError(path, line, f"`{title}` is no role and name", fix)
     if kind != ROLES[role].kind:
-        mend = f"{'add' if kind == 'code' else 'drop'} [markdown] in the title"
-        raise AuthoringError(path, line, f"`{title}` should be a {ROLES[role].kind} cell", mend)
+        fix = f"{'add' if kind == 'code' else 'drop'} [markdown] in the title"
+        raise AuthoringError(path, line, f"`{title}` should be a {ROLES[role].kind} cell", fix)
     return Cell(kind, source, line, role, name, _points(path, line, title, role, metadata))
 
 
@@ -176,12 +176,12 @@ def _points(path: Path, line: int, title: str, role: str, metadata: dict) -> flo
     points = metadata.get("points")
     if not ROLES[role].grade:
         if points is not None:
-            mend = "give the points to the check of this exercise"
-            raise AuthoringError(path, line, f"`{title}` cannot have points", mend)
+            fix = "give the points to the check of this exercise"
+            raise AuthoringError(path, line, f"`{title}` cannot have points", fix)
         return None
     if isinstance(points, bool) or not isinstance(points, int | float) or not 0 < points < math.inf:
-        mend = f"write `# %% {title} points=1`, with a number above zero"
-        raise AuthoringError(path, line, f"`{title}` has no points", mend)
+        fix = f"write `# %% {title} points=1`, with a number above zero"
+        raise AuthoringError(path, line, f"`{title}` has no points", fix)
     return points
 
 
@@ -196,18 +196,18 @@ def _examine_regions(path: Path, cell: Cell) -> None:
         edge, region = found.groups()
         if not (cell.role and getattr(ROLES[cell.role], REGIONS[region])):
             owners = [f"`{r}`" for r in ROLES if getattr(ROLES[r], REGIONS[region])]
-            mend = f"only {' and '.join(owners)} cells have a {region} region"
-            raise AuthoringError(path, line, f"{edge} {region} in the wrong kind of cell", mend)
+            fix = f"only {' and '.join(owners)} cells have a {region} region"
+            raise AuthoringError(path, line, f"{edge} {region} in the wrong kind of cell", fix)
         if (edge == "BEGIN") == (region in opened):
-            mend = f"each BEGIN {region} needs one END {region} after it, and none inside"
-            raise AuthoringError(path, line, f"{edge} {region} without its partner", mend)
+            fix = f"each BEGIN {region} needs one END {region} after it, and none inside"
+            raise AuthoringError(path, line, f"{edge} {region} without its partner", fix)
         if edge == "BEGIN":
             opened[region] = line
         else:
             del opened[region]
     for region, line in opened.items():
-        mend = f"add a line `# END {region}`"
-        raise AuthoringError(path, line, f"BEGIN {region} is never closed", mend)
+        fix = f"add a line `# END {region}`"
+        raise AuthoringError(path, line, f"BEGIN {region} is never closed", fix)
     if cell.role == "exercise" and "BEGIN SOLUTION" not in cell.source:
-        mend = "put `# BEGIN SOLUTION` and `# END SOLUTION` around what the student writes"
-        raise AuthoringError(path, cell.line, f"`exercise {cell.name}` holds no solution", mend)
+        fix = "put `# BEGIN SOLUTION` and `# END SOLUTION` around what the student writes"
+        raise AuthoringError(path, cell.line, f"`exercise {cell.name}` holds no solution", fix)

@@ -44,7 +44,7 @@ cli.main(sys.argv[1:])
 
 
 @dataclasses.dataclass(frozen=True)
-class Cohort:
+class BenchmarkClass:
     """A classroom with one released lesson."""
 
     solutions: Path
@@ -114,7 +114,7 @@ def whole(text: str) -> str:
     return text
 
 
-def make(folder: Path, name: str, cut: Callable[[str], str] = whole) -> Cohort:
+def make(folder: Path, name: str, cut: Callable[[str], str] = whole) -> BenchmarkClass:
     """Release lesson 01, cut so, into a class of its own."""
     text = (paths.SOLUTIONS / f"{LESSON}.py").read_text(encoding="utf-8")
     solutions = folder / name / "solutions"
@@ -124,7 +124,7 @@ def make(folder: Path, name: str, cut: Callable[[str], str] = whole) -> Cohort:
     lesson = read_lesson(path)
     grading.release(grading.open_classroom(folder / name / "class"), lesson)
     bank = read_answers(paths.ANSWERS / path.name, read_lesson(paths.SOLUTIONS / path.name))
-    return Cohort(solutions, folder / name / "class", lesson, bank)
+    return BenchmarkClass(solutions, folder / name / "class", lesson, bank)
 
 
 def _cells(text: str) -> list[str]:

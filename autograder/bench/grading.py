@@ -105,7 +105,7 @@ def _busy() -> float:
     return times.user + times.system + times.nice
 
 
-def _start(group: classes.Cohort) -> tuple[float, float]:
+def _start(group: classes.BenchmarkClass) -> tuple[float, float]:
     """Wall and CPU seconds of the command for one student's submission: mostly its start."""
     before = _busy()
     seconds = _seconds(lambda: group.grade(group.command("--again", "--student", "student-00000")))
@@ -113,7 +113,7 @@ def _start(group: classes.Cohort) -> tuple[float, float]:
     return seconds - own, _busy() - before - own
 
 
-def _cells_alone(group: classes.Cohort, count: int = 10) -> float:
+def _cells_alone(group: classes.BenchmarkClass, count: int = 10) -> float:
     """CPU seconds of a submission's cells in one warm process, and of nothing else."""
     api = grading.open_classroom(group.folder)
     as_released = released(api, group.lesson.name)
@@ -140,7 +140,7 @@ def _cluster(folder: Path) -> Iterator[tuple[str, ...]]:
     yield f"{pool:.0f} a minute", f"{cluster:.0f} a minute", f"{cluster / pool:.2f}"
 
 
-def _rate(group: classes.Cohort, *options: str) -> float:
+def _rate(group: classes.BenchmarkClass, *options: str) -> float:
     """Submissions a minute, without the command's start."""
     few = _seconds(
         lambda: group.grade(group.command("--again", "--student", "student-00000", *options))

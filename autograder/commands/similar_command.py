@@ -14,7 +14,7 @@ from autograder.commands.terminal import Commands, as_table, command, console, p
 if TYPE_CHECKING:
     from nbgrader.apps.api import NbGraderAPI
 
-    from autograder.similarity.compare import Class, Pair, Rarity
+    from autograder.similarity.compare import Cohort, Pair, Rarity
     from autograder.similarity.parts import Part
 
 FOLDER = "similar"  # in the classroom
@@ -73,13 +73,13 @@ def _similar(options: argparse.Namespace) -> int:
 
 
 def _compare_lesson(api: "NbGraderAPI", lesson: str, options: argparse.Namespace) -> None:
-    from autograder.similarity.compare import Class
+    from autograder.similarity.compare import Cohort
     from autograder.similarity.parts import prints
 
     read = _Reading(api, lesson)
-    everyone = Class()
+    everyone = Cohort()
     for student, parts in read.all():
-        everyone.add(student, prints(parts, read.ours))
+        everyone.add(student, prints(parts, read.baseline))
     pairs = everyone.pairs(options.at_least)
     shown = pairs[: options.top]
     folder = (options.to or options.classroom / FOLDER) / lesson
@@ -97,13 +97,13 @@ class _Reading:
         from autograder.authoring.answer_bank import read_answers
         from autograder.authoring.lesson import read_lesson
         from autograder.intake.released import released
-        from autograder.similarity.parts import Ours
+        from autograder.similarity.parts import Baseline
 
         source = read_lesson(paths.SOLUTIONS / f"{lesson}.py")
         bank = paths.ANSWERS / source.path.name
         answers = read_answers(bank, source) if bank.exists() else []
         self.lesson = lesson
-        self.ours = Ours.of(source, answers)
+        self.baseline = Baseline.of(source, answers)
         self.left_out: dict[str, str] = {}
         self._api, self._released = api, released(api, lesson)
 
@@ -130,11 +130,11 @@ class _Reading:
         from autograder.similarity.parts import parts
 
         task = handed_in(self._api, self._released, student)
-        return parts(repair(task.notebook, self._released).notebook, self.ours)
+        return parts(repair(task.notebook, self._released).notebook, self.baseline)
 
 
 def _write_pages(
-    folder: Path, read: _Reading, everyone: "Class", pairs: "list[Pair]", shown: "list[Pair]"
+    folder: Path, read: _Reading, everyone: "Cohort", pairs: "list[Pair]", shown: "list[Pair]"
 ) -> None:
     """All pages, and none of an earlier run."""
     from autograder.similarity.page import index_page, pair_page
@@ -143,7 +143,7 @@ def _write_pages(
     named = [(f"pair-{number:03}.html", pair) for number, pair in enumerate(shown, 1)]
     for name, pair in named:
         one, other = (read.one(student) for student in pair.students)
-        page = pair_page(read.lesson, pair, (one, other), read.ours, rarity)
+        page = pair_page(read.lesson, pair, (one, other), read.baseline, rarity)
         paths.write(folder / name, page)
     hidden = len(pairs) - len(shown)
     compared = len(everyone.students)
@@ -154,7 +154,7 @@ def _write_pages(
             old.unlink()
 
 
-def _print_pairs(lesson: str, everyone: "Class", pairs: "list[Pair]") -> None:
+def _print_pairs(lesson: str, everyone: "Cohort", pairs: "list[Pair]") -> None:
     counted = "no pair is" if not pairs else f"{len(pairs)} pair{'s are' if pairs[1:] else ' is'}"
     say(f"{lesson}: {len(everyone.students)} compared; {counted} alike where hardly anyone else is")
     rows = [

@@ -43,7 +43,7 @@ class Pair:
 
 
 @dataclass
-class Class:
+class Cohort:
     """The fingerprints of a class: 8 bytes each, and nothing else of a submission."""
 
     students: list[str] = field(default_factory=list)

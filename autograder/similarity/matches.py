@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from autograder.similarity.compare import Rarity
-from autograder.similarity.parts import Ours, Part
+from autograder.similarity.parts import Baseline, Part
 from autograder.similarity.pieces import Piece
 
 LINES = 2_000  # of a text that are shown
@@ -42,10 +42,10 @@ class Compared:
     told: bool
 
 
-def compared(one: Part, other: Part, ours: Ours, rarity: Rarity) -> Compared:
+def compared(one: Part, other: Part, baseline: Baseline, rarity: Rarity) -> Compared:
     """Two students' solutions of one exercise."""
-    told = matches(one.comments, other.comments, ours, rarity)
-    found = matches(one.pieces, other.pieces, ours, rarity) + told
+    told = matches(one.comments, other.comments, baseline, rarity)
+    found = matches(one.pieces, other.pieces, baseline, rarity) + told
     theirs = {piece.tokens for piece in one.pieces} & {piece.tokens for piece in other.pieces}
     sides = (
         _lines(one, [match.one for match in found], theirs),
@@ -55,13 +55,13 @@ def compared(one: Part, other: Part, ours: Ours, rarity: Rarity) -> Compared:
 
 
 def matches(
-    one: Sequence[Piece], other: Sequence[Piece], ours: Ours, rarity: Rarity
+    one: Sequence[Piece], other: Sequence[Piece], baseline: Baseline, rarity: Rarity
 ) -> list[Match]:
     """The pieces of one for which at least half of what is rare stands in a piece of the other."""
-    theirs = [(piece, piece.prints - ours.prints) for piece in other]
+    theirs = [(piece, piece.prints - baseline.prints) for piece in other]
     found = []
     for piece in one:
-        own = piece.prints - ours.prints
+        own = piece.prints - baseline.prints
         ranked = [(rarity.weight(own & prints), -n) for n, (_, prints) in enumerate(theirs)]
         shared, number = max(ranked, default=(0.0, 0))
         if shared and 2 * shared >= rarity.weight(own):

@@ -12,7 +12,7 @@ from markupsafe import Markup
 
 from autograder.similarity.compare import Pair, Rarity
 from autograder.similarity.matches import Compared, Match, compared
-from autograder.similarity.parts import COMMENTS, Ours, Part, name_print
+from autograder.similarity.parts import COMMENTS, Baseline, Part, name_print
 from autograder.similarity.pieces import RUN, WORDS
 
 TEMPLATES = Path(__file__).with_name("templates")
@@ -54,12 +54,12 @@ def pair_page(
     lesson: str,
     pair: Pair,
     solutions: tuple[Mapping[str, Part], Mapping[str, Part]],
-    ours: Ours,
+    baseline: Baseline,
     rarity: Rarity,
 ) -> str:
     """The page of one pair: why it is listed, and both solutions side by side."""
     one, other = solutions
-    shown = [compared(one[name], other[name], ours, rarity) for name in one]
+    shown = [compared(one[name], other[name], baseline, rarity) for name in one]
     said = COMMENTS in pair.parts
     told = [part for part in shown if part.name in pair.parts or (said and part.told)]
     chosen = [{name for part in of.values() for name in part.names} for of in solutions]

@@ -35,8 +35,8 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Ours:
-    """What a lesson gives to everyone, and what it expects: no student's own."""
+class Baseline:
+    """What every submission holds: the lesson, its solution and the bank's right answers."""
 
     exercises: tuple[str, ...]
     answers: tuple[str, ...]
@@ -45,7 +45,7 @@ class Ours:
     names: frozenset[str]
 
     @classmethod
-    def of(cls, lesson: Lesson, bank: Iterable[Answer]) -> "Ours":
+    def of(cls, lesson: Lesson, bank: Iterable[Answer]) -> "Baseline":
         """Of a lesson, its solution and the right answers of its bank."""
         solved = source_notebook(lesson)
         cells = [*solved.cells, *student_version(solved).cells]
@@ -66,7 +66,7 @@ class Ours:
         )
 
 
-def parts(notebook: NotebookNode, ours: Ours) -> dict[str, Part]:
+def parts(notebook: NotebookNode, baseline: Baseline) -> dict[str, Part]:
     """The parts of a repaired notebook, by name: exercises and written answers."""
     cells = graded_cells(notebook)
     # what the lesson itself tells or tries out is nobody's; copies of it may have been changed
@@ -74,24 +74,24 @@ def parts(notebook: NotebookNode, ours: Ours) -> dict[str, Part]:
         _Loose(cell.source)
         for cell in notebook.cells
         if cell.cell_type == "code" and not cell.metadata.get("nbgrader")
-        if cell.source not in ours.cells
+        if cell.source not in baseline.cells
     ]
     found = {}
-    for name in ours.exercises:
+    for name in baseline.exercises:
         cell = cells.get(f"exercise_{name}")
-        found[name] = _of_code(name, cell.source if cell else "", plain, ours)
-    for name in ours.answers:
+        found[name] = _of_code(name, cell.source if cell else "", plain, baseline)
+    for name in baseline.answers:
         cell = cells.get(f"answer_{name}")
         text = cell.source if cell else ""
         found[name] = Part(name, text, tuple(of_prose(text)))
     return found
 
 
-def prints(of: Mapping[str, Part], ours: Ours) -> Prints:
+def prints(of: Mapping[str, Part], baseline: Baseline) -> Prints:
     """The fingerprints that count of each part, of all comments together, and of all names."""
-    found = {name: part.prints - ours.prints for name, part in of.items()}
+    found = {name: part.prints - baseline.prints for name, part in of.items()}
     told = (piece.prints for part in of.values() for piece in part.comments)
-    found[COMMENTS] = frozenset().union(*told) - ours.prints
+    found[COMMENTS] = frozenset().union(*told) - baseline.prints
     found[NAMES] = frozenset(name_print(name) for part in of.values() for name in part.names)
     return found
 
@@ -116,11 +116,11 @@ class _Loose:
         return {name for statement in self.code.statements for name in binds(statement)}
 
 
-def _of_code(name: str, source: str, loose: Iterable[_Loose], ours: Ours) -> Part:
+def _of_code(name: str, source: str, loose: Iterable[_Loose], baseline: Baseline) -> Part:
     """An exercise's cell, and other cells that change it or name what it needs."""
     # an untouched cell needs what the lesson says, not what the student does
     code = Code(source)
-    needed = {name} if source in ours.cells else {name} | (code.read - code.own_names)
+    needed = {name} if source in baseline.cells else {name} | (code.read - code.own_names)
     taken: list[_Loose] = []
     while True:
         more = [one for one in loose if one not in taken and one.binds & needed]
@@ -130,6 +130,6 @@ def _of_code(name: str, source: str, loose: Iterable[_Loose], ours: Ours) -> Par
         needed = needed.union(*(one.code.read - one.code.own_names for one in more))
     text = "\n\n".join([source, *(f"{ELSEWHERE}\n{one.source}" for one in taken)])
     whole = Code(text) if taken else code
-    own = whole.own_names - ours.names
-    pieces, comments = whole.pieces(ours.exercises), of_comments(text)
+    own = whole.own_names - baseline.names
+    pieces, comments = whole.pieces(baseline.exercises), of_comments(text)
     return Part(name, text, tuple(pieces), tuple(comments), frozenset(own))

@@ -16,7 +16,7 @@ from typing import Any
 RUN = 6  # tokens that make one fingerprint
 WORDS = 4  # words that do
 LONGEST = 100_000  # characters of a cell of which pieces are made
-MENDS = 20  # lines that are left out of a cell until it parses
+FIXES = 20  # lines that are left out of a cell until it parses
 UNPARSABLE = (SyntaxError, ValueError, MemoryError, RecursionError)
 # a string, so that no `#` inside one begins a comment; or a comment
 STRING_OR_COMMENT = re.compile(
@@ -134,7 +134,7 @@ def _parsed(lines: list[str]) -> tuple[ast.Module, set[int]]:
         if re.match(r"\s*[%!?]", line):  # IPython's own
             broken.add(number)
             text[number - 1] = _nothing(line)
-    for _ in range(MENDS):
+    for _ in range(FIXES):
         try:
             return ast.parse("\n".join(text)), broken
         except UNPARSABLE as error:

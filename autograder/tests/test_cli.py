@@ -76,7 +76,7 @@ def lesson(tmp_path, monkeypatch):
 
 def test_a_lesson_that_is_not_utf8_names_the_line(lesson):
     lesson.write_bytes("# %% [markdown]\n# # Café\n".encode("latin-1"))
-    assert ends("build", "01") == f"{lesson}:2: this is not UTF-8\n  mend: save the file as UTF-8"
+    assert ends("build", "01") == f"{lesson}:2: this is not UTF-8\n  fix: save the file as UTF-8"
 
 
 def test_a_lesson_without_a_bank_says_so(lesson):

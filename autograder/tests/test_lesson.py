@@ -90,13 +90,13 @@ MISTAKES = {
 
 @pytest.mark.parametrize("name", MISTAKES)
 def test_a_mistake_names_line_and_mend(lesson_of, name):
-    old, new, line, mend = MISTAKES[name]
+    old, new, line, fix = MISTAKES[name]
     assert old in GOOD
     with pytest.raises(AuthoringError) as stopped:
         lesson_of(GOOD.replace(old, new, 1))
     message = str(stopped.value)
     assert f"01_small.py:{line}: " in message
-    assert mend in message.split("mend:")[1]
+    assert fix in message.split("fix:")[1]
 
 
 @pytest.mark.parametrize("path", all_lessons(), ids=lambda path: path.stem)

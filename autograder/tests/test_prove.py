@@ -109,7 +109,7 @@ def test_another_bank_is_proven_and_a_miss_ends_in_exit_code_1(tmp_path, capsys)
 
 
 @pytest.mark.parametrize(
-    ("text", "what", "mend"),
+    ("text", "what", "fix"),
     [
         (
             "# %% wrong sofmax x\n# Says.\n1",
@@ -121,11 +121,11 @@ def test_another_bank_is_proven_and_a_miss_ends_in_exit_code_1(tmp_path, capsys)
         ("# %% right softmax x\n1\n\n# %% right softmax x\n2", "stands twice", "another name"),
     ],
 )
-def test_a_mistake_in_a_bank_names_line_and_mend(tmp_path, text, what, mend):
+def test_a_mistake_in_a_bank_names_line_and_fix(tmp_path, text, what, fix):
     bank = tmp_path / "bank.py"
     bank.write_text(text)
     lesson = read_lesson(paths.SOLUTIONS / "01_dot_product_attention.py")
     with pytest.raises(AuthoringError) as stopped:
         read_answers(bank, lesson)
     assert what in str(stopped.value)
-    assert mend in str(stopped.value)
+    assert fix in str(stopped.value)

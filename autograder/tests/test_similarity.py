@@ -11,8 +11,8 @@ from autograder.authoring.answer_bank import Answer, read_answers
 from autograder.authoring.lesson import read_lesson
 from autograder.authoring.notebook import as_text
 from autograder.authoring.samples import filled, solved
-from autograder.similarity.compare import Class, Pair
-from autograder.similarity.parts import COMMENTS, Ours, parts, prints
+from autograder.similarity.compare import Cohort, Pair
+from autograder.similarity.parts import COMMENTS, Baseline, parts, prints
 from autograder.similarity.pieces import Code
 from autograder.tests.conftest import Instructor
 
@@ -32,9 +32,9 @@ def bank(lesson):
 
 
 @pytest.fixture(scope="module")
-def ours(lesson):
+def baseline(lesson):
     """The lesson and its solution, without the bank's right answers."""
-    return Ours.of(lesson, [])
+    return Baseline.of(lesson, [])
 
 
 def written(answer: Answer) -> str:
@@ -74,25 +74,27 @@ def renamed(source: str, kept: tuple[str, ...]) -> str:
     return ast.unparse(Renamed(tree, kept).visit(tree))
 
 
-def test_a_copy_in_other_names_and_another_layout_leaves_the_same_prints(bank, ours):
+def test_a_copy_in_other_names_and_another_layout_leaves_the_same_prints(bank, baseline):
     different = 0
     for answer in bank:
         source = written(answer)
-        copy = renamed(source, ours.exercises)
+        copy = renamed(source, baseline.exercises)
         different += copy != source
         before, after = (
-            {print_ for piece in Code(text).pieces(ours.exercises) for print_ in piece.prints}
+            {print_ for piece in Code(text).pieces(baseline.exercises) for print_ in piece.prints}
             for text in (source, copy)
         )
         assert before == after, answer
     assert different > 250
 
 
-def listed(lesson, ours, handed_in: dict[str, dict[str, str]], at_least: float = 0.8) -> list[Pair]:
+def listed(
+    lesson, baseline, handed_in: dict[str, dict[str, str]], at_least: float = 0.8
+) -> list[Pair]:
     """The pairs of a class that handed in these sources."""
-    everyone = Class()
+    everyone = Cohort()
     for student, sources in handed_in.items():
-        everyone.add(student, prints(parts(filled(lesson, sources), ours), ours))
+        everyone.add(student, prints(parts(filled(lesson, sources), baseline), baseline))
     return everyone.pairs(at_least)
 
 
@@ -119,19 +121,19 @@ DISGUISED = {
 
 
 @pytest.mark.parametrize("how", DISGUISED)
-def test_a_copy_is_found_through_its_disguise(lesson, ours, how):
+def test_a_copy_is_found_through_its_disguise(lesson, baseline, how):
     source = DISGUISED[how]
     ast.parse(source)
     assert (how == "as it is") == (source == ODD)
     others = {f"s{n}": {"softmax": f"def softmax(scores, dim):\n    return {n}"} for n in range(5)}
     class_ = {"ada": {"softmax": ODD}, "bo": {"softmax": source}} | others
-    (pair,) = listed(lesson, ours, class_)
+    (pair,) = listed(lesson, baseline, class_)
     assert pair.students == ("ada", "bo")
     likeness = pair.parts["softmax"].likeness
     assert likeness > 0.8 if how == "with a line more" else likeness == 1
 
 
-def test_a_copy_that_was_split_over_cells_is_found(lesson, ours):
+def test_a_copy_that_was_split_over_cells_is_found(lesson, baseline):
     helper = "def total_of(powers, dim, count):\n" + "\n".join(
         [*STATEMENTS[4:5], "    return total"]
     ).replace("scores.size(dim)", "count")
@@ -141,30 +143,30 @@ def test_a_copy_that_was_split_over_cells_is_found(lesson, ours):
     extra = dict(split.cells[2]) | {"id": "extra", "source": helper, "metadata": {}}
     unrelated = extra | {"id": "play", "source": "for number in range(10):\n    print(number)"}
     split.cells[3:3] = [type(split.cells[2])(extra), type(split.cells[2])(unrelated)]
-    found = [parts(notebook, ours)["softmax"] for notebook in (whole, split)]
+    found = [parts(notebook, baseline)["softmax"] for notebook in (whole, split)]
     assert found[0].prints == found[1].prints
     assert "def total_of" in found[1].text
     assert "print(number)" not in found[1].text
 
 
-def test_right_answers_written_independently_are_not_listed(lesson, ours, bank):
+def test_right_answers_written_independently_are_not_listed(lesson, baseline, bank):
     right = [answer for answer in bank if answer.right]
     assert len(right) > 50
     class_ = {f"{a.exercise} {a.name}": {a.exercise: a.source} for a in right}
-    assert listed(lesson, ours, class_) == []
+    assert listed(lesson, baseline, class_) == []
 
 
-def test_what_the_bank_and_the_solution_know_counts_for_nothing(lesson, bank, ours):
+def test_what_the_bank_and_the_solution_know_counts_for_nothing(lesson, bank, baseline):
     right = {answer.exercise: answer.source for answer in bank if answer.right}
     class_ = {"ada": right, "bo": right, "cleo": solved(lesson), "dan": solved(lesson)}
-    known = Ours.of(lesson, bank)
-    assert [pair.students for pair in listed(lesson, ours, class_)] == [("ada", "bo")]
+    known = Baseline.of(lesson, bank)
+    assert [pair.students for pair in listed(lesson, baseline, class_)] == [("ada", "bo")]
     assert listed(lesson, known, class_) == []
 
 
-def test_what_many_wrote_counts_for_nothing(lesson, ours):
-    mine = prints(parts(filled(lesson, {"softmax": ODD}), ours), ours)
-    few, many = Class(), Class()
+def test_what_many_wrote_counts_for_nothing(lesson, baseline):
+    mine = prints(parts(filled(lesson, {"softmax": ODD}), baseline), baseline)
+    few, many = Cohort(), Cohort()
     for class_, alike in ((few, 3), (many, 300)):
         for number in range(300):
             class_.add(f"s{number:03}", mine if number < alike else {})
@@ -172,12 +174,12 @@ def test_what_many_wrote_counts_for_nothing(lesson, ours):
     assert many.pairs(0.8) == []
 
 
-def test_the_same_rare_mistake_weighs_more_than_the_same_common_one(lesson, ours, bank):
+def test_the_same_rare_mistake_weighs_more_than_the_same_common_one(lesson, baseline, bank):
     wrong = next(a for a in bank if a.exercise == "SelfAttention" and not a.right)
-    mine = prints(parts(filled(lesson, {"SelfAttention": written(wrong)}), ours), ours)
+    mine = prints(parts(filled(lesson, {"SelfAttention": written(wrong)}), baseline), baseline)
     weights = []
     for alike in (2, 4, 6, 8):
-        class_ = Class()
+        class_ = Cohort()
         for number in range(100):
             class_.add(f"s{number:03}", mine if number < alike else {})
         rarity = class_.rarity
@@ -185,20 +187,20 @@ def test_the_same_rare_mistake_weighs_more_than_the_same_common_one(lesson, ours
     assert weights[0] > weights[1] > weights[2] > weights[3] == 0
 
 
-def test_little_in_common_is_no_pair(lesson, ours, bank):
+def test_little_in_common_is_no_pair(lesson, baseline, bank):
     short = next(a for a in bank if (a.exercise, a.name) == ("softmax", "no_exponential"))
     class_ = {student: {"softmax": written(short)} for student in ("ada", "bo")}
-    assert listed(lesson, ours, class_) == []
+    assert listed(lesson, baseline, class_) == []
 
 
-def test_the_same_names_alone_count_for_nothing(lesson, ours):
+def test_the_same_names_alone_count_for_nothing(lesson, baseline):
     sums = [f"    odd_{n} = {n}" for n in range(30)]
     texts = [f"    odd_{n} = '{n}' * {n} + 'no' + str({n} * 3)" for n in range(30)]
     class_ = {
         student: {"softmax": "\n".join(["def softmax(scores, dim):", *lines])}
         for student, lines in {"ada": sums, "bo": texts}.items()
     }
-    assert listed(lesson, ours, class_) == []
+    assert listed(lesson, baseline, class_) == []
 
 
 def test_an_argument_is_known_by_its_place():
@@ -210,7 +212,7 @@ def test_an_argument_is_known_by_its_place():
 
 
 def test_one_submission_is_no_pair_and_none_is_no_error():
-    assert Class().pairs(0.8) == []
+    assert Cohort().pairs(0.8) == []
 
 
 @pytest.mark.parametrize(
@@ -228,18 +230,18 @@ def test_one_submission_is_no_pair_and_none_is_no_error():
         "match x:\n    case 1:\n        y = 2\n    case _:\n        pass",
     ],
 )
-def test_what_does_not_parse_is_compared_all_the_same(lesson, ours, source):
-    part = parts(filled(lesson, {"softmax": source + "\n" + ODD}), ours)["softmax"]
+def test_what_does_not_parse_is_compared_all_the_same(lesson, baseline, source):
+    part = parts(filled(lesson, {"softmax": source + "\n" + ODD}), baseline)["softmax"]
     assert part.text.startswith(source)
 
 
-def test_lines_that_do_not_parse_leave_the_others_as_they_are(lesson, ours):
+def test_lines_that_do_not_parse_leave_the_others_as_they_are(lesson, baseline):
     broken = ODD.replace("    return powers / total", "    return powers / (total")
     assert Code(broken).pieces()[:4] == Code(ODD).pieces()[:4]
     copies = {"ada": {"softmax": broken}, "bo": {"softmax": renamed(ODD, ("softmax",))}}
-    assert [pair.students for pair in listed(lesson, ours, copies)] == [("ada", "bo")]
+    assert [pair.students for pair in listed(lesson, baseline, copies)] == [("ada", "bo")]
     twice = {"ada": {"softmax": broken}, "bo": {"softmax": broken.replace("total", "t")}}
-    assert listed(lesson, ours, twice)[0].parts["softmax"].likeness == 1
+    assert listed(lesson, baseline, twice)[0].parts["softmax"].likeness == 1
 
 
 # --- the command ----------------------------------------------------------------------------
