@@ -1,7 +1,7 @@
-"""Read a lesson: a percent script whose cell titles say what each cell is for.
+"""Read a lesson: a percent script whose cell titles give the role of each cell.
 
 `# %% check softmax points=2` makes a cell the locked, graded test of the exercise `softmax`.
-Nothing else is needed to build, prove and grade a lesson.
+A lesson needs no other metadata to be built, proved and graded.
 """
 
 import math
@@ -18,9 +18,9 @@ from autograder import paths
 
 @dataclass(frozen=True)
 class Role:
-    """What nbgrader does with a cell; `kind` is the type of cell it must be.
+    """How nbgrader treats a cell; `kind` is the cell type that the role requires.
 
-    A folded cell shows its first line and its output: the student runs it, and may unfold it.
+    A folded cell shows only its first line and its output until the student unfolds it.
     """
 
     grade: bool
@@ -36,12 +36,12 @@ ROLES = {
     "answer": Role(grade=True, solution=True, locked=False, kind="markdown"),
     "given": Role(grade=False, solution=False, locked=True, kind="code"),
 }
-# marker -> the role whose cells may hold such a region
+# marker -> the attribute of `Role` that a cell needs to contain such a region
 REGIONS = {"SOLUTION": "solution", "HIDDEN TESTS": "grade"}
 
 
 class AuthoringError(Exception):
-    """A mistake in a text that its author can fix: where, what, and how."""
+    """An error in a lesson or an answers bank: its location, what is wrong, and the fix."""
 
     def __init__(self, path: Path, line: int, what: str, fix: str) -> None:
         super().__init__(f"{paths.display_path(path)}:{line}: {what}\n  fix: {fix}")
@@ -49,7 +49,7 @@ class AuthoringError(Exception):
 
 @dataclass(frozen=True)
 class Cell:
-    """One cell of a percent script; a cell without a title has no role."""
+    """A cell of a percent script; a cell without a title has no role."""
 
     kind: str
     source: str
@@ -60,7 +60,7 @@ class Cell:
 
     @property
     def grade_id(self) -> str:
-        """The title as nbgrader's identifier; empty without a role."""
+        """nbgrader's identifier for the cell; empty without a role."""
         return f"{self.role}_{self.name}" if self.role else ""
 
 
@@ -73,30 +73,30 @@ class Lesson:
 
     @property
     def name(self) -> str:
-        """The file's name, which is the assignment's: `01_dot_product_attention`."""
+        """The file's stem, also the name of the assignment: `01_dot_product_attention`."""
         return self.path.stem
 
     def of(self, role: str) -> list[Cell]:
-        """The cells of one role."""
+        """The cells with this role."""
         return [cell for cell in self.cells if cell.role == role]
 
     def exercise_of(self, check: Cell) -> str:
-        """The exercise that a check belongs to: the longest name that begins the check's."""
+        """The exercise that a check belongs to: the longest name that prefixes the check's."""
         names = [c.name for c in self.of("exercise") if f"{check.name}_".startswith(f"{c.name}_")]
         return max(names, key=len, default="")
 
-    def built_on(self, exercise: str) -> list[str]:
-        """The other exercises whose solutions use this one."""
+    def dependents(self, exercise: str) -> list[str]:
+        """The other exercises whose solutions call this one."""
         others = [cell for cell in self.of("exercise") if cell.name != exercise]
         return [cell.name for cell in others if re.search(rf"\b{exercise}\(", cell.source)]
 
     def checks_of(self, exercise: str) -> list[Cell]:
-        """The checks of one exercise."""
+        """The checks of this exercise."""
         return [check for check in self.of("check") if self.exercise_of(check) == exercise]
 
 
 def percent_cells(path: Path) -> Iterator[tuple[int, str, str, dict]]:
-    """Each cell of a percent script: its line, its kind, its source, its metadata."""
+    """Yield the line, type, source and metadata of each cell of a percent script."""
     try:
         text = path.read_text(encoding="utf-8")
     except UnicodeDecodeError as error:
@@ -104,26 +104,26 @@ def percent_cells(path: Path) -> Iterator[tuple[int, str, str, dict]]:
         raise AuthoringError(path, line, "this is not UTF-8", "save the file as UTF-8") from None
     config = load_jupytext_configuration_file(str(paths.ROOT / "pyproject.toml"))
     notebook = jupytext.reads(text, fmt="py:percent", config=config)
-    marks = [n for n, line in enumerate(text.split("\n"), 1) if re.match(r"# ?%%", line)]
-    if not text.startswith("# %%") or len(marks) != len(notebook.cells):
-        line = marks[0] if marks else 1
+    starts = [n for n, line in enumerate(text.split("\n"), 1) if re.match(r"# ?%%", line)]
+    if not text.startswith("# %%") or len(starts) != len(notebook.cells):
+        line = starts[0] if starts else 1
         fix = "begin the file with a `# %%` line, and keep `# %%` out of the cells themselves"
         raise AuthoringError(path, line, "cells and `# %%` lines do not match", fix)
-    for line, cell in zip(marks, notebook.cells, strict=True):
+    for line, cell in zip(starts, notebook.cells, strict=True):
         yield line, cell.cell_type, cell.source, cell.metadata
 
 
 def read_lesson(path: Path) -> Lesson:
-    """Read and examine a lesson; `Mistake` names the first thing that is wrong with it."""
+    """Read and validate a lesson; raise `AuthoringError` for the first problem."""
     cells: list[Cell] = []
-    first: dict[str, int] = {}
+    lines: dict[str, int] = {}  # grade_id -> line of its definition
     for line, kind, source, metadata in percent_cells(path):
         cell = _cell(path, line, kind, source, metadata)
-        _examine_regions(path, cell)
-        if cell.role and cell.grade_id in first:
-            what = f"`{cell.role} {cell.name}` stands already in line {first[cell.grade_id]}"
-            raise AuthoringError(path, line, what, "give one of the two another name")
-        first[cell.grade_id] = line
+        _validate_regions(path, cell)
+        if cell.role and cell.grade_id in lines:
+            what = f"`{cell.role} {cell.name}` is already defined on line {lines[cell.grade_id]}"
+            raise AuthoringError(path, line, what, "rename one of the two")
+        lines[cell.grade_id] = line
         cells.append(cell)
     lesson = Lesson(path, tuple(cells))
     for check in lesson.of("check"):
@@ -135,12 +135,12 @@ def read_lesson(path: Path) -> Lesson:
 
 
 def all_lessons() -> list[Path]:
-    """The lessons of the course, in order."""
+    """The paths of the course's lessons, in order."""
     return sorted(paths.SOLUTIONS.glob("[0-9][0-9]_*.py"))
 
 
 def find_lessons(numbers: list[str]) -> list[Path]:
-    """The lessons with these numbers or names; all of them for an empty list."""
+    """The lessons with these numbers or names; all lessons for an empty list."""
     lessons = all_lessons()
     found = []
     for number in numbers:
@@ -164,8 +164,8 @@ def _cell(path: Path, line: int, kind: str, source: str, metadata: dict) -> Cell
         fix = f"a title is a role and a name, and the roles are {', '.join(ROLES)}"
         raise AuthoringError(path, line, f"unknown role `{role}` in the title `{title}`", fix)
     if not re.fullmatch(r"[A-Za-z]\w*", name):
-        fix = f"write `# %% {role} NAME`, NAME being letters, digits and underscores"
-        raise AuthoringError(path, line, f"`{title}` is no role and name", fix)
+        fix = f"write `# %% {role} NAME`, where NAME is letters, digits and underscores"
+        raise AuthoringError(path, line, f"`{title}` is not a role and a name", fix)
     if kind != ROLES[role].kind:
         fix = f"{'add' if kind == 'code' else 'drop'} [markdown] in the title"
         raise AuthoringError(path, line, f"`{title}` should be a {ROLES[role].kind} cell", fix)
@@ -180,27 +180,27 @@ def _points(path: Path, line: int, title: str, role: str, metadata: dict) -> flo
             raise AuthoringError(path, line, f"`{title}` cannot have points", fix)
         return None
     if isinstance(points, bool) or not isinstance(points, int | float) or not 0 < points < math.inf:
-        fix = f"write `# %% {title} points=1`, with a number above zero"
+        fix = f"write `# %% {title} points=1`, with a number greater than zero"
         raise AuthoringError(path, line, f"`{title}` has no points", fix)
     return points
 
 
-def _examine_regions(path: Path, cell: Cell) -> None:
-    """BEGIN and END come in pairs, in cells of the role they belong to."""
+def _validate_regions(path: Path, cell: Cell) -> None:
+    """Require BEGIN and END in pairs, in cells of a role that may contain them."""
     opened: dict[str, int] = {}
     lines = cell.source.split("\n")
     for line, text in enumerate(lines, cell.line + 1):
-        found = re.search(rf"(BEGIN|END) ({'|'.join(REGIONS)})", text)
-        if not found:
+        marker = re.search(rf"(BEGIN|END) ({'|'.join(REGIONS)})", text)
+        if not marker:
             continue
-        edge, region = found.groups()
+        edge, region = marker.groups()
         if not (cell.role and getattr(ROLES[cell.role], REGIONS[region])):
             owners = [f"`{r}`" for r in ROLES if getattr(ROLES[r], REGIONS[region])]
-            fix = f"only {' and '.join(owners)} cells have a {region} region"
+            fix = f"only {' and '.join(owners)} cells may contain a {region} region"
             raise AuthoringError(path, line, f"{edge} {region} in the wrong kind of cell", fix)
         if (edge == "BEGIN") == (region in opened):
-            fix = f"each BEGIN {region} needs one END {region} after it, and none inside"
-            raise AuthoringError(path, line, f"{edge} {region} without its partner", fix)
+            fix = f"follow each BEGIN {region} by one END {region}, and do not nest them"
+            raise AuthoringError(path, line, f"unmatched {edge} {region}", fix)
         if edge == "BEGIN":
             opened[region] = line
         else:
@@ -210,4 +210,4 @@ def _examine_regions(path: Path, cell: Cell) -> None:
         raise AuthoringError(path, line, f"BEGIN {region} is never closed", fix)
     if cell.role == "exercise" and "BEGIN SOLUTION" not in cell.source:
         fix = "put `# BEGIN SOLUTION` and `# END SOLUTION` around what the student writes"
-        raise AuthoringError(path, cell.line, f"`exercise {cell.name}` holds no solution", fix)
+        raise AuthoringError(path, cell.line, f"`exercise {cell.name}` contains no solution", fix)

@@ -1,6 +1,6 @@
-"""Turn a lesson into notebooks: the source that nbgrader knows, and the student's version.
+"""Turn a lesson into notebooks: nbgrader's source notebook and the student version.
 
-Data in, data out: others write the files.
+Nothing here writes files.
 """
 
 import copy
@@ -45,9 +45,9 @@ if importlib.util.find_spec("transformer_course") is None:
 
 
 def source_notebook(lesson: Lesson, repository: str = "") -> NotebookNode:
-    """The lesson as nbgrader's source notebook: solutions, hidden tests, badge and setup cell.
+    """nbgrader's source notebook: solutions, hidden tests, badge and setup cell.
 
-    `repository` is where students get the lesson and its kit; the course's own if none is named.
+    `repository` is where students get the lesson and the kit; by default the course's own.
     """
     repository = repository or repository_address()
     project = repository.removeprefix("https://github.com/")
@@ -55,41 +55,41 @@ def source_notebook(lesson: Lesson, repository: str = "") -> NotebookNode:
     setup = Cell("code", SETUP.format(repository=repository).rstrip(), 0, "given", "setup")
     title, *rest = lesson.cells
     used: set[str] = set()
-    cells = [_node(cell, used) for cell in (badge, title, setup, *map(_announced, rest))]
+    cells = [_node(cell, used) for cell in (badge, title, setup, *map(_with_title, rest))]
     return new_notebook(cells=cells, metadata=METADATA)
 
 
 def student_version(source: NotebookNode) -> NotebookNode:
-    """What nbgrader's own `generate_assignment` makes of a source notebook, without a gradebook."""
+    """Apply what nbgrader's `generate_assignment` applies, without a gradebook."""
     notebook = copy.deepcopy(source)
     resources: dict = {}
     for preprocessor in GenerateAssignment.class_traits()["preprocessors"].default() or []:
-        # the one step that writes to a database; it changes nothing in the notebook
+        # the only step that writes to the gradebook; it does not change the notebook
         if preprocessor is not SaveCells:
             notebook, resources = preprocessor().preprocess(notebook, resources)
     return notebook
 
 
 def as_text(notebook: NotebookNode) -> str:
-    """A notebook as the text of its file, byte for byte as nbgrader and Jupyter write it."""
+    """Serialise a notebook byte for byte as nbgrader and Jupyter do."""
     return nbformat.writes(notebook) + "\n"
 
 
 def graded_cells(notebook: NotebookNode) -> dict[str, NotebookNode]:
-    """The cells that nbgrader knows, by `grade_id`."""
+    """The cells with nbgrader metadata, by `grade_id`."""
     cells = [cell for cell in notebook.cells if "nbgrader" in cell.metadata]
     return {cell.metadata.nbgrader.grade_id: cell for cell in cells}
 
 
 @cache
 def repository_address() -> str:
-    """The repository's address, from the one place where it stands."""
+    """The course's repository, as declared in pyproject.toml."""
     project = tomllib.loads((paths.ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     return project["project"]["urls"]["Repository"]
 
 
-def _announced(cell: Cell) -> Cell:
-    """A check begins with a line that says what it is: folded, it shows that line alone."""
+def _with_title(cell: Cell) -> Cell:
+    """Prepend a title line to a check: the only line that a folded cell shows."""
     if cell.role != "check":
         return cell
     points = f"{cell.points:g} point{'' if cell.points == 1 else 's'}"
@@ -118,7 +118,7 @@ def _node(cell: Cell, used: set[str]) -> NotebookNode:
 
 
 def _identifier(cell: Cell, used: set[str]) -> str:
-    """From the title or the text, so that an inserted cell changes no other cell's id."""
+    """Derive the id from the title or source, so that inserting a cell changes no other id."""
     name = cell.grade_id.replace("_", "-")[:64]
     name = name or hashlib.sha256(cell.source.encode()).hexdigest()[:12]
     while name in used:

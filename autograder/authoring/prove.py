@@ -97,7 +97,7 @@ class BankRunner:
     def judge(self, answer: Answer) -> BankVerdict:
         """Run its own checks, as the student sees them and whole, and those that build on it."""
         own = self.lesson.checks_of(answer.exercise)
-        later = self.lesson.built_on(answer.exercise)
+        later = self.lesson.dependents(answer.exercise)
         others = [check for name in later for check in self.lesson.checks_of(name)]
         judged = [self._student[check.grade_id] for check in own]
         judged += [self._whole[check.grade_id] for check in own + others]

@@ -1,11 +1,12 @@
-"""A small class of made-up students: each hands in one kind of notebook that a grader meets.
+"""A class of fictitious students, each of whom submits one typical kind of notebook.
 
-Data in, data out: only `autograder.commands.class_commands` writes the files.
+Nothing here writes files: `autograder.commands.class_commands` does.
 """
 
 import hashlib
 import re
 from collections.abc import Callable
+from uuid import UUID
 
 from nbformat import NotebookNode
 from nbformat.v4 import new_output
@@ -14,30 +15,30 @@ from autograder.authoring.answer_bank import Answer
 from autograder.authoring.lesson import Lesson
 from autograder.authoring.notebook import graded_cells, source_notebook, student_version
 
-Sources = dict[str, str]  # an exercise's or answer's name -> the text of its cell
+Sources = dict[str, str]  # name of an exercise or answer -> source of its cell
 
-LOOP = "while True:\n    pass\n\n"
-UNCLOSED = "weights = (1, 2\n\n"
+INFINITE_LOOP = "while True:\n    pass\n\n"
+SYNTAX_ERROR = "weights = (1, 2\n\n"
 
 
 def filled(lesson: Lesson, answers: Sources) -> NotebookNode:
-    """The student's notebook, with these answers in the cells that the student writes."""
+    """The student version with these sources in its exercise and answer cells."""
     notebook = student_version(source_notebook(lesson))
     cells = graded_cells(notebook)
-    places = {c.name: c.grade_id for role in ("exercise", "answer") for c in lesson.of(role)}
+    grade_ids = {c.name: c.grade_id for role in ("exercise", "answer") for c in lesson.of(role)}
     for name, source in answers.items():
-        cells[places[name]].source = source
+        cells[grade_ids[name]].source = source
     return notebook
 
 
 def solved(lesson: Lesson) -> Sources:
-    """Everything that a student writes, as the lesson solves it."""
+    """The lesson's own solution to every exercise and answer."""
     written = [*lesson.of("exercise"), *lesson.of("answer")]
     return {cell.name: _without_markers(cell.source) for cell in written}
 
 
 def sample_class(lesson: Lesson, bank: list[Answer]) -> dict[str, NotebookNode]:
-    """Each made-up student's notebook, by the student's name."""
+    """The notebook of each fictitious student, by name."""
     return {student: make(lesson, bank) for student, make in SAMPLES.items()}
 
 
@@ -46,17 +47,17 @@ def _perfect(lesson: Lesson, _: list[Answer]) -> NotebookNode:
 
 
 def _partly_right(lesson: Lesson, bank: list[Answer]) -> NotebookNode:
-    """Every other exercise wrong, as the bank has it wrong first; the last one not done.
+    """Every other exercise has the bank's first wrong answer; the last one is untouched.
 
-    Only exercises that no other builds on, so that each loses its own points alone.
+    Only exercises without dependents, so that a wrong answer loses points in one exercise.
     """
-    # the bank's comment is the teacher's, not the student's
+    # students do not write the bank's leading comment
     wrong = {
         answer.exercise: re.sub(r"\A(#.*\n)+", "", answer.source)
         for answer in reversed(bank)
         if not answer.right
     }
-    *names, last = _ends(lesson)
+    *names, last = _without_dependents(lesson)
     sources = solved(lesson)
     del sources[last]
     return filled(lesson, sources | {name: wrong[name] for name in names[::2] if name in wrong})
@@ -67,14 +68,15 @@ def _untouched(lesson: Lesson, _: list[Answer]) -> NotebookNode:
 
 
 def _broken_syntax(lesson: Lesson, _: list[Answer]) -> NotebookNode:
-    """In the exercise that most others build on."""
+    """A syntax error in the exercise with the most dependents."""
     names = [cell.name for cell in lesson.of("exercise")]
-    return _spoiled(lesson, max(names, key=lambda name: len(lesson.built_on(name))), UNCLOSED)
+    name = max(names, key=lambda name: len(lesson.dependents(name)))
+    return _with_prefix(lesson, name, SYNTAX_ERROR)
 
 
 def _infinite_loop(lesson: Lesson, _: list[Answer]) -> NotebookNode:
-    """In the first exercise that no other builds on."""
-    return _spoiled(lesson, _ends(lesson)[0], LOOP)
+    """An infinite loop in the first exercise without dependents."""
+    return _with_prefix(lesson, _without_dependents(lesson)[0], INFINITE_LOOP)
 
 
 def _colab_saved(lesson: Lesson, bank: list[Answer]) -> NotebookNode:
@@ -84,21 +86,19 @@ def _colab_saved(lesson: Lesson, bank: list[Answer]) -> NotebookNode:
 
 
 def as_colab_saves(notebook: NotebookNode) -> None:
-    """Change in a notebook what Colab changes in a file when it saves it."""
-    notebook.nbformat_minor = 0  # which has no cell ids: Colab puts its own into the metadata
+    """Make the changes to a notebook that Colab makes when it saves one."""
+    notebook.nbformat_minor = 0  # has no cell ids: Colab puts its own into the metadata
     notebook.metadata = NotebookNode(
         colab={"provenance": []},
         kernelspec={"name": "python3", "display_name": "Python 3"},
         language_info={"name": "python"},
     )
     for count, cell in enumerate(notebook.cells, 1):
-        own = hashlib.sha256(cell.pop("id").encode()).hexdigest()
-        cell.metadata["id"] = own[:12]
+        digest = hashlib.sha256(cell.pop("id").encode()).hexdigest()
+        cell.metadata["id"] = digest[:12]
         if cell.cell_type == "code":
             cell.metadata["colab"] = {"base_uri": "https://localhost:8080/"}
-            cell.metadata["outputId"] = (
-                f"{own[:8]}-{own[8:12]}-{own[12:16]}-{own[16:20]}-{own[20:32]}"
-            )
+            cell.metadata["outputId"] = str(UUID(digest[:32]))
             cell.execution_count = count
             cell.outputs = [new_output("stream", name="stdout", text=["✓ ran in Colab\n"])]
 
@@ -113,15 +113,14 @@ SAMPLES: dict[str, Callable[[Lesson, list[Answer]], NotebookNode]] = {
 }
 
 
-def _spoiled(lesson: Lesson, name: str, by: str) -> NotebookNode:
-    """Perfect, but the cell of one exercise begins with `by`."""
+def _with_prefix(lesson: Lesson, name: str, prefix: str) -> NotebookNode:
+    """The solved notebook, with `prefix` before the source of one exercise."""
     sources = solved(lesson)
-    return filled(lesson, sources | {name: by + sources[name]})
+    return filled(lesson, sources | {name: prefix + sources[name]})
 
 
-def _ends(lesson: Lesson) -> list[str]:
-    """The exercises that no other one builds on."""
-    return [cell.name for cell in lesson.of("exercise") if not lesson.built_on(cell.name)]
+def _without_dependents(lesson: Lesson) -> list[str]:
+    return [cell.name for cell in lesson.of("exercise") if not lesson.dependents(cell.name)]
 
 
 def _without_markers(source: str) -> str:

@@ -1,4 +1,4 @@
-"""A lesson's text: what its titles mean, what stops the build, and that editors keep its bytes."""
+"""Lessons: the meaning of titles, errors that stop the build, and round trips through editors."""
 
 import ast
 
@@ -45,7 +45,7 @@ def lesson_of(tmp_path):
     return read
 
 
-def test_titles_say_what_cells_are(lesson_of):
+def test_titles_give_role_name_and_points(lesson_of):
     lesson = lesson_of(GOOD)
     assert [(cell.grade_id, cell.points) for cell in lesson.cells] == [
         ("", None),
@@ -57,21 +57,21 @@ def test_titles_say_what_cells_are(lesson_of):
     assert [check.name for check in lesson.checks_of("double")] == ["double", "double_twice"]
 
 
-MISTAKES = {
+ERRORS = {
     "unknown role": ("exercise double", "excercise double", 4, "roles are exercise, check"),
     "no name": ("# %% exercise double", "# %% exercise", 4, "NAME"),
     "missing points": ("check double points=2", "check double", 11, "points=1"),
-    "zero points": ("points=2", "points=0", 11, "above zero"),
-    "endless points": ("points=2", "points=1e999", 11, "above zero"),
-    "points in words": ("points=2", 'points="two"', 11, "above zero"),
+    "zero points": ("points=2", "points=0", 11, "greater than zero"),
+    "endless points": ("points=2", "points=1e999", 11, "greater than zero"),
+    "points in words": ("points=2", 'points="two"', 11, "greater than zero"),
     "points on an exercise": ("exercise double", "exercise double points=1", 4, "check"),
     "points without a title": ("# %% check double points=2", "# %% points=2", 11, "title"),
-    "duplicate id": ("check double_twice", "check double", 17, "another name"),
+    "duplicate id": ("check double_twice", "check double", 17, "rename one"),
     "check of nothing": ("check double_twice", "check triple", 17, "begin its name"),
     "wrong kind of cell": ("answer why [markdown]", "answer why", 20, "add [markdown]"),
     "never closed": ("    # END SOLUTION\n", "", 6, "add a line `# END SOLUTION`"),
-    "never opened": ("# BEGIN HIDDEN TESTS\n", "", 14, "needs one END"),
-    "nested": ("    return x + x", "    # BEGIN SOLUTION", 7, "none inside"),
+    "never opened": ("# BEGIN HIDDEN TESTS\n", "", 14, "by one END"),
+    "nested": ("    return x + x", "    # BEGIN SOLUTION", 7, "do not nest"),
     "no solution": (
         "    # BEGIN SOLUTION\n    return x + x\n    # END SOLUTION",
         "    ...",
@@ -88,9 +88,9 @@ MISTAKES = {
 }
 
 
-@pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistake_names_line_and_mend(lesson_of, name):
-    old, new, line, fix = MISTAKES[name]
+@pytest.mark.parametrize("name", ERRORS)
+def test_an_error_names_line_and_fix(lesson_of, name):
+    old, new, line, fix = ERRORS[name]
     assert old in GOOD
     with pytest.raises(AuthoringError) as stopped:
         lesson_of(GOOD.replace(old, new, 1))
@@ -100,29 +100,29 @@ def test_a_mistake_names_line_and_mend(lesson_of, name):
 
 
 @pytest.mark.parametrize("path", all_lessons(), ids=lambda path: path.stem)
-def test_no_cell_leaves_behind_a_name_that_a_student_would_use(path):
-    """`d_k` left over from a demonstration would let wrong code run, and give wrong numbers."""
+def test_no_cell_defines_a_name_that_students_would_use(path):
+    """A `d_k` left over from a demonstration would let wrong code run with wrong results."""
     lesson = read_lesson(path)
     used = {"d_k", "d_v", "d_model"}
     for cell in lesson.of("exercise"):
         for node in ast.walk(ast.parse(cell.source)):
             if isinstance(node, ast.arg):
                 used.add(node.arg)
-            # what stands at the top of the cell is the exercise itself
+            # a name at the top level of the cell is the exercise itself
             elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and node.col_offset:
                 used.add(node.id)
     for cell in lesson.cells:
         if cell.kind == "code" and cell.role in ("", "given"):
-            assert used & _left_behind(ast.parse(cell.source)) == set(), f"line {cell.line}"
+            assert used & _assigned(ast.parse(cell.source)) == set(), f"line {cell.line}"
 
 
-def _left_behind(tree: ast.AST) -> set[str]:
-    """The names that a cell assigns, but for those inside its functions, classes and generators."""
+def _assigned(tree: ast.AST) -> set[str]:
+    """The names that a cell assigns outside functions, classes and comprehensions."""
     inner = (ast.FunctionDef, ast.ClassDef, ast.Lambda, ast.comprehension, ast.GeneratorExp)
     names = {n.id for n in [tree] if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)}
     for child in ast.iter_child_nodes(tree):
         if not isinstance(child, inner):
-            names |= _left_behind(child)
+            names |= _assigned(child)
     return names
 
 
@@ -145,7 +145,7 @@ def test_jupyterlab_keeps_every_byte(path, tmp_path):
     (tmp_path / path.name).write_bytes(path.read_bytes())
     manager = TextFileContentsManager(root_dir=str(tmp_path))
     model = manager.get(path.name)
-    # what JupyterLab adds when it opens and saves a notebook
+    # JupyterLab adds these when it opens and saves a notebook
     model["content"]["metadata"]["kernelspec"] = {"name": "python3", "display_name": "Python 3"}
     model["content"]["metadata"]["language_info"] = {"name": "python", "version": "3.13.1"}
     manager.save(model, path.name)

@@ -1,4 +1,4 @@
-"""What is published: all that students need, at the class's own address, and no secret."""
+"""The published tree has what students need, at the class's address, and no secrets."""
 
 import subprocess
 import sys
@@ -47,7 +47,7 @@ def test_the_tree_holds_what_students_need_and_nothing_else(tree, lessons):
     }
 
 
-def test_every_address_is_the_classs(tree):
+def test_files_contain_only_the_address_of_the_class(tree):
     assert all(repository_address() not in text for text in tree.values())
     project = tomllib.loads(tree[PurePosixPath("pyproject.toml")])
     assert project["project"]["urls"]["Repository"] == ADDRESS
@@ -91,7 +91,7 @@ def secret_lines(lesson):
 
 @pytest.mark.parametrize("kind", ["solution", "hidden test", "answer"])
 @pytest.mark.parametrize("name", ["left.py", "numbers.jsonl"])
-def test_a_secret_in_the_kit_stops_it(lessons, tmp_path, monkeypatch, kind, name):
+def test_a_secret_in_the_kit_prevents_publishing(lessons, tmp_path, monkeypatch, kind, name):
     secret = secret_lines(lessons[0])[kind]
     kit = tmp_path / "assets" / "transformer_course"
     kit.mkdir(parents=True)
@@ -107,7 +107,7 @@ def test_a_secret_in_the_kit_stops_it(lessons, tmp_path, monkeypatch, kind, name
     assert "\n" not in str(leak.value)
 
 
-def test_written_again_the_folder_keeps_what_is_the_instructors(tree, folder):
+def test_publishing_again_keeps_the_instructors_files(tree, folder):
     own, stale = folder / ".git" / "config", folder / "assets/transformer_course/old.py"
     for file in (own, stale):
         file.parent.mkdir(parents=True, exist_ok=True)
@@ -135,18 +135,18 @@ def release(*arguments: str) -> int:
     return ended.value.code
 
 
-def test_release_publishes_all_that_is_released_at_the_address_that_was_named(tmp_path, capsys):
+def test_release_publishes_every_released_lesson_at_the_given_address(tmp_path, capsys):
     where = ["--classroom", str(tmp_path)]
     assert release("02", *where, "--repository", f"{ADDRESS}.git") == 0
     assert release("04", *where) == 0
-    told = capsys.readouterr().out
-    assert f"published 2 lessons in {tmp_path / 'published'}" in told
-    assert f"push that folder to {ADDRESS}" in told
+    printed = capsys.readouterr().out
+    assert f"published 2 lessons in {tmp_path / 'published'}" in printed
+    assert f"push that folder to {ADDRESS}" in printed
     published = {path.name: path.read_text() for path in tmp_path.glob("published/notebooks/*")}
     assert sorted(published) == ["02_masking.ipynb", "04_layer_norm.ipynb"]
     for name, text in published.items():
         assert f"git+{ADDRESS}" in text
-        # what is graded is what students got
+        # the graded version is the published one
         assert (tmp_path / "release" / name.removesuffix(".ipynb") / name).read_text() == text
 
 
@@ -155,17 +155,17 @@ def test_a_class_in_a_checkout_is_never_committed(tmp_path):
     assert release("02", "--classroom", str(tmp_path / "fall")) == 0
     listed = ["git", "-C", str(tmp_path), "status", "--porcelain", "--untracked-files=all"]
     assert subprocess.run(listed, check=True, capture_output=True, text=True).stdout == ""
-    # but what is published can be, from a repository of its own
+    # the published folder can be committed to a repository of its own
     published = tmp_path / "fall" / "published"
     subprocess.run(["git", "init", "-q", str(published)], check=True)
     listed[2] = str(published)
     assert "README.md" in subprocess.run(listed, capture_output=True, text=True).stdout
 
 
-def test_with_a_secret_in_it_nothing_is_released(tmp_path, capsys, monkeypatch):
+def test_a_lesson_that_leaks_is_not_released(tmp_path, capsys, monkeypatch):
     monkeypatch.setattr(publish, "secrets", lambda lesson: {"import torch"})
     assert release("02", "--classroom", str(tmp_path / "class")) == 1
-    assert "for instructors alone" in capsys.readouterr().out
+    assert "only instructors may see" in capsys.readouterr().out
     assert not (tmp_path / "class").exists()
 
 

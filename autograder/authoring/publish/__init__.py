@@ -1,4 +1,4 @@
-"""What students get of a class whose solutions stay private: files to host, without a secret."""
+"""The files that a class with private solutions publishes to its students, free of secrets."""
 
 import json
 import re
@@ -16,30 +16,30 @@ from autograder.authoring.notebook import (
     student_version,
 )
 
-FOLDER = "published"  # in a class's folder
+FOLDER = "published"  # in the classroom
 README = Path(__file__).with_name("students.md")
-# from the course as they are
+# copied from the course unchanged
 COPIED = ("LICENSE", "constraints.txt", "environment.yml")
-# sections of pyproject.toml that install the kit; the others are for authors and instructors
+# sections of pyproject.toml that installing the kit needs
 SECTIONS = ("build-system", "project", "tool.setuptools")
-# lines of solutions that stand in lessons for good reasons, and give nothing away
-PLAIN = {"super().__init__()", "return x", "if mask is None:"}
-SHORT = 7  # letters of a line that gives nothing away
-# as badges and pip take it
+# lines of solutions that may appear elsewhere: they give nothing away
+HARMLESS = {"super().__init__()", "return x", "if mask is None:"}
+HARMLESS_LENGTH = 7  # a line of at most so many characters gives nothing away
+# a form that badges and pip accept
 ADDRESS = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+")
 
-Tree = dict[PurePosixPath, str]  # a file's text, by its path
+Tree = dict[PurePosixPath, str]  # path -> text
 
 
 class Leak(Exception):
-    """What students must not have, and the file in which it stands, in one line."""
+    """A published file contains what only instructors may have."""
 
 
 def tree(lessons: Sequence[Lesson], repository: str) -> Tree:
     """Every file that students of these lessons need.
 
-    `repository` is the address at which the tree will be hosted: the kit is installed from there.
-    Raises `Leak` if a line of a solution, a hidden test or an answers bank stands in one of them.
+    `repository` is where the tree will be hosted: students install the kit from there.
+    Raises `Leak` if a file contains a line of a solution or hidden test, or an answer of a bank.
     """
     files = {PurePosixPath(name): _read(paths.ROOT / name) for name in COPIED}
     files[PurePosixPath("pyproject.toml")] = _project(repository)
@@ -47,29 +47,30 @@ def tree(lessons: Sequence[Lesson], repository: str) -> Tree:
     for file in sorted(paths.KIT.rglob("*")):
         if file.is_file() and "__pycache__" not in file.parts:
             files[PurePosixPath(file.relative_to(paths.ROOT).as_posix())] = _read(file)
-    search(files, {text for lesson in lessons for text in (*secrets(lesson), *_answers(lesson))})
+    private = {text for lesson in lessons for text in (*secrets(lesson), *_answers(lesson))}
+    check_leaks(files, private)
     for lesson in lessons:
         path = PurePosixPath("notebooks", f"{lesson.name}.ipynb")
         notebook = student_version(source_notebook(lesson, repository))
-        # one lesson may show what another asks for
-        search({path: "\n".join(cell.source for cell in notebook.cells)}, secrets(lesson))
+        # a lesson may show the solution of another lesson's exercise
+        check_leaks({path: "\n".join(cell.source for cell in notebook.cells)}, secrets(lesson))
         files[path] = as_text(notebook)
     return files
 
 
-def search(files: Tree, secret: Iterable[str]) -> None:
-    """Raise `Leak` if one of these texts stands in one of these files."""
-    for path, text in files.items():
-        # JSON writes the end of a line as two letters
-        readable = text.replace("\\n", "\n") if path.suffix == ".jsonl" else text
-        for one in secret:
-            if one in readable:
-                line = one.strip().split("\n")[0]
-                raise Leak(f"{path} holds `{line}`, which is for instructors alone: word it anew")
+def check_leaks(files: Tree, private: Iterable[str]) -> None:
+    """Raise `Leak` if a file contains one of these private texts."""
+    for path, published in files.items():
+        # JSON escapes newlines
+        readable = published.replace("\\n", "\n") if path.suffix == ".jsonl" else published
+        for text in private:
+            if text in readable:
+                line = text.strip().split("\n")[0]
+                raise Leak(f"{path} contains `{line}`, which only instructors may see: reword it")
 
 
 def write(tree: Tree, folder: Path) -> None:
-    """Make `folder` hold these files; of its others, only what was the kit's goes."""
+    """Write these files to `folder`, and delete files of the kit that are not in the tree."""
     for path, text in tree.items():
         paths.write(folder / path, text)
     kit = folder / paths.KIT.relative_to(paths.ROOT)
@@ -79,7 +80,7 @@ def write(tree: Tree, folder: Path) -> None:
 
 
 def address(folder: Path) -> str:
-    """Where a class's tree is hosted, as its own pyproject.toml says; else the course's address."""
+    """The address in the published pyproject.toml; before publication, the course's address."""
     project = folder / FOLDER / "pyproject.toml"
     if not project.exists():
         return repository_address()
@@ -87,35 +88,35 @@ def address(folder: Path) -> str:
 
 
 def secrets(lesson: Lesson) -> set[str]:
-    """Each line that solutions, hidden tests or the bank hold, and what is shown does not need."""
+    """Each line of a solution, and each line of a hidden test that the lesson does not show."""
     text = "\n".join(cell.source for cell in lesson.cells)
-    shown = _region("SOLUTION").sub("", _region("HIDDEN TESTS").sub("", text))
+    visible = _region("SOLUTION").sub("", _region("HIDDEN TESTS").sub("", text))
     solutions, hidden = (
         {line.strip() for part in _region(name).findall(text) for line in part.split("\n")}
         for name in ("SOLUTION", "HIDDEN TESTS")
     )
-    hidden = {line for line in hidden if line not in shown}
-    # comments, and what is too short to give anything away, are no secrets
+    hidden = {line for line in hidden if line not in visible}
+    # comments and short lines are not secrets
     return {
         line
-        for line in solutions - PLAIN | hidden
-        if len(line) > SHORT and not line.startswith("#")
+        for line in solutions - HARMLESS | hidden
+        if len(line) > HARMLESS_LENGTH and not line.startswith("#")
     }
 
 
 def _answers(lesson: Lesson) -> list[str]:
-    """The bank's answers, whole: a line of one may well stand elsewhere."""
+    """The source of each answer in the bank; a single line of it is no secret."""
     bank = paths.ANSWERS / f"{lesson.name}.py"
     return [answer.source for answer in read_answers(bank, lesson)] if bank.exists() else []
 
 
 def _region(name: str) -> re.Pattern[str]:
-    """What stands between BEGIN and END."""
+    """Match a region; its group is what is between BEGIN and END."""
     return re.compile(rf"[^\n]*BEGIN {name}[^\n]*\n(.*?)\n[^\n]*END {name}[^\n]*", re.DOTALL)
 
 
 def _project(repository: str) -> str:
-    """The course's pyproject.toml, as far as it installs the kit, with the class's address."""
+    """The sections of pyproject.toml that install the kit, with the class's address."""
     text = _read(paths.ROOT / "pyproject.toml")
     sections = re.split(r"(?m)^(?=\[)", text.replace(repository_address(), repository))
     kept = [part for part in sections if part.startswith(tuple(f"[{name}" for name in SECTIONS))]
@@ -125,7 +126,7 @@ def _project(repository: str) -> str:
 
 
 def _readme(lessons: Iterable[Lesson], repository: str) -> str:
-    """The students' README: the rows of the course's own table, for what this class has."""
+    """The students' README, with the rows of the course's table for these lessons."""
     rows = _read(paths.ROOT / "README.md").split("\n")
     names = [f"(notebooks/{lesson.name}.ipynb)" for lesson in lessons]
     table = [row for row in rows if row.startswith("| [") and any(name in row for name in names)]
