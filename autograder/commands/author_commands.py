@@ -1,4 +1,4 @@
-"""The author's commands: build and prove."""
+"""The author's commands: new, build and prove."""
 
 import argparse
 from pathlib import Path
@@ -8,13 +8,44 @@ from rich.text import Text
 from autograder import paths
 from autograder.authoring.answer_bank import read_answers
 from autograder.authoring.lesson import find_lessons, read_lesson
-from autograder.commands.terminal import Commands, as_table, command, console, progress, say
+from autograder.commands.terminal import (
+    Commands,
+    as_table,
+    command,
+    console,
+    declare,
+    progress,
+    say,
+)
 
 
 def add_commands(commands: Commands) -> None:
     """Declare them."""
+    _add_new(commands)
     _add_build(commands)
     _add_prove(commands)
+
+
+def _add_new(commands: Commands) -> None:
+    details = """\
+        Writes a small lesson that is complete, to be rewritten part by part:
+          solutions/NN_NAME.py            title, picture, exercise, check, written answer
+          autograder/answers/NN_NAME.py   a wrong and a right answer to the exercise
+        NN_NAME is then a LESSON to every other command, and builds and proves at once."""
+    added = declare(commands, "new", "begin a lesson", _new, details)
+    added.add_argument("number", metavar="NN", help="the lesson's number, two digits: 09")
+    added.add_argument("name", metavar="NAME", help="the lesson's name: layer_norm")
+    added.add_argument("--title", default="", help="its title; without it, the name in words")
+
+
+def _new(options: argparse.Namespace) -> int:
+    from autograder.authoring.new import new_lesson
+
+    for file in new_lesson(options.number, options.name, options.title):
+        say(f"wrote {paths.display_path(file)}")
+    lesson = options.number
+    say(f"next: `python -m autograder build {lesson}` and `python -m autograder prove {lesson}`")
+    return 0
 
 
 def _add_build(commands: Commands) -> None:

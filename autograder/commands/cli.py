@@ -68,7 +68,7 @@ def parser() -> argparse.ArgumentParser:
         description="Build, prove and grade the lessons.",
         formatter_class=_Help,
         epilog=textwrap.dedent("""\
-            authors:      build, prove
+            authors:      new, build, prove
             instructors:  release, collect, grade, similar, feedback, export, gradescope
                           (and sample, for a class to try them on)
 

@@ -73,13 +73,25 @@ def command(
     details: str,
 ) -> argparse.ArgumentParser:
     """Add a command that takes lessons."""
+    added = declare(commands, name, brief, run, details)
+    added.add_argument("lessons", nargs="*", metavar="LESSON", help="01 or a name; none means all")
+    return added
+
+
+def declare(
+    commands: Commands,
+    name: str,
+    brief: str,
+    run: Callable[[argparse.Namespace], int],
+    details: str,
+) -> argparse.ArgumentParser:
+    """Add a command."""
     added = commands.add_parser(
         name,
         help=brief,
         description=f"{brief[0].upper()}{brief[1:]}.\n\n{textwrap.dedent(details)}",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    added.add_argument("lessons", nargs="*", metavar="LESSON", help="01 or a name; none means all")
     added.set_defaults(run=run)
     return added
 

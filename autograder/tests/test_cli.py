@@ -10,6 +10,7 @@ from autograder.authoring.lesson import all_lessons
 from autograder.commands import cli
 
 COMMANDS = [
+    "new",
     "build",
     "prove",
     "release",
