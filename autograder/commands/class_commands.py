@@ -80,11 +80,12 @@ def _feedback(options: argparse.Namespace) -> int:
 
 
 def _writes_feedback(api: "NbGraderAPI", lesson: str, student: str) -> bool:
-    from autograder.gradebook import grading
+    from autograder.feedback.write import write
+    from autograder.gradebook.guard import Refused
 
     try:
-        say(f"wrote {paths.display_path(grading.feedback(api, lesson, student))}")
-    except grading.Refused as refusal:
+        say(f"wrote {paths.display_path(write(api, lesson, student))}")
+    except Refused as refusal:
         say(f"{student}: {refusal}")
         return False
     return True

@@ -16,8 +16,8 @@ from autograder.exporting.sheet import safe
 from autograder.gradebook.collect import read_known
 from autograder.gradebook.grading import Refused
 from autograder.gradebook.status import Result, results
-from autograder.intake.handins import CollectedRecord
 from autograder.intake.naming import Owner
+from autograder.intake.submitted import CollectedRecord
 
 # nbgrader's `CsvExportPlugin`, which puts no quotes around a name with a comma
 NBGRADER = (

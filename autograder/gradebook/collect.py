@@ -23,19 +23,19 @@ from autograder.intake.archive import Rejected
 from autograder.intake.choosing import HandedIn, chosen
 from autograder.intake.errors import pass_on
 from autograder.intake.finding import TIMESTAMP
-from autograder.intake.handins import (
-    EARLIEST,
-    CollectedRecord,
-    FilesByStudent,
-    SubmittedFile,
-    time_of,
-)
+from autograder.intake.handins import time_of
 from autograder.intake.listing import walk
 from autograder.intake.matching import match
 from autograder.intake.naming import Owner
 from autograder.intake.notes import listed
 from autograder.intake.reading import Unreadable, read
 from autograder.intake.released import released
+from autograder.intake.submitted import (
+    EARLIEST,
+    CollectedRecord,
+    FilesByStudent,
+    SubmittedFile,
+)
 from autograder.paths import notebook_path
 
 KNOWN = "collected"  # in the classroom: whose what is, as the LMS calls it

@@ -6,7 +6,6 @@ and recording what they earn is ours, in `pool` and `recorder`.
 
 import logging
 import os
-import re
 import shutil
 import sysconfig
 import warnings
@@ -28,9 +27,9 @@ from autograder import paths
 from autograder.authoring.lesson import Lesson
 from autograder.authoring.notebook import as_text, source_notebook
 from autograder.execution.executor import GraderError, Limits
-from autograder.feedback import page
 from autograder.gradebook import pool, regrade
 from autograder.gradebook.guard import Refused, check_gradebook
+from autograder.gradebook.nbgrader_api import failure
 from autograder.gradebook.recorder import Recorder
 from autograder.gradebook.result_store import MARK, MARKED, RESULT, keep, kept
 from autograder.gradebook.status import handed_in, obstacle
@@ -40,7 +39,6 @@ from autograder.paths import notebook_path
 
 SETTINGS = "nbgrader_config.py"
 LOG = "grade.log"
-LOCKED = "another program holds the gradebook: close the formgrader, then run it again"
 
 
 BATCH = 50  # results recorded in one transaction
@@ -83,7 +81,6 @@ def open_classroom(folder: Path) -> NbGraderAPI:
             f"{old} is from before formgrader was made safe to open: copy {new} there, and then "
             "put your own changes back"
         )
-    config.merge(page.SETTINGS)
     # nbgrader makes a new gradebook by calling `alembic`, which lies beside this Python
     programs = sysconfig.get_path("scripts")
     if programs not in os.environ["PATH"].split(os.pathsep):
@@ -108,10 +105,8 @@ def release(api: NbGraderAPI, lesson: Lesson, repository: str = "") -> None:
     before = {p: p.read_text(encoding="utf-8") if p.exists() else None for p in (source, released)}
     try:
         paths.write(source, as_text(source_notebook(lesson, repository)))
-        outcome = api.generate_assignment(lesson.name)
-        _pass_on_interruption(outcome)
-        if not outcome["success"]:
-            raise Refused(_why_not_released(lesson.name, outcome))
+        if reason := failure(api.generate_assignment(lesson.name)):
+            raise Refused(_why_not_released(lesson.name, reason))
     except BaseException:
         for path, text in before.items():
             if text is None:
@@ -250,15 +245,6 @@ def _outcome(task: Task, future: Future[Finished]) -> Finished:
         return Finished(task.student, "", State.FAILED, " ".join(why.split()))
 
 
-def feedback(api: NbGraderAPI, lesson: str, student: str) -> Path:
-    """Write one student's feedback as HTML; `Refused` if nbgrader cannot."""
-    outcome = api.generate_feedback(lesson, student)
-    _pass_on_interruption(outcome)
-    if not outcome["success"]:
-        raise Refused(f"no feedback on {lesson}: {_reason(outcome)}")
-    return notebook_path(api, "feedback", lesson, student).with_suffix(".html")
-
-
 def set_due(api: NbGraderAPI, lesson: str, due: datetime | None) -> None:
     """Say when a lesson is due, in UTC as nbgrader stores it; None: never."""
     told: dict[str, Any] = {"duedate": due}
@@ -272,26 +258,7 @@ def penalize(api: NbGraderAPI, lesson: str) -> list[str]:
         return recorder.penalize()
 
 
-def _pass_on_interruption(outcome: dict) -> None:
-    # nbgrader's API catches Ctrl-C like any error
-    if "KeyboardInterrupt" in outcome.get("error", "").strip().split("\n")[-1]:
-        raise KeyboardInterrupt
-
-
-def _reason(outcome: dict) -> str:
-    """The error that nbgrader ends with, in one line: of its traceback, or else of its log."""
-    text = outcome.get("log") or outcome.get("error", "")
-    lines = [line.strip() for line in text.split("\n")]
-    errors = [line for line in lines if re.match(r"[\w.]+(Error|Exception|Interrupt)\b", line)]
-    logged = re.findall(r"(?ms)^\[(?:ERROR|CRITICAL)\] (.*?)(?=^\[[A-Z]+\] |\Z)", text)
-    last = (errors or logged or ["nbgrader does not say why"])[-1]
-    if "database is locked" in text + outcome.get("error", ""):
-        return LOCKED
-    return " ".join(last.split())
-
-
-def _why_not_released(lesson: str, outcome: dict) -> str:
-    reason = _reason(outcome)
+def _why_not_released(lesson: str, reason: str) -> str:
     if "Cannot add or remove cells" in reason:
         return (
             f"{lesson} has graded submissions, so its exercises, checks, answers and given cells "

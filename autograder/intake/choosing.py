@@ -9,10 +9,10 @@ from autograder.intake.archive import Rejected, is_zip
 from autograder.intake.beside import Beside
 from autograder.intake.budget import Budget
 from autograder.intake.finding import MOST, TIMESTAMP
-from autograder.intake.handins import SubmittedFile
 from autograder.intake.naming import fold
 from autograder.intake.notes import Notes, listed
 from autograder.intake.reading import is_notebook
+from autograder.intake.submitted import SubmittedFile
 
 NO_NOTEBOOK = "no notebook: ask for the .ipynb"
 

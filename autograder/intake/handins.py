@@ -1,9 +1,9 @@
 """Whose the files of downloads are."""
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from nbgrader.utils import parse_utc
@@ -15,46 +15,17 @@ from autograder.intake.layout import Layout, layout
 from autograder.intake.metadata import METADATA, NOBODY, SUBMISSION, read
 from autograder.intake.naming import SCHEMES, Naming, Owner, unfit
 from autograder.intake.reading import is_notebook
+from autograder.intake.submitted import (
+    EARLIEST,
+    CollectedRecord,
+    FilesByStudent,
+    SubmittedFile,
+)
 
-EARLIEST = datetime.min.replace(tzinfo=UTC)
 # what nbgrader writes; its own reading takes `10` for the 10th of this month
 TIME = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,9})?( [\w+:-]{1,32})?", re.ASCII)
 UNNAMED = "not named as {scheme} names files: nobody's"
 MOST_FILES = 5_000  # of one student in a download; and so many notebooks and zips
-
-
-@dataclass(frozen=True)
-class CollectedRecord:
-    """What was collected before of a student in this lesson."""
-
-    key: str  # what the LMS calls the student in this assignment
-    scheme: str
-    time: str = ""  # ISO, UTC
-    number: int = 0
-    modified: float = 0.0
-
-
-@dataclass(frozen=True)
-class SubmittedFile:
-    """A file, and whose it is; `rank` grows from older submissions to newer ones."""
-
-    owner: Owner
-    piece: Piece
-    scheme: str
-    rank: tuple[datetime, int, float] = (EARLIEST, 0, 0.0)
-
-
-@dataclass(frozen=True)
-class FilesByStudent:
-    """All files by student, and those that are nobody's: path -> why.
-
-    `broken`: downloads that cannot be read at all, and why; `notes`: what else is to be known.
-    """
-
-    students: dict[str, list[SubmittedFile]] = field(default_factory=lambda: defaultdict(list))
-    refused: dict[str, str] = field(default_factory=dict)
-    broken: list[str] = field(default_factory=list)
-    notes: list[str] = field(default_factory=list)
 
 
 def sort(

@@ -7,25 +7,22 @@ and a reader by what the names look like. A file is taken where all four agree.
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 from unicodedata import normalize
 
 from autograder.intake.naming import canvas, canvas_users, fold
-
-if TYPE_CHECKING:
-    from autograder.intake.handins import CollectedRecord, SubmittedFile
+from autograder.intake.submitted import CollectedRecord, SubmittedFile
 
 
 @dataclass(frozen=True)
 class Settled:
     """Files whose students are certain, and the others: what they are called -> why."""
 
-    given: "list[SubmittedFile]"
+    given: list[SubmittedFile]
     refused: dict[str, str]
 
 
 def settled(
-    given: "list[SubmittedFile]", known: "Mapping[str, CollectedRecord]", there: Collection[str]
+    given: list[SubmittedFile], known: Mapping[str, CollectedRecord], there: Collection[str]
 ) -> Settled:
     """Give each file its student's id; refuse those that could be another's.
 
@@ -66,8 +63,8 @@ _MOVE = "put it into a folder called as its student's number, and collect that"
 
 
 def _distinct(
-    given: "list[SubmittedFile]", known: "Mapping[str, CollectedRecord]", spelled: Mapping[str, str]
-) -> "list[SubmittedFile]":
+    given: list[SubmittedFile], known: Mapping[str, CollectedRecord], spelled: Mapping[str, str]
+) -> list[SubmittedFile]:
     """Two students of one name become two, told apart by what the LMS calls them.
 
     `spelled`: how an id is written in the class already, where accents can be written in two ways.
@@ -79,7 +76,7 @@ def _distinct(
         if each.scheme == "moodle" and each.owner.key not in before:
             keys[each.owner.student].add(each.owner.key)
 
-    def name(each: "SubmittedFile") -> str:
+    def name(each: SubmittedFile) -> str:
         owner, student = each.owner, each.owner.student
         if each.scheme == "moodle":
             if owner.key in before:
@@ -90,7 +87,7 @@ def _distinct(
     return [replace(each, owner=replace(each.owner, student=name(each))) for each in given]
 
 
-def _of_one_name(given: "list[SubmittedFile]") -> dict[str, str]:
+def _of_one_name(given: list[SubmittedFile]) -> dict[str, str]:
     """Ids that several students of one LMS would have."""
     keys = defaultdict(set)
     for each in given:
@@ -102,7 +99,7 @@ def _of_one_name(given: "list[SubmittedFile]") -> dict[str, str]:
     }
 
 
-def _look_alikes(given: "list[SubmittedFile]", there: Collection[str]) -> dict[str, str]:
+def _look_alikes(given: list[SubmittedFile], there: Collection[str]) -> dict[str, str]:
     """Ids that only differ in what some disks, or readers, take for the same."""
     alike = defaultdict(set)
     for student in {*there, *(each.owner.student for each in given)}:
