@@ -54,6 +54,8 @@ def _add_build(commands: Commands) -> None:
           notebooks/NN_name.ipynb   the student's version
           solutions/NN_name.ipynb   the solved lesson, executed
           the kit's misconceptions  from autograder/answers/NN_name.py
+        and, where no LESSON is named, from the kit's docstrings
+          autograder/CHECKS.md      what a check may call
         Only what is out of date is made again; files that do not change are not touched."""
     added = command(commands, "build", "make the notebooks of lessons", _build, details)
     added.add_argument(
@@ -80,6 +82,11 @@ def _build(options: argparse.Namespace) -> int:
             say(f"wrote {paths.display_path(file)}")
         if not changed:
             say(f"{path.stem} is up to date")
+    if not options.lessons:
+        from autograder.authoring import reference
+
+        if paths.write(reference.PATH, reference.page()):
+            say(f"wrote {paths.display_path(reference.PATH)}")
     return 0
 
 

@@ -1,7 +1,5 @@
 """What is shipped, who imports whom, and which versions fit together."""
 
-import ast
-import importlib.util
 import re
 import sys
 import tomllib
@@ -17,6 +15,7 @@ from packaging.utils import canonicalize_name
 
 from autograder.paths import KIT, ROOT, SOLUTIONS
 from autograder.tests.support.checkout import build_wheel, files, pins
+from autograder.tests.support.imports import imported
 
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PINS = pins(ROOT / "constraints.txt")
@@ -53,18 +52,6 @@ def test_the_wheel_holds_the_kit_and_nothing_else(wheel: Path) -> None:
 
 
 # --- the arrows: transformer_course <- lessons <- autograder ------------------------------
-
-
-def imported(file: Path, root: Path) -> Iterator[str]:
-    """The full names of what a file imports; `root` is the folder that imports start from."""
-    package = ".".join(file.relative_to(root).parent.parts)
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            relative = "." * node.level + (node.module or "")
-            module = importlib.util.resolve_name(relative, package)
-            yield from (f"{module}.{alias.name}" for alias in node.names)
 
 
 def strangers(folder: Path, root: Path, allowed: set[str]) -> list[str]:
