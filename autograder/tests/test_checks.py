@@ -5,7 +5,7 @@ import linecache
 import pytest
 import torch
 from IPython.core.interactiveshell import InteractiveShell
-from transformer_course.checks import Check, CheckFailed, misconceptions, numbers, seal, words
+from transformer_course.checks import Check, CheckFailed, formatting, misconceptions, numbers, seal
 
 PAIR = """
 with Check("mix", "a pair") as check:
@@ -317,16 +317,18 @@ def test_numbers_are_the_same_everywhere():
     [("12 by 7", True), ("7", True), ("(7,)", True), ("17 or 70", False), ("7.5, 0.7", False)],
 )
 def test_a_number_is_named_if_it_stands_alone(text, named):
-    assert words.mentions(text, 7) is named
+    assert formatting.mentions(text, 7) is named
 
 
 def test_what_stands_in_a_message_is_short_and_the_same_every_time():
     class Thing:
         pass
 
-    shown = [words.brief(value) for value in (run, Thing(), torch.Generator(), torch.nn.Tanh())]
+    shown = [
+        formatting.brief(value) for value in (run, Thing(), torch.Generator(), torch.nn.Tanh())
+    ]
     assert shown[0] == "run"
     assert shown[3] == "Tanh(…)"
     assert not any("0x" in text for text in shown)
-    assert words.brief([torch.zeros(3, 5), "q", (1,)]) == "[tensor (3, 5), 'q', (1)]"
-    assert len(words.brief(["x" * 10**6] * 10**6)) < 5000
+    assert formatting.brief([torch.zeros(3, 5), "q", (1,)]) == "[tensor (3, 5), 'q', (1)]"
+    assert len(formatting.brief(["x" * 10**6] * 10**6)) < 5000

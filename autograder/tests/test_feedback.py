@@ -14,7 +14,7 @@ import nbformat
 import pytest
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_output
-from transformer_course.checks.failure import Story
+from transformer_course.checks import Failure
 
 from autograder.authoring.notebook import as_text, graded_cells
 from autograder.authoring.samples import filled, solved
@@ -309,28 +309,25 @@ def at(piece: str) -> int:
 
 
 def test_a_misconception_that_was_wrapped_is_one_sentence():
-    story = Story("double", "each one twice")
     sentence = (
         "You add one where the number itself is to be added, " * 3 + "so only 1 comes out right"
     )
-    story.tell("looks like", sentence)
-    story.tell("hint", "add it to itself")
-    verdict = judged(SOURCE, ("CheckFailed", str(story)), at("each one twice"))
+    said = Failure("double", "each one twice", hint="add it to itself", misconception=sentence)
+    verdict = judged(SOURCE, ("CheckFailed", str(said)), at("each one twice"))
     assert (verdict.outcome, verdict.points, verdict.max_points) == (Outcome.FAILED, 0, 2)
     assert (verdict.sentence, verdict.hint) == (sentence, "add it to itself")
-    assert verdict.told == str(story)
+    assert verdict.told == str(said)
 
 
 def test_where_nobody_says_which_line_failed_it_counts_as_hidden():
-    told = str(Story("double", "each one twice"))
+    told = str(Failure("double", "each one twice"))
     assert judged(SOURCE, ("CheckFailed", told)).outcome == Outcome.HIDDEN
     assert judged("assert 1 == 2", ("AssertionError", "")).outcome == Outcome.FAILED
 
 
 def test_a_law_with_a_number_in_it_is_left_out():
-    story = Story("double", "8191 numbers")
-    story.tell("hint", "try 8191")
-    verdict = judged(SOURCE, ("CheckFailed", str(story)), at("{many} numbers"))
+    said = Failure("double", "8191 numbers", hint="try 8191")
+    verdict = judged(SOURCE, ("CheckFailed", str(said)), at("{many} numbers"))
     assert (verdict.aim, verdict.law) == ("many at once", "")
     assert "8191" not in f"{verdict}"
 

@@ -7,8 +7,8 @@ when it is graded.
 """
 
 from transformer_course.checks.check import Check
-from transformer_course.checks.failure import CheckFailed
+from transformer_course.checks.failure import CheckFailed, Failure
+from transformer_course.checks.formatting import seal
 from transformer_course.checks.numbers import numbers
-from transformer_course.checks.words import seal
 
-__all__ = ["Check", "CheckFailed", "numbers", "seal"]
+__all__ = ["Check", "CheckFailed", "Failure", "numbers", "seal"]

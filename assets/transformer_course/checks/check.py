@@ -4,14 +4,15 @@ import copy
 import sys
 from collections.abc import Sequence
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, NoReturn, Self
 
 import torch
 from torch import Tensor, nn
 
-from transformer_course.checks import failure, words
+from transformer_course.checks import failure, formatting
+from transformer_course.checks.failure import Failure, Kind
 from transformer_course.checks.module import Module
-from transformer_course.checks.running import Returns, Running
+from transformer_course.checks.runner import Returns, Runner
 
 # Relative and absolute tolerance: a result kept in its dtype passes, one that went through a
 # narrower dtype on the way does not.
@@ -25,7 +26,7 @@ TOLERANCE = {
 SINGLE = (1e-6, 1e-7)
 
 
-class Check(Running):
+class Check:
     """Ask one thing of one exercise.
 
         with Check("softmax", "each row becomes weights") as check:
@@ -40,14 +41,17 @@ class Check(Running):
     under every failure that has no hint of its own, an exception in the student's code included.
     """
 
-    def __init__(self, exercise: str, aim: str, hint: str = "") -> None:
-        super().__init__(exercise, aim, hint, sys._getframe(1).f_globals)
+    def __init__(self, exercise: str, title: str, hint: str = "") -> None:
+        self._runner = Runner(exercise, title, hint, sys._getframe(1).f_globals)
 
     def __enter__(self) -> Self:
-        if self.exercise not in self._namespace:
-            raise failure.still_a_stub(
-                f"`{self.exercise}` does not exist yet: solve its cell and run it (a # before it, "
-                "or an error in its cell, keeps it from existing), then run this check again."
+        if self._runner.is_absent:
+            name = self._runner.exercise
+            absent = Failure(name, f"`{name}` does not exist yet", kind=Kind.ABSENT, subject=name)
+            raise failure.not_done(
+                absent,
+                "solve its cell and run it (a # before it, or an error in its cell, keeps it from "
+                "existing), then run this check again.",
             )
         return self
 
@@ -57,9 +61,9 @@ class Check(Running):
         error: BaseException | None,
         tb: TracebackType | None,
     ) -> None:
-        self._take_back_variables()
+        self._runner.take_back_variables()
         if kind is None:
-            print(f"✓ {self.exercise}: {self.aim}")
+            print(f"✓ {self._runner.exercise}: {self._runner.title}")
 
     # --- reaching the student's work -----------------------------------------------------
 
@@ -69,34 +73,40 @@ class Check(Running):
         `returns=int` (float, bool, str, list, dict) asks for a plain value; `returns=None`
         ignores what comes back.
         """
-        return self.run(self._work(), self.exercise, args, kwargs, returns)
+        runner = self._runner
+        return runner.call(runner.work, runner.exercise, args, kwargs, returns)
 
     def raises(self, *args: Any, naming: Sequence[float] = (), **kwargs: Any) -> None:
         """The exercise's function or class stops with a `ValueError` that names these numbers."""
-        self.stops(self._work(), self.exercise, args, kwargs, naming)
+        self._runner.raises(self._runner.work, self._runner.exercise, args, kwargs, naming)
 
     def build(self, *args: Any, **kwargs: Any) -> Module:
         """Build the exercise's module (an `nn.Module` class) with these arguments."""
-        arguments = words.listed(words.named(self._work(), args, kwargs))
-        self._given = ("you called", f"{self.exercise}({arguments})")
-        module = self._guarded(self._work(), args, kwargs)
+        work = self._runner.work
+        self._runner.building(formatting.named(work, args, kwargs))
+        module = self._runner.guarded(work, args, kwargs)
         if not isinstance(module, nn.Module):
-            self.fail(f"{self.exercise}(…) gives a {words.kind(module)}, not an nn.Module")
+            given = formatting.kind(module)
+            claim = f"{self._runner.exercise}(…) gives a {given}, not an nn.Module"
+            self._runner.fail(claim, kind=Kind.NOT_A_MODULE)
         if not hasattr(module, "_modules"):  # some assignments work without
             hint = failure.EXPLAINED["before Module.__init__() call"]
             self.fail("your `__init__` never calls that of nn.Module", hint)
-        return Module(self, module)
+        return Module(self._runner, module)
 
     def module(self) -> Module:
         """The exercise's own module, where the exercise is one: a trained model, say."""
-        if not isinstance(self._work(), nn.Module):
-            self.fail(f"expected an nn.Module, got {words.kind(self._work())}")
-        return Module(self, self._work())
+        work = self._runner.work
+        if not isinstance(work, nn.Module):
+            claim = f"expected an nn.Module, got {formatting.kind(work)}"
+            self._runner.fail(claim, kind=Kind.WRONG_TYPE)
+        return Module(self._runner, work)
 
     def other(self, exercise: str) -> "Check":
         """The same check, reaching another exercise that this one builds on."""
         other = copy.copy(self)
-        other.exercise = exercise
+        other._runner = copy.copy(self._runner)
+        other._runner.exercise = exercise
         return other.__enter__()
 
     def value(self, length: int | type) -> Any:
@@ -104,21 +114,21 @@ class Check(Running):
 
         Or as a plain value: `value(float)`, and so for int, bool, str, list and dict.
         """
-        work = self._work()
+        runner, work = self._runner, self._runner.work
         if isinstance(length, type):
-            self._given = ("your answer", words.brief(work))
-            self._observed.append([])
-            return self._plain(work, length)
+            runner.answered(formatting.brief(work))
+            return runner.plain(work, length)
         try:
             answer = torch.as_tensor(work, dtype=torch.float64).detach()
         except (TypeError, ValueError, RuntimeError):
-            self.fail(f"expected {length} numbers, got {words.kind(work)}: {words.brief(work)}")
-        self._given = ("your answer", words.brief(answer))
+            given = f"{formatting.kind(work)}: {formatting.brief(work)}"
+            runner.fail(f"expected {length} numbers, got {given}", kind=Kind.WRONG_TYPE)
         # rounded: 0.76 and 0.7616 hold the same misconception
-        self._observed.append([answer.round(decimals=2)])
+        runner.answered(formatting.brief(answer), answer.round(decimals=2))
         if answer.shape != (length,):
             such = [0.5] * length
-            self.fail(f"expected {length} numbers, such as {such}; got {words.brief(work)}")
+            given = formatting.brief(work)
+            self.fail(f"expected {length} numbers, such as {such}; got {given}")
         return answer
 
     # --- judging what came back ----------------------------------------------------------
@@ -126,29 +136,33 @@ class Check(Running):
     def shape(self, tensor: Tensor, **axes: int) -> None:
         """`tensor` has these axes, in this order: `shape(weights, query=3, key=5)`."""
         if tuple(tensor.shape) != tuple(axes.values()):
-            name = next((name for name, part in self._returned if part is tensor), "the result")
-            story = self.story(f"{name} has the wrong shape", self.behind(tensor))
+            name = self._runner.name_of(tensor)
             named = ", ".join(f"{axis} {size}" for axis, size in axes.items())
-            story.tell("expected", f"{tuple(axes.values())}: {named}")
-            story.tell("got", str(tuple(tensor.shape)))
-            self.stop(story)
+            wanted, given = tuple(axes.values()), tuple(tensor.shape)
+            self._runner.fail(
+                f"{name} has the wrong shape",
+                kind=Kind.SHAPE,
+                fields=[("expected", f"{wanted}: {named}"), ("got", str(given))],
+                origin=self._runner.origin(tensor),
+            )
 
     def equal(
         self,
         actual: Tensor | float,
         expected: Tensor | float,
-        law: str,
+        claim: str,
         hint: str = "",
         within: float | None = None,
     ) -> None:
-        """`actual` equals `expected`, tensors or numbers; `law` says so in words.
+        """`actual` equals `expected`, tensors or numbers; `claim` says so in words.
 
         To the accuracy of the dtype, or `within` an absolute difference.
         """
-        judged, actual, expected = actual, words.tensor(actual), words.tensor(expected)
+        judged, actual, expected = actual, formatting.tensor(actual), formatting.tensor(expected)
         if torch.bool in (actual.dtype, expected.dtype) and actual.dtype != expected.dtype:
-            law = f"expected a tensor of {expected.dtype}, got one of {actual.dtype}"
-            self.fail(law, hint or "a comparison such as a <= b gives True and False")
+            claim = f"expected a tensor of {expected.dtype}, got one of {actual.dtype}"
+            hint = hint or "a comparison such as a <= b gives True and False"
+            self._runner.fail(claim, hint, Kind.WRONG_TYPE)
         if actual.shape != expected.shape:
             self.shape(actual, **{f"axis {i}": size for i, size in enumerate(expected.shape)})
         if not (expected.is_floating_point() or expected.is_complex()):
@@ -157,31 +171,27 @@ class Check(Running):
         relative, absolute = exact if within is None else (0.0, within)
         same = torch.isclose(actual.to(expected.dtype), expected, relative, absolute)
         if not same.all():
-            story = self.story(law, self.behind(judged))
-            for label, text in words.contrast(expected, actual, ~same).items():
-                story.tell(label, text)
+            contrast = formatting.contrast(expected, actual, ~same).items()
             nearly = expected.dtype == torch.float64 and torch.allclose(
                 actual.to(expected.dtype), expected, *SINGLE, equal_nan=True
             )
-            self.stop(story, failure.SEVEN_DIGITS if nearly else hint)
+            hint = failure.SEVEN_DIGITS if nearly else hint
+            self._runner.fail(claim, hint, fields=contrast, origin=self._runner.origin(judged))
 
-    def true(self, holds: bool, law: str, hint: str = "") -> None:
-        """`law`, said in words, holds."""
+    def true(self, holds: bool, claim: str, hint: str = "") -> None:
+        """`claim`, said in words, holds."""
         if not holds:
-            self.stop(self.story(law, self.behind(None)), hint)
+            self._runner.fail(claim, hint, origin=self._runner.origin(None))
 
-    def seal(self, answer: Tensor, sealed: str, law: str, hint: str = "") -> None:
+    def seal(self, answer: Tensor, sealed: str, claim: str, hint: str = "") -> None:
         """`answer` is the sealed one to two decimals: says whether, never what it should be."""
-        if words.seal(answer) != sealed:
-            self.fail(law, hint)
+        if formatting.seal(answer) != sealed:
+            self.fail(claim, hint)
+
+    def fail(self, claim: str, hint: str = "") -> NoReturn:
+        """Stop with no more than the claim that does not hold and a hint."""
+        self._runner.fail(claim, hint)
 
     def gradient(self, result: Tensor, source: Tensor) -> Tensor:
         """d(sum of `result`) / d`source`: zeros where nothing depends on it."""
-        if not result.requires_grad:
-            self.fail("no gradient flows through the result", failure.STAY_IN_TORCH)
-        (slope,) = self._guarded(
-            torch.autograd.grad,
-            (result.sum(), source),
-            {"retain_graph": True, "allow_unused": True},
-        )
-        return torch.zeros_like(source) if slope is None else slope
+        return self._runner.gradient(result, source)

@@ -1,8 +1,9 @@
-"""How a check that fails speaks: a few lines of text, and never our own traceback."""
+"""What a failed check says: data first, then the text that terminals and notebooks show."""
 
 import linecache
 import textwrap
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from enum import StrEnum
 from itertools import zip_longest
 from typing import Any
 
@@ -40,38 +41,46 @@ EXPLAINED = {
 }
 
 
-class CheckFailed(AssertionError):
-    """What was expected, what came, which misconception it looks like, and one hint.
+class Kind(StrEnum):
+    """What a check found wrong, whatever names and numbers its claim holds."""
 
-    `clue` is what the build stores for a known wrong answer, so that the next student who gives
-    it can be told what it means.
-    """
+    CLAIM = "claim"  # that its author makes does not hold
+    ABSENT = "absent"  # the exercise does not exist
+    STUB = "stub"
+    RAISED = "raised"
+    NOT_RAISED = "not raised"  # a ValueError, or not the one that is expected
+    CHANGED_INPUT = "changed input"
+    WRONG_TYPE = "wrong type"
+    NOT_A_TENSOR = "not a tensor"
+    NOT_A_MODULE = "not a module"
+    SHAPE = "shape"
+    DTYPE = "dtype"
+    NAN = "nan"
+    NO_GRADIENT = "no gradient"
+    PARAMETERS = "parameters"
 
-    def __init__(self, message: str, clue: Clue | None = None) -> None:
-        super().__init__(message)
-        self.clue = clue
 
-    def _render_traceback_(self) -> list[str]:
-        """IPython shows these lines in place of a traceback."""
-        return _coloured(str(self))
+@dataclass(frozen=True)
+class Failure:
+    """What a failed check has to say, for terminals, notebooks and graders to show."""
 
+    check: str  # the exercise that is checked
+    claim: str  # that does not hold, or what was found instead
+    fields: tuple[tuple[str, str], ...] = ()  # labelled texts, such as ("got", "1, 2")
+    hint: str = ""
+    misconception: str = ""
+    kind: str = Kind.CLAIM
+    subject: str = ""  # the name of the exception, of the stub or of the absent exercise
 
-@dataclass
-class Story:
-    """The lines of a failure, in the order in which they are told; `law` is what did not hold."""
-
-    exercise: str
-    law: str
-    lines: list[tuple[str, str]] = field(default_factory=list)
-
-    def tell(self, label: str, text: str) -> None:
-        """Add one labelled line; an empty text adds nothing."""
-        if text:
-            self.lines.append((label, text))
+    @property
+    def all_fields(self) -> list[tuple[str, str]]:
+        """Every labelled text in the order in which it is shown."""
+        own = ("looks like", self.misconception), ("hint", self.hint)
+        return [*self.fields, *(field for field in own if field[1])]
 
     def __str__(self) -> str:
-        lines = [f"✗ {self.exercise}: {self.law}"]
-        for label, text in self.lines:
+        lines = [f"✗ {self.check}: {self.claim}"]
+        for label, text in self.all_fields:
             rows = [row for line in text.split("\n") for row in textwrap.wrap(line, TEXT_WIDTH)]
             lines += [
                 f"  {title:<{LABEL_WIDTH}}{row}"
@@ -80,12 +89,30 @@ class Story:
         return "\n".join(lines)
 
 
-def still_a_stub(message: str) -> NotImplementedError:
+class CheckFailed(AssertionError):
+    """What was expected, what came, which misconception it looks like, and one hint.
+
+    `clue` is what the build stores for a known wrong answer, so that the next student who gives
+    it can be told what it means.
+    """
+
+    def __init__(self, failure: Failure, clue: Clue | None = None) -> None:
+        super().__init__(str(failure))
+        self.failure, self.clue = failure, clue
+
+    def _render_traceback_(self) -> list[str]:
+        """IPython shows these lines in place of a traceback."""
+        return _coloured(str(self))
+
+
+def not_done(failure: Failure, fix: str) -> NotImplementedError:
     """A plain `NotImplementedError` that IPython shows in one line.
 
     It keeps its own type: in an untouched notebook it is the only kind of error.
     """
+    message = f"{failure.claim}: {fix}"
     error = NotImplementedError(message)
+    error.failure = failure  # type: ignore[attr-defined]
     error._render_traceback_ = lambda: _coloured(f"NotImplementedError: {message}")  # type: ignore[attr-defined]
     return error
 

@@ -1,36 +1,33 @@
 """A module that the student's class built, as a check may touch it."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 from torch import Tensor, nn
 
-from transformer_course.checks import words
-
-if TYPE_CHECKING:
-    from transformer_course.checks.check import Check
-    from transformer_course.checks.running import Returns
+from transformer_course.checks import formatting
+from transformer_course.checks.failure import Kind
+from transformer_course.checks.runner import Returns, Runner, Wrapped
 
 Shapes = dict[str, tuple[int, ...]]
 
 
-class Module:
+class Module(Wrapped):
     """Call it, load or read its parameters, ask for their gradients: nothing else."""
 
-    def __init__(self, check: Check, module: nn.Module) -> None:
-        self._check, self.bare = check, module
+    def __init__(self, runner: Runner, module: nn.Module) -> None:
+        super().__init__(module)
+        self._runner = runner
 
     def call(self, *args: Any, returns: Returns = (), **kwargs: Any) -> Any:
         """Call the module; return its tensor, or what `returns` names, as `Check.call` does."""
-        name = f"{self._check.exercise}(…)"
-        return self._check.run(self.bare, name, args, kwargs, returns)
+        name = f"{self._runner.exercise}(…)"
+        return self._runner.call(self.bare, name, args, kwargs, returns)
 
     def raises(self, *args: Any, naming: Sequence[float] = (), **kwargs: Any) -> None:
         """A call of the module stops with a `ValueError` that names these numbers."""
-        self._check.stops(self.bare, f"{self._check.exercise}(…)", args, kwargs, naming)
+        self._runner.raises(self.bare, f"{self._runner.exercise}(…)", args, kwargs, naming)
 
     def load(self, parameters: dict[str, Tensor], whole: bool = True) -> None:
         """Give the module these parameters, named as its stub's docstring names them.
@@ -44,10 +41,9 @@ class Module:
         if not whole:
             mine = {name: shape for name, shape in mine.items() if name in wanted}
         if mine != wanted:
-            story = self._check.story("the parameters are not the ones the docstring names")
-            story.tell("expected", words.table(wanted))
-            story.tell("got", words.table(mine))
-            self._check.stop(story, _mend(mine, wanted))
+            claim = "the parameters are not the ones the docstring names"
+            tables = ("expected", formatting.table(wanted)), ("got", formatting.table(mine))
+            self._runner.fail(claim, _fix(mine, wanted), Kind.PARAMETERS, tables)
         self.bare.load_state_dict(parameters, strict=False)
 
     def state(self) -> dict[str, Tensor]:
@@ -77,10 +73,10 @@ class Module:
     def gradients(self, result: Tensor) -> dict[str, Tensor]:
         """d(sum of `result`) / d(parameter), by name: zeros where nothing depends on it."""
         named = dict(self.bare.named_parameters())
-        return {name: self._check.gradient(result, weight) for name, weight in named.items()}
+        return {name: self._runner.gradient(result, weight) for name, weight in named.items()}
 
 
-def _mend(mine: Shapes, wanted: Shapes) -> str:
+def _fix(mine: Shapes, wanted: Shapes) -> str:
     """What turns these parameters into the wanted ones, where one sentence can say it."""
     extra, missing = sorted(mine.keys() - wanted.keys()), sorted(wanted.keys() - mine.keys())
     if not mine:

@@ -34,7 +34,7 @@ DIGITS = again("1", after="x")
 WORDS = again("a", after="!")
 BLANKS = again(" ", after="x")
 TABLE: dict[str, dict[str, Worst | str]] = {
-    "assets/transformer_course/checks/words.py": {
+    "assets/transformer_course/checks/formatting.py": {
         "f'(?<![\\\\d.]){re.escape(str(number))}(?!\\\\.?\\\\d)'": Worst(
             again("2.2"), r"(?<![\d.])2\.2(?!\.?\d)"
         ),
@@ -193,7 +193,7 @@ LIBRARIES: dict[str, tuple[str, Text]] = {
     "ast.parse, brackets": ("autograder.similarity.pieces.Code", again("(")),
     "ast.parse, a chain": ("autograder.similarity.pieces.Code", again(".a", "a")),
     "ast.parse, broken lines": ("autograder.similarity.pieces.Code", again("a b\n")),
-    "comments": ("autograder.similarity.pieces.of_comments", again('\\"', '"')),
+    "comments": ("autograder.similarity.pieces.comment_pieces", again('\\"', '"')),
 }
 
 

@@ -1,0 +1,255 @@
+"""What every check does around a call of the student's work, and how it says what went wrong."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+import torch
+from torch import Tensor, nn
+
+from transformer_course.checks import failure, formatting
+from transformer_course.checks.failure import CheckFailed, Failure, Kind, StudentLine
+from transformer_course.checks.misconceptions import clue, recognise
+
+Returns = Sequence[str] | type | None  # names of tensors, a plain value's type, or whatever
+Field = tuple[str, str]  # a label and its text
+
+
+class Wrapped:
+    """A module of the student's that a check passes on as one of its own objects."""
+
+    def __init__(self, bare: nn.Module) -> None:
+        self.bare = bare
+
+
+class Runner:
+    """Runs an exercise's work without the check's variables; examines results, reports failures."""
+
+    def __init__(self, exercise: str, title: str, hint: str, namespace: dict[str, Any]) -> None:
+        self.exercise, self.title, self.hint = exercise, title, hint
+        self._namespace = namespace
+        self._before = dict(namespace)
+        self._called = ("you called", "")
+        self._returned: list[tuple[str, Tensor]] = []
+        self._calls: list[tuple[str, list[Any]]] = []  # each, and what it returned
+        self._observed: list[list[Tensor]] = []
+
+    @property
+    def work(self) -> Any:
+        """What the student gave the exercise's name."""
+        return self._before[self.exercise]
+
+    @property
+    def is_absent(self) -> bool:
+        """Whether the student's cells define no such name."""
+        return self.exercise not in self._namespace
+
+    def call(
+        self, work: Callable[..., Any], name: str, args: Any, kwargs: Any, returns: Returns
+    ) -> Any:
+        """Call the student's work, examine what comes back, and return it."""
+        args, kwargs, inputs = self._bare(work, name, args, kwargs)
+        tensors = formatting.tensors(inputs)
+        before = {label: tensor.detach().clone() for label, tensor in tensors.items()}
+        result = self.guarded(work, args, kwargs)
+        self._observed.append([])  # a call that gives no tensor leaves a clue too
+        self._returned = []
+        if returns is None:
+            answer = None
+        elif isinstance(returns, type):
+            answer = self.plain(result, returns)
+        else:
+            parts = self._observed[-1] = self._parts(result, returns)
+            self._returned = list(zip(returns or ["the result"], parts, strict=True))
+            for label, part in self._returned:
+                self._examine(label, part, list(tensors.values()))
+            answer = tuple(parts) if returns else parts[0]
+        plain = [answer] if isinstance(returns, type) else []
+        self._calls.append((self._called[1], [part for _, part in self._returned] or plain))
+        for label, tensor in tensors.items():
+            if not torch.equal(tensor.detach().nan_to_num(), before[label].nan_to_num()):
+                claim = f"your code changed its input `{label}`"
+                self.fail(claim, failure.MAKE_A_NEW_ONE, Kind.CHANGED_INPUT)
+        return answer
+
+    def raises(
+        self, work: Callable[..., Any], name: str, args: Any, kwargs: Any, naming: Sequence[float]
+    ) -> None:
+        """Call the student's work, which must stop with a `ValueError` that names these."""
+        args, kwargs, _ = self._bare(work, name, args, kwargs)
+        self._observed.append([])
+        named = " and ".join(map(str, naming))
+        claim = f"expected a ValueError{' that names ' * bool(named)}{named}"
+        hint = f'raise ValueError(f"…"), with {named or "the numbers"} in the message'
+        try:
+            self.guarded(work, args, kwargs, passing=ValueError, hint=hint)
+        except ValueError as error:
+            if not all(formatting.mentions(str(error), number) for number in naming):
+                said = ("message", str(error))
+                self.fail(claim, hint, Kind.NOT_RAISED, fields=[said])
+        else:
+            self.fail(f"{claim}, but nothing was raised", hint, Kind.NOT_RAISED)
+
+    def answered(self, told: str, *numbers: Tensor) -> None:
+        """Failures from here on are about an answer that is no function: tell it, note its clue."""
+        self._called = ("your answer", told)
+        self._observed.append([*numbers])
+
+    def building(self, arguments: dict[str, Any]) -> None:
+        """Failures from here on are about the exercise's class, built with these arguments."""
+        listed = formatting.listed(arguments)
+        self._called = ("you called", f"{self.exercise}({listed})")
+
+    def name_of(self, tensor: Tensor) -> str:
+        """What the check calls a tensor that the last call returned."""
+        return next((name for name, part in self._returned if part is tensor), "the result")
+
+    def origin(self, judged: Any) -> Field:
+        """The call that returned what is judged; of several, the last one is called just that."""
+        calls = [call for call, told in self._calls if any(part is judged for part in told)]
+        if calls and (isinstance(judged, Tensor) or len(calls) == 1):
+            return "you called", calls[0]
+        return ("last called", self._called[1]) if len(self._calls) > 1 else self._called
+
+    def fail(
+        self,
+        claim: str,
+        hint: str = "",
+        kind: str = Kind.CLAIM,
+        fields: Iterable[Field] = (),
+        origin: Field | None = None,
+    ) -> NoReturn:
+        """Stop with a failure, and the misconception that it looks like; `origin`: of what call."""
+        found = clue(self.title, claim, self._observed) if self._observed else None
+        looks_like = recognise(self.exercise, found) if found else ""
+        shown = tuple((label, text) for label, text in (origin or self._called, *fields) if text)
+        report = Failure(self.exercise, claim, shown, hint or self.hint, looks_like, kind)
+        raise CheckFailed(report, found)
+
+    def gradient(self, result: Tensor, source: Tensor) -> Tensor:
+        """d(sum of `result`) / d`source`: zeros where nothing depends on it."""
+        if not result.requires_grad:
+            hint = failure.STAY_IN_TORCH
+            self.fail("no gradient flows through the result", hint, Kind.NO_GRADIENT)
+        (slope,) = self.guarded(
+            torch.autograd.grad,
+            (result.sum(), source),
+            {"retain_graph": True, "allow_unused": True},
+        )
+        return torch.zeros_like(source) if slope is None else slope
+
+    def _bare(self, work: Callable[..., Any], name: str, args: Any, kwargs: Any) -> tuple:
+        """Arguments as the student's code takes them, and the same by its names for them."""
+        args = tuple(v.bare if isinstance(v, Wrapped) else v for v in args)
+        kwargs = {k: v.bare if isinstance(v, Wrapped) else v for k, v in kwargs.items()}
+        inputs = formatting.named(work, args, kwargs)
+        self._called = ("you called", f"{name}({formatting.listed(inputs)})")
+        return args, kwargs, inputs
+
+    def guarded(
+        self,
+        work: Callable[..., Any],
+        args: Any,
+        kwargs: Any,
+        passing: type[Exception] | tuple[()] = (),
+        hint: str = "",
+    ) -> Any:
+        """Call the student's work; an exception, unless it is `passing`, fails the check."""
+        try:
+            with self._check_variables_hidden():
+                return work(*args, **kwargs)
+        except passing:
+            raise
+        except Exception as error:
+            lines = failure.student_lines(error, self._namespace)
+            if lines and lines[-1].text.startswith("raise NotImplementedError"):
+                name = lines[-1].within
+                stub = Failure(name, f"`{name}` is still a stub", kind=Kind.STUB, subject=name)
+                fix = "replace its `raise NotImplementedError`, run that cell, then run this "
+                raise failure.not_done(stub, f"{fix}check again.") from error
+            raise self._raised(error, lines, hint) from error
+
+    def _raised(self, error: Exception, lines: list[StudentLine], hint: str) -> CheckFailed:
+        """The failure of a check whose call of the student's work ended in this error."""
+        name = type(error).__name__
+        claim, fields = f"your code raised {name}", [self._called, ("message", str(error))]
+        if lines:
+            at = lines[-1]
+            fields.append(("in", f"{at.within}, line {at.number}: {at.text}"))
+        # what a student's own `raise` says, the next student says otherwise
+        own = lines and lines[-1].text.startswith(("raise ", "assert "))
+        found = clue(self.title, claim if own else f"{claim}: {error}", self._observed)
+        return CheckFailed(
+            Failure(
+                self.exercise,
+                claim,
+                tuple((label, text) for label, text in fields if text),
+                failure.explained(error) or hint or self.hint,
+                recognise(self.exercise, found),
+                Kind.RAISED,
+                name,
+            ),
+            found,
+        )
+
+    @contextmanager
+    def _check_variables_hidden(self) -> Iterator[None]:
+        """A function that uses a check's `x` by mistake fails here, as it does when graded."""
+        own = {
+            name: value
+            for name, value in self._namespace.items()
+            if name not in self._before or value is not self._before[name]
+        }
+        self.take_back_variables()
+        try:
+            yield
+        finally:
+            # what the student's work has changed by now is the student's, and stays
+            self._before.clear()
+            self._before.update(self._namespace)
+            self._namespace.update(own)
+
+    def take_back_variables(self) -> None:
+        """Leave the caller's variables as they were, but for what the student's work changed."""
+        for name in self._namespace.keys() - self._before.keys():
+            del self._namespace[name]
+        self._namespace.update(self._before)
+
+    def plain(self, result: Any, kind: type) -> Any:
+        """A result as the plain value that it should be."""
+        value = formatting.plain(result, kind)
+        if isinstance(value, (int, float)):
+            self._observed[-1] = [torch.tensor([value], dtype=torch.float64)]
+        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
+            hint = "does the last line say `return`?" if result is None else ""
+            claim = f"expected {formatting.PLAIN[kind]}, got {formatting.brief(result)}"
+            self.fail(claim, hint, Kind.WRONG_TYPE)
+        if value != value:
+            self.fail("the result is NaN (not a number)", failure.NOT_A_NUMBER)
+        return value
+
+    def _parts(self, result: Any, returns: Sequence[str]) -> list[Tensor]:
+        wanted = f"a tuple ({', '.join(returns)})" if returns else "a tensor"
+        if result is None:
+            hint = "does the last line say `return`?"
+            self.fail(f"expected {wanted}, got None", hint, Kind.WRONG_TYPE)
+        several = isinstance(result, (tuple, list))
+        parts = list(result) if returns and several else [result]
+        if len(parts) != max(len(returns), 1):
+            got = f"{len(parts)} values" if several else formatting.kind(result)
+            self.fail(f"expected {wanted}, got {got}", kind=Kind.WRONG_TYPE)
+        for label, part in zip(returns or ["the result"], parts, strict=True):
+            if not isinstance(part, Tensor):
+                claim = f"{label} should be a tensor, got {formatting.kind(part)}"
+                self.fail(claim, kind=Kind.NOT_A_TENSOR)
+        return parts
+
+    def _examine(self, label: str, part: Tensor, inputs: list[Tensor]) -> None:
+        if part.is_floating_point() and part.isnan().any():
+            at = part.isnan().nonzero()[0].tolist()
+            claim = f"{label} holds NaN (not a number), first at {at}"
+            self.fail(claim, failure.NOT_A_NUMBER, Kind.NAN)
+        dtypes = [tensor.dtype for tensor in inputs if tensor.is_floating_point()]
+        if dtypes and part.is_floating_point() and part.dtype != dtypes[0]:
+            claim = f"{label} should keep the input's dtype {dtypes[0]}, got {part.dtype}"
+            self.fail(claim, failure.KEEP_THE_DTYPE, Kind.DTYPE)
