@@ -1,7 +1,7 @@
-"""Find the pairs whose solutions are alike, through an index of fingerprints: not all pairs.
+"""Find pairs of similar submissions by an index of fingerprints, without comparing all pairs.
 
-A fingerprint weighs 1 if at most two students have it, less the more have it, and nothing if many
-do; what the lesson, its solution or the bank's right answers hold was taken out before.
+A fingerprint weighs 1 if at most two students share it, less the more do, and 0 if it is common.
+Those of the baseline (lesson, solution, right answers of the bank) were removed before.
 """
 
 import math
@@ -13,17 +13,18 @@ from itertools import chain, combinations
 
 import numpy as np
 
-from autograder.similarity.parts import COMMENTS, NAMES, Prints
+from autograder.similarity.parts import COMMENTS, NAMES, Fingerprints
 
-ENOUGH = 15.0  # weight of what two must share to be listed
-SHARE = 0.05  # of the class: what more students have is common
-MANY = 30  # students, in a class however large
-FEW = 4  # students, in a class of sixteen and more
+MIN_WEIGHT = 15.0  # of the fingerprints that a listed pair shares
+# a fingerprint is common if more students than this share it
+COMMON_SHARE = 0.05  # of the class
+MAX_SHARING = 30  # students, however large the class
+MIN_SHARING = 4  # students, in a class of at least sixteen
 
 
 @dataclass(frozen=True)
-class Alike:
-    """How alike two are in one part: a share from 0 to 1, and the weight of what they share."""
+class Similarity:
+    """How similar two submissions are in a part: a share from 0 to 1, and the shared weight."""
 
     likeness: float
     weight: float
@@ -31,110 +32,115 @@ class Alike:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two students, and the parts in which they are alike."""
+    """Two students, and the parts in which their submissions are similar."""
 
     students: tuple[str, str]
-    parts: Mapping[str, Alike]
+    parts: Mapping[str, Similarity]
 
     @property
     def weight(self) -> float:
-        """Of all that they share in these parts, in fingerprints."""
-        return sum(alike.weight for alike in self.parts.values())
+        """The total weight of the shared fingerprints."""
+        return sum(similarity.weight for similarity in self.parts.values())
 
 
 @dataclass
 class Cohort:
-    """The fingerprints of a class: 8 bytes each, and nothing else of a submission."""
+    """The fingerprints of a class, at 8 bytes each; submissions are not kept."""
 
     students: list[str] = field(default_factory=list)
     _parts: list[dict[str, array]] = field(default_factory=list)
 
-    def add(self, student: str, prints: Prints) -> None:
-        """Take in one submission."""
+    def add(self, student: str, fingerprints: Fingerprints) -> None:
+        """Add a submission."""
         self.students.append(student)
-        self._parts.append({name: array("q", sorted(of)) for name, of in prints.items() if of})
+        self._parts.append({name: array("q", sorted(f)) for name, f in fingerprints.items() if f})
 
     @property
     def rarity(self) -> "Rarity":
-        """How much each fingerprint weighs."""
-        everyone = (array("q", {*chain(*parts.values())}) for parts in self._parts)
-        held = [np.frombuffer(one, np.int64) for one in everyone if one]
-        there, counts = np.unique(np.concatenate(held or [[]]).astype(np.int64), return_counts=True)
-        return Rarity(there, counts, _weights(len(self.students)))
+        """The number of students who share each fingerprint, and its weight."""
+        by_student = (array("q", {*chain(*parts.values())}) for parts in self._parts)
+        arrays = [np.frombuffer(values, np.int64) for values in by_student if values]
+        everything = np.concatenate(arrays or [[]]).astype(np.int64)
+        fingerprints, counts = np.unique(everything, return_counts=True)
+        return Rarity(fingerprints, counts, _weights(len(self.students)))
 
     def pairs(self, at_least: float) -> list[Pair]:
-        """Those who are at least so much alike, the most telling first."""
+        """The pairs with at least this likeness in some part, by descending weight."""
         rarity = self.rarity
-        found: dict[tuple[int, int], dict[str, Alike]] = defaultdict(dict)
-        # names that a student chose tell little: they are shown, and count for nothing
+        found: dict[tuple[int, int], dict[str, Similarity]] = defaultdict(dict)
+        # names that students chose are weak evidence: they are shown but not counted
         for name in sorted({*chain(*self._parts)} - {NAMES}):
-            for both, alike in self._alike(name, rarity):
-                if alike.likeness >= at_least:
-                    found[both][name] = alike
+            for both, similarity in self._similarities(name, rarity):
+                if similarity.likeness >= at_least:
+                    found[both][name] = similarity
         pairs = [
-            Pair((self.students[one], self.students[other]), parts)
-            for (one, other), parts in found.items()
+            Pair((self.students[left], self.students[right]), parts)
+            for (left, right), parts in found.items()
         ]
-        listed = [pair for pair in pairs if pair.weight >= ENOUGH]
+        listed = [pair for pair in pairs if pair.weight >= MIN_WEIGHT]
         return sorted(listed, key=lambda pair: (-pair.weight, pair.students))
 
-    def _alike(self, name: str, rarity: "Rarity") -> Iterator[tuple[tuple[int, int], Alike]]:
-        """Who shares something of a part."""
+    def _similarities(
+        self, name: str, rarity: "Rarity"
+    ) -> Iterator[tuple[tuple[int, int], Similarity]]:
+        """The indices and the similarity of all students who share something of this part."""
         index: dict[int, list[int]] = defaultdict(list)
         weights: dict[int, float] = {}
         totals: dict[int, float] = {}
         for number, parts in enumerate(self._parts):
             if name not in parts:
                 continue
-            held = np.frombuffer(parts[name], np.int64)
-            weighed = rarity.weigh(held)
-            totals[number] = float(weighed.sum())
-            for print_, weight in zip(held.tolist(), weighed.tolist(), strict=True):
+            fingerprints = np.frombuffer(parts[name], np.int64)
+            own = rarity.weigh(fingerprints)
+            totals[number] = float(own.sum())
+            for fingerprint, weight in zip(fingerprints.tolist(), own.tolist(), strict=True):
                 if weight:
-                    index[print_].append(number)
-                    weights[print_] = weight
+                    index[fingerprint].append(number)
+                    weights[fingerprint] = weight
         shared: Counter[tuple[int, int]] = Counter()
-        for print_, numbers in index.items():
+        for fingerprint, numbers in index.items():
             for both in combinations(numbers, 2):
-                shared[both] += weights[print_]  # type: ignore[assignment]
+                shared[both] += weights[fingerprint]  # type: ignore[assignment]
         for both, weight in shared.items():
-            # comments may have been taken out of a copy: what is left of them counts
-            whole = (min if name == COMMENTS else _mean)(totals[number] for number in both)
-            yield both, Alike(weight / whole, weight)
+            # some comments of a copy may have been deleted, so compare with the smaller total
+            total = (min if name == COMMENTS else _mean)(totals[number] for number in both)
+            yield both, Similarity(weight / total, weight)
 
 
 @dataclass(frozen=True)
 class Rarity:
-    """How many students have which fingerprint, and what it weighs for that."""
+    """How many students share each fingerprint, and the weight that follows from it."""
 
-    _there: np.ndarray
+    _fingerprints: np.ndarray  # sorted
     _counts: np.ndarray
-    _weights: np.ndarray  # by the number of students
+    _weights: np.ndarray  # by number of students
 
-    def count(self, print_: int) -> int:
-        """How many students have it."""
-        position = int(np.searchsorted(self._there, print_))
-        here = position < len(self._there) and self._there[position] == print_
-        return int(self._counts[position]) if here else 0
+    def count(self, fingerprint: int) -> int:
+        """The number of students who share this fingerprint."""
+        position = int(np.searchsorted(self._fingerprints, fingerprint))
+        if position == len(self._fingerprints) or self._fingerprints[position] != fingerprint:
+            return 0
+        return int(self._counts[position])
 
-    def weigh(self, prints: np.ndarray) -> np.ndarray:
-        """The weights of fingerprints that somebody has."""
-        counts = self._counts[np.searchsorted(self._there, prints)]
+    def weigh(self, fingerprints: np.ndarray) -> np.ndarray:
+        """The weight of each fingerprint; all must occur in the cohort."""
+        counts = self._counts[np.searchsorted(self._fingerprints, fingerprints)]
         return self._weights[np.minimum(counts, len(self._weights) - 1)]
 
-    def weight(self, prints: Iterable[int]) -> float:
-        """Of all of these; of one that nobody has, none."""
-        known = [self.count(print_) for print_ in prints]
-        return float(sum(self._weights[min(count, len(self._weights) - 1)] for count in known))
+    def weight(self, fingerprints: Iterable[int]) -> float:
+        """The total weight; fingerprints that do not occur weigh 0."""
+        counts = [self.count(fingerprint) for fingerprint in fingerprints]
+        return float(sum(self._weights[min(count, len(self._weights) - 1)] for count in counts))
 
 
 def _weights(students: int) -> np.ndarray:
-    """What a fingerprint weighs that 0, 1, 2, … students have; 0 from the last one on."""
-    others = min(MANY, max(math.ceil(students * SHARE), min(FEW, students // 4)))
+    """The weight of a fingerprint shared by 0, 1, 2, … students; 0 at the end and beyond."""
+    fewest = min(MIN_SHARING, students // 4)
+    others = min(MAX_SHARING, max(math.ceil(students * COMMON_SHARE), fewest))
     falling = [1 - math.log(1 + other) / math.log(2 + others) for other in range(others + 1)]
     return np.array([0.0, 1.0, *falling, 0.0])
 
 
 def _mean(numbers: Iterable[float]) -> float:
-    one, other = numbers
-    return (one + other) / 2
+    left, right = numbers
+    return (left + right) / 2

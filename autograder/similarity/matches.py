@@ -1,4 +1,4 @@
-"""Say which lines of two solutions belong together, and how rare what they share is."""
+"""Match the lines of two solutions, and say how rare what they share is."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -7,22 +7,22 @@ from autograder.similarity.compare import Rarity
 from autograder.similarity.parts import Baseline, Part
 from autograder.similarity.pieces import Piece
 
-LINES = 2_000  # of a text that are shown
+MAX_LINES = 2_000  # shown of a text
 
 
 @dataclass(frozen=True)
 class Match:
-    """A piece of one solution and its partner in the other; `others` have what is rarest in it."""
+    """Two matching pieces; `others` is how many other students share the rarest fingerprint."""
 
-    one: Piece
-    other: Piece
+    left: Piece
+    right: Piece
     weight: float
     others: int
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line as it is shown; `kind` is rare, same or empty."""
+    """A line of the page; `kind` is rare, same or empty."""
 
     text: str
     mark: str = ""
@@ -30,43 +30,40 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Compared:
-    """One part of two submissions, line by line, and what of it belongs together.
-
-    `told`: of the comments too.
-    """
+class PartComparison:
+    """A part of two submissions, line by line, with the matching pieces."""
 
     name: str
     sides: tuple[list[Line], list[Line]]
     matches: list[Match]
-    told: bool
+    comments_match: bool
 
 
-def compared(one: Part, other: Part, baseline: Baseline, rarity: Rarity) -> Compared:
-    """Two students' solutions of one exercise."""
-    told = matches(one.comments, other.comments, baseline, rarity)
-    found = matches(one.pieces, other.pieces, baseline, rarity) + told
-    theirs = {piece.tokens for piece in one.pieces} & {piece.tokens for piece in other.pieces}
+def compare_parts(left: Part, right: Part, baseline: Baseline, rarity: Rarity) -> PartComparison:
+    """Compare two students' solutions of an exercise."""
+    comments = matches(left.comments, right.comments, baseline, rarity)
+    found = matches(left.pieces, right.pieces, baseline, rarity) + comments
+    same = {piece.tokens for piece in left.pieces} & {piece.tokens for piece in right.pieces}
     sides = (
-        _lines(one, [match.one for match in found], theirs),
-        _lines(other, [match.other for match in found], theirs),
+        _lines(left, [match.left for match in found], same),
+        _lines(right, [match.right for match in found], same),
     )
-    return Compared(one.name, sides, found, bool(told))
+    return PartComparison(left.name, sides, found, bool(comments))
 
 
 def matches(
-    one: Sequence[Piece], other: Sequence[Piece], baseline: Baseline, rarity: Rarity
+    left: Sequence[Piece], right: Sequence[Piece], baseline: Baseline, rarity: Rarity
 ) -> list[Match]:
-    """The pieces of one for which at least half of what is rare stands in a piece of the other."""
-    theirs = [(piece, piece.prints - baseline.prints) for piece in other]
+    """Match each left piece with the right one that shares most; at least half of its weight."""
+    candidates = [(piece, piece.fingerprints - baseline.fingerprints) for piece in right]
     found = []
-    for piece in one:
-        own = piece.prints - baseline.prints
-        ranked = [(rarity.weight(own & prints), -n) for n, (_, prints) in enumerate(theirs)]
+    for piece in left:
+        own = piece.fingerprints - baseline.fingerprints
+        ranked = [(rarity.weight(own & theirs), -n) for n, (_, theirs) in enumerate(candidates)]
         shared, number = max(ranked, default=(0.0, 0))
         if shared and 2 * shared >= rarity.weight(own):
-            partner, prints = theirs[-number]
-            others = min(rarity.count(print_) for print_ in own & prints) - 2
+            partner, theirs = candidates[-number]
+            others = min(rarity.count(fingerprint) for fingerprint in own & theirs) - 2
             found.append(Match(piece, partner, shared, max(0, others)))
     return found
 
@@ -76,15 +73,15 @@ def _lines(part: Part, rare: Iterable[Piece], same: set[tuple[str, ...]]) -> lis
     for number, piece in enumerate(rare, 1):
         for line in range(piece.first, piece.last + 1):
             marks.setdefault(line, []).append(str(number))
-    alike = {
+    same_lines = {
         line
         for piece in part.pieces
         if piece.tokens in same
         for line in range(piece.first, piece.last + 1)
     }
-    shown = []
-    for number, text in enumerate(part.text.split("\n")[:LINES] if part.text else [], 1):
-        kind = "rare" if number in marks else "same" if number in alike else ""
+    lines = []
+    for number, text in enumerate(part.text.split("\n")[:MAX_LINES] if part.text else [], 1):
+        kind = "rare" if number in marks else "same" if number in same_lines else ""
         mark = ",".join(marks.get(number, ())[:3]) or ("=" if kind else "")
-        shown.append(Line(text, mark, kind))
-    return shown
+        lines.append(Line(text, mark, kind))
+    return lines

@@ -1,4 +1,4 @@
-"""Show pairs as pages that load nothing and run nothing: students' text stays text."""
+"""Render pairs as self-contained pages in which students' text is never markup."""
 
 import base64
 import hashlib
@@ -11,19 +11,19 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from autograder.similarity.compare import Pair, Rarity
-from autograder.similarity.matches import Compared, Match, compared
-from autograder.similarity.parts import COMMENTS, Baseline, Part, name_print
-from autograder.similarity.pieces import RUN, WORDS
+from autograder.similarity.matches import Match, PartComparison, compare_parts
+from autograder.similarity.parts import COMMENTS, Baseline, Part, name_fingerprint
+from autograder.similarity.pieces import CODE_NGRAM, PROSE_NGRAM
 
 TEMPLATES = Path(__file__).with_name("templates")
-REASONS = 8  # lines that are shown first
-SHOWN = 300  # characters of such a line
-NAMES = 20  # that are shown
+MAX_REASONS = 8  # lines shown first
+MAX_CHARACTERS = 300  # of such a line
+MAX_NAMES = 20
 
 
 @dataclass(frozen=True)
 class _Reason:
-    """A line that two share, and how many others have what is rarest in it."""
+    """A shared line; `others` is how many other students share the rarest fingerprint."""
 
     part: str
     text: str
@@ -37,16 +37,16 @@ def index_page(
     hidden: int,
     left_out: Mapping[str, str],
 ) -> str:
-    """The page that lists the pairs, each with its own page's name, and says what they are."""
-    return _filled(
+    """The page that lists the pairs, each with a link to its own page."""
+    return _render(
         "index.html",
         lesson=lesson,
         pairs=pairs,
         compared=compared,
         hidden=hidden,
         left_out=left_out,
-        run=RUN,
-        words=WORDS,
+        run=CODE_NGRAM,
+        words=PROSE_NGRAM,
     )
 
 
@@ -57,37 +57,42 @@ def pair_page(
     baseline: Baseline,
     rarity: Rarity,
 ) -> str:
-    """The page of one pair: why it is listed, and both solutions side by side."""
-    one, other = solutions
-    shown = [compared(one[name], other[name], baseline, rarity) for name in one]
-    said = COMMENTS in pair.parts
-    told = [part for part in shown if part.name in pair.parts or (said and part.told)]
-    chosen = [{name for part in of.values() for name in part.names} for of in solutions]
-    names = sorted(n for n in chosen[0] & chosen[1] if rarity.count(name_print(n)) == 2)
-    return _filled(
+    """The page of a pair: why it is listed, and both solutions side by side."""
+    left, right = solutions
+    comparisons = [compare_parts(left[name], right[name], baseline, rarity) for name in left]
+    with_comments = COMMENTS in pair.parts
+    similar = [
+        part
+        for part in comparisons
+        if part.name in pair.parts or (with_comments and part.comments_match)
+    ]
+    chosen = [{name for part in parts.values() for name in part.names} for parts in solutions]
+    names = sorted(n for n in chosen[0] & chosen[1] if rarity.count(name_fingerprint(n)) == 2)
+    return _render(
         "pair.html",
         lesson=lesson,
         pair=pair,
         students=pair.students,
-        reasons=_reasons(told, one),
-        names=names[:NAMES],
-        alike=told,
-        rest=[part for part in shown if part not in told and any(part.sides)],
+        reasons=_reasons(similar, left),
+        names=names[:MAX_NAMES],
+        alike=similar,
+        rest=[part for part in comparisons if part not in similar and any(part.sides)],
     )
 
 
-def _reasons(shown: Sequence[Compared], one: Mapping[str, Part]) -> list[_Reason]:
-    found = [(match, part.name) for part in shown for match in part.matches]
-    found.sort(key=lambda about: (about[0].others, -about[0].weight))
+def _reasons(similar: Sequence[PartComparison], left: Mapping[str, Part]) -> list[_Reason]:
+    found = [(match, part.name) for part in similar for match in part.matches]
+    found.sort(key=lambda item: (item[0].others, -item[0].weight))
     return [
-        _Reason(name, _text(match, one[name].text), match.others) for match, name in found[:REASONS]
+        _Reason(name, _excerpt(match, left[name].text), match.others)
+        for match, name in found[:MAX_REASONS]
     ]
 
 
-def _text(match: Match, text: str) -> str:
-    lines = text.split("\n")[match.one.first - 1 : match.one.last]
-    whole = "\n".join(lines).strip()
-    return whole if len(whole) <= SHOWN else f"{whole[:SHOWN]} …"
+def _excerpt(match: Match, text: str) -> str:
+    lines = text.split("\n")[match.left.first - 1 : match.left.last]
+    excerpt = "\n".join(lines).strip()
+    return excerpt if len(excerpt) <= MAX_CHARACTERS else f"{excerpt[:MAX_CHARACTERS]} …"
 
 
 def _others(count: int) -> str:
@@ -110,10 +115,10 @@ def _templates() -> Environment:
     style = (TEMPLATES / "style.css").read_text(encoding="utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     environment.globals |= {"digest": digest, "percent": _percent, "others": _others}
-    # ours, word for word: its digest is what allows it
+    # not escaped, so that its digest matches the Content-Security-Policy
     environment.globals["style"] = Markup(style)
     return environment
 
 
-def _filled(template: str, **values: object) -> str:
+def _render(template: str, **values: object) -> str:
     return _templates().get_template(template).render(values)

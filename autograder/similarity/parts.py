@@ -1,4 +1,4 @@
-"""Gather what a student wrote, exercise by exercise, wherever in the notebook it stands."""
+"""Collect what a student wrote for each exercise, from any cell of the notebook."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -9,69 +9,69 @@ from nbformat import NotebookNode
 from autograder.authoring.answer_bank import Answer
 from autograder.authoring.lesson import Lesson
 from autograder.authoring.notebook import graded_cells, source_notebook, student_version
-from autograder.similarity.pieces import Code, Piece, binds, of_comments, of_prose
+from autograder.similarity.pieces import Code, Piece, bound_names, comment_pieces, prose_pieces
 
-# parts that hold what stands in all exercises; none is called so
+# parts that span all exercises; no exercise can have such a name
 COMMENTS = "comments"
 NAMES = "own names"
 ELSEWHERE = "# --- in another cell"
-Prints = dict[str, frozenset[int]]  # part -> fingerprints
+Fingerprints = dict[str, frozenset[int]]  # by part
 
 
 @dataclass(frozen=True)
 class Part:
-    """What stands for one exercise or answer: its text, and the pieces of it."""
+    """What a student wrote for an exercise or answer, and its pieces."""
 
     name: str
     text: str
     pieces: tuple[Piece, ...]
     comments: tuple[Piece, ...] = ()
-    names: frozenset[str] = frozenset()  # that the student chose
+    names: frozenset[str] = frozenset()  # chosen by the student
 
     @property
-    def prints(self) -> frozenset[int]:
+    def fingerprints(self) -> frozenset[int]:
         """The fingerprints of its pieces."""
-        return frozenset().union(*(piece.prints for piece in self.pieces))
+        return frozenset().union(*(piece.fingerprints for piece in self.pieces))
 
 
 @dataclass(frozen=True)
 class Baseline:
-    """What every submission holds: the lesson, its solution and the bank's right answers."""
+    """What does not count: the lesson, its solution and the bank's right answers."""
 
     exercises: tuple[str, ...]
     answers: tuple[str, ...]
-    cells: frozenset[str]  # the sources of the notebook as students got it
-    prints: frozenset[int]
+    cells: frozenset[str]  # sources of the released notebook's cells
+    fingerprints: frozenset[int]
     names: frozenset[str]
 
     @classmethod
     def of(cls, lesson: Lesson, bank: Iterable[Answer]) -> "Baseline":
-        """Of a lesson, its solution and the right answers of its bank."""
+        """The baseline of a lesson with this answers bank."""
         solved = source_notebook(lesson)
         cells = [*solved.cells, *student_version(solved).cells]
         exercises = tuple(cell.name for cell in lesson.of("exercise"))
         code = [cell.source for cell in cells if cell.cell_type == "code"]
         code += [answer.source for answer in bank if answer.right]
         prose = [cell.source for cell in cells if cell.cell_type != "code"]
-        read = [Code(source) for source in code]
-        pieces = [piece for one in read for piece in one.pieces(exercises)]
-        pieces += [piece for source in code for piece in of_comments(source)]
-        pieces += [piece for source in prose for piece in of_prose(source)]
+        parsed = [Code(source) for source in code]
+        pieces = [piece for cell in parsed for piece in cell.pieces(exercises)]
+        pieces += [piece for source in code for piece in comment_pieces(source)]
+        pieces += [piece for source in prose for piece in prose_pieces(source)]
         return cls(
             exercises,
             tuple(cell.name for cell in lesson.of("answer")),
             frozenset(cell.source for cell in cells),
-            frozenset().union(*(piece.prints for piece in pieces)),
-            frozenset().union(*(one.own_names | one.read for one in read)),
+            frozenset().union(*(piece.fingerprints for piece in pieces)),
+            frozenset().union(*(cell.own_names | cell.read for cell in parsed)),
         )
 
 
 def parts(notebook: NotebookNode, baseline: Baseline) -> dict[str, Part]:
-    """The parts of a repaired notebook, by name: exercises and written answers."""
+    """The exercises and written answers of a repaired notebook, by name."""
     cells = graded_cells(notebook)
-    # what the lesson itself tells or tries out is nobody's; copies of it may have been changed
-    plain = [
-        _Loose(cell.source)
+    # unchanged cells of the lesson are not the student's work; changed copies may be
+    extra = [
+        _ExtraCell(cell.source)
         for cell in notebook.cells
         if cell.cell_type == "code" and not cell.metadata.get("nbgrader")
         if cell.source not in baseline.cells
@@ -79,30 +79,30 @@ def parts(notebook: NotebookNode, baseline: Baseline) -> dict[str, Part]:
     found = {}
     for name in baseline.exercises:
         cell = cells.get(f"exercise_{name}")
-        found[name] = _of_code(name, cell.source if cell else "", plain, baseline)
+        found[name] = _code_part(name, cell.source if cell else "", extra, baseline)
     for name in baseline.answers:
         cell = cells.get(f"answer_{name}")
         text = cell.source if cell else ""
-        found[name] = Part(name, text, tuple(of_prose(text)))
+        found[name] = Part(name, text, tuple(prose_pieces(text)))
     return found
 
 
-def prints(of: Mapping[str, Part], baseline: Baseline) -> Prints:
-    """The fingerprints that count of each part, of all comments together, and of all names."""
-    found = {name: part.prints - baseline.prints for name, part in of.items()}
-    told = (piece.prints for part in of.values() for piece in part.comments)
-    found[COMMENTS] = frozenset().union(*told) - baseline.prints
-    found[NAMES] = frozenset(name_print(name) for part in of.values() for name in part.names)
+def fingerprints(parts: Mapping[str, Part], baseline: Baseline) -> Fingerprints:
+    """The fingerprints of each part, of all comments and of all names, without the baseline's."""
+    found = {name: part.fingerprints - baseline.fingerprints for name, part in parts.items()}
+    comments = (piece.fingerprints for part in parts.values() for piece in part.comments)
+    found[COMMENTS] = frozenset().union(*comments) - baseline.fingerprints
+    found[NAMES] = frozenset(name_fingerprint(n) for part in parts.values() for n in part.names)
     return found
 
 
-def name_print(name: str) -> int:
+def name_fingerprint(name: str) -> int:
     """The fingerprint of a name that a student chose."""
     return hash(("a name", name))
 
 
-class _Loose:
-    """A code cell that belongs to no exercise, and may hold a part of one."""
+class _ExtraCell:
+    """A code cell outside the exercises, which may contain part of a solution."""
 
     def __init__(self, source: str) -> None:
         self.source = source
@@ -113,23 +113,23 @@ class _Loose:
 
     @cached_property
     def binds(self) -> set[str]:
-        return {name for statement in self.code.statements for name in binds(statement)}
+        return {name for statement in self.code.statements for name in bound_names(statement)}
 
 
-def _of_code(name: str, source: str, loose: Iterable[_Loose], baseline: Baseline) -> Part:
-    """An exercise's cell, and other cells that change it or name what it needs."""
-    # an untouched cell needs what the lesson says, not what the student does
+def _code_part(name: str, source: str, extra: Iterable[_ExtraCell], baseline: Baseline) -> Part:
+    """An exercise's cell, and the extra cells that change it or define what it reads."""
+    # names that an untouched cell reads are defined by the lesson, not by the student
     code = Code(source)
     needed = {name} if source in baseline.cells else {name} | (code.read - code.own_names)
-    taken: list[_Loose] = []
+    taken: list[_ExtraCell] = []
     while True:
-        more = [one for one in loose if one not in taken and one.binds & needed]
+        more = [cell for cell in extra if cell not in taken and cell.binds & needed]
         if not more:
             break
         taken += more
-        needed = needed.union(*(one.code.read - one.code.own_names for one in more))
-    text = "\n\n".join([source, *(f"{ELSEWHERE}\n{one.source}" for one in taken)])
+        needed = needed.union(*(cell.code.read - cell.code.own_names for cell in more))
+    text = "\n\n".join([source, *(f"{ELSEWHERE}\n{cell.source}" for cell in taken)])
     whole = Code(text) if taken else code
     own = whole.own_names - baseline.names
-    pieces, comments = whole.pieces(baseline.exercises), of_comments(text)
+    pieces, comments = whole.pieces(baseline.exercises), comment_pieces(text)
     return Part(name, text, tuple(pieces), tuple(comments), frozenset(own))

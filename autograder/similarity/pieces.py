@@ -1,7 +1,7 @@
-"""Cut code and prose into pieces, and pieces into fingerprints: what stays when names change.
+"""Split code and prose into pieces, and pieces into fingerprints that survive renaming.
 
-Of code, layout, comments, type hints and the names a student chose are left out; what the lesson
-and its libraries are called stays. An argument is known by its place, any other own name by the
+Layout, comments, type hints and the student's own names are dropped from code; the names of the
+lesson and its libraries stay. An argument is identified by its position, any other own name by the
 order in which a statement uses it.
 """
 
@@ -13,20 +13,20 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-RUN = 6  # tokens that make one fingerprint
-WORDS = 4  # words that do
-LONGEST = 100_000  # characters of a cell of which pieces are made
-FIXES = 20  # lines that are left out of a cell until it parses
+CODE_NGRAM = 6  # tokens per fingerprint
+PROSE_NGRAM = 4  # words per fingerprint
+MAX_CHARACTERS = 100_000  # of a cell that are split into pieces
+MAX_DROPPED_LINES = 20  # of a cell, so that the rest of it parses
 UNPARSABLE = (SyntaxError, ValueError, MemoryError, RecursionError)
-# a string, so that no `#` inside one begins a comment; or a comment
+# a string, because a `#` inside one does not begin a comment; or a comment
 STRING_OR_COMMENT = re.compile(
     r"""(?P<quotes>\"{3}|'{3})[\s\S]*?(?P=quotes)"""
     r"""|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'"""
-    # one that does not end is one piece, if it escapes anything: its quotes begin no others
+    # an unterminated string with an escape: its quotes do not open further strings
     r"""|"(?=[^"\\\n]*\\)(?:\\.|[^"\\\n])*|'(?=[^'\\\n]*\\)(?:\\.|[^'\\\n])*"""
     r"""|#(?P<comment>[^\n]*)"""
 )
-# what says how a value is typed, and not what is computed
+# fields of nodes that are type hints
 TYPING = {"annotation", "returns", "type_comment", "type_ignores", "type_params"}
 BUILTINS = frozenset(dir(builtins))
 BLOCKS = (ast.stmt, ast.ExceptHandler, ast.match_case)
@@ -34,67 +34,67 @@ BLOCKS = (ast.stmt, ast.ExceptHandler, ast.match_case)
 
 @dataclass(frozen=True)
 class Piece:
-    """A statement without what stands inside its block, or a sentence of prose or of comments.
+    """A statement without its block, or a line of prose or comments.
 
-    `first` and `last` are its lines in the text, from 1.
+    `first` and `last` are its line numbers in the text, from 1.
     """
 
     first: int
     last: int
     tokens: tuple[str, ...]
-    run: int = RUN
+    ngram: int = CODE_NGRAM
 
     @property
-    def prints(self) -> set[int]:
-        """Its fingerprints; the same in this process alone."""
+    def fingerprints(self) -> set[int]:
+        """Hashes of its n-grams; they differ between processes."""
         tokens = ("<", *self.tokens, ">")
-        starts = range(max(1, len(tokens) - self.run + 1))
-        return {hash(tokens[start : start + self.run]) for start in starts}
+        starts = range(max(1, len(tokens) - self.ngram + 1))
+        return {hash(tokens[start : start + self.ngram]) for start in starts}
 
 
-def of_prose(text: str) -> list[Piece]:
+def prose_pieces(text: str) -> list[Piece]:
     """The lines of a written answer."""
     lines = ((n, re.findall(r"\w+", line.lower())) for n, line in enumerate(text.split("\n"), 1))
-    return [Piece(n, n, tuple(words), WORDS) for n, words in lines if words]
+    return [Piece(n, n, tuple(words), PROSE_NGRAM) for n, words in lines if words]
 
 
-def of_comments(source: str) -> list[Piece]:
-    """What a student says of code: its comments, and strings that are no part of it."""
+def comment_pieces(source: str) -> list[Piece]:
+    """The comments of code, and strings that are statements of their own."""
     pieces = []
-    for match in STRING_OR_COMMENT.finditer(source[:LONGEST]):
+    for match in STRING_OR_COMMENT.finditer(source[:MAX_CHARACTERS]):
         line = source.count("\n", 0, match.start()) + 1
         alone = not source[: match.start()].rpartition("\n")[2].strip()
-        told = match["comment"] or (match["quotes"] and alone and match[0])
-        if words := re.findall(r"\w+", (told or "").lower()):
-            pieces.append(Piece(line, line + match[0].count("\n"), tuple(words), WORDS))
+        text = match["comment"] or (match["quotes"] and alone and match[0])
+        if words := re.findall(r"\w+", (text or "").lower()):
+            pieces.append(Piece(line, line + match[0].count("\n"), tuple(words), PROSE_NGRAM))
     return pieces
 
 
 class Code:
-    """The Python of one cell; lines that are none are taken as they stand."""
+    """The code of a cell; lines that do not parse are tokenised without a syntax tree."""
 
     def __init__(self, source: str) -> None:
-        self._lines = source[:LONGEST].split("\n")
+        self._lines = source[:MAX_CHARACTERS].split("\n")
         self._tree, self._broken = _parsed(self._lines)
         nodes = [*ast.walk(self._tree)]
         names = [node for node in nodes if isinstance(node, ast.Name)]
         self.read = {node.id for node in names if isinstance(node.ctx, ast.Load)}
         self._nodes = nodes
         self._variables = {name for node in nodes for name in _bound(node)}
-        self._attributes = {name for node in nodes for name in _kept_in(node)}
+        self._attributes = {name for node in nodes for name in _set_attributes(node)}
 
     @property
     def statements(self) -> list[ast.stmt]:
-        """Those that stand in no other."""
+        """The top-level statements."""
         return self._tree.body
 
     @property
     def own_names(self) -> set[str]:
-        """All that is named here: variables, arguments, functions, attributes, imports."""
+        """All names defined here: variables, arguments, functions, attributes and imports."""
         return self._variables | self._attributes
 
     def pieces(self, kept: Iterable[str] = ()) -> list[Piece]:
-        """All statements; the names in `kept` are not the student's own."""
+        """The pieces of all statements; names in `kept` are not treated as the student's own."""
         imported = {
             node.asname or node.name: node.name
             for node in self._nodes
@@ -104,13 +104,13 @@ class Code:
         names = _Names(frozenset(own), frozenset(attributes), imported)
         found = [*_statements(self._tree.body, names)]
         for number in sorted(self._broken):
-            if tokens := _of_line(self._lines[number - 1]):
+            if tokens := _line_tokens(self._lines[number - 1]):
                 found.append(Piece(number, number, tokens))
         return sorted(found, key=lambda piece: piece.first)
 
 
-def binds(statement: ast.stmt) -> set[str]:
-    """What one statement names or changes: `f` for `def f`, `f = …` and `f.g = …`."""
+def bound_names(statement: ast.stmt) -> set[str]:
+    """The names that a statement binds or changes: `f` for `def f`, `f = …` and `f.g = …`."""
     if isinstance(statement, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
         return {statement.name}
     changed = set()
@@ -124,17 +124,17 @@ def binds(statement: ast.stmt) -> set[str]:
     return changed
 
 
-# --- what parses, and what does not --------------------------------------------------------
+# --- parsing --------------------------------------------------------------------------------
 
 
 def _parsed(lines: list[str]) -> tuple[ast.Module, set[int]]:
-    """The tree of what parses, and the numbers of the lines that do not."""
+    """The syntax tree of the lines that parse, and the numbers of those that do not."""
     text, broken = [*lines], set()
     for number, line in enumerate(lines, 1):
-        if re.match(r"\s*[%!?]", line):  # IPython's own
+        if re.match(r"\s*[%!?]", line):  # IPython syntax
             broken.add(number)
-            text[number - 1] = _nothing(line)
-    for _ in range(FIXES):
+            text[number - 1] = _pass_for(line)
+    for _ in range(MAX_DROPPED_LINES):
         try:
             return ast.parse("\n".join(text)), broken
         except UNPARSABLE as error:
@@ -142,17 +142,17 @@ def _parsed(lines: list[str]) -> tuple[ast.Module, set[int]]:
             if not number or number > len(lines) or number in broken:
                 break
             broken.add(number)
-            text[number - 1] = _nothing(text[number - 1])
+            text[number - 1] = _pass_for(text[number - 1])
     return ast.Module([], []), set(range(1, len(lines) + 1))
 
 
-def _nothing(line: str) -> str:
-    """A statement that does nothing, at the same depth."""
+def _pass_for(line: str) -> str:
+    """A `pass` with the indentation of the line."""
     return line[: len(line) - len(line.lstrip())] + "pass"
 
 
-def _of_line(line: str) -> tuple[str, ...]:
-    """A line that is no Python: what is neither called nor an attribute is an own name."""
+def _line_tokens(line: str) -> tuple[str, ...]:
+    """Tokens of a line that does not parse; names that are not called or attributes are own."""
     order: dict[str, str] = {}
     tokens = []
     for match in re.finditer(r"[^\W\d]\w*|\w+|[^\w\s]", line.partition("#")[0]):
@@ -170,28 +170,28 @@ def _of_line(line: str) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Names:
-    """What names mean in a block that stands in `depth` functions."""
+    """How to write names in a block inside `depth` functions."""
 
     own: frozenset[str]  # variables and functions
-    attributes: frozenset[str]  # that are own
-    imported: Mapping[str, str]  # as -> name
-    places: Mapping[str, str] = field(default_factory=dict)  # argument -> its place
+    attributes: frozenset[str]  # own ones
+    imported: Mapping[str, str]  # alias -> name
+    positions: Mapping[str, str] = field(default_factory=dict)  # of arguments, by name
     depth: int = 0
 
     def inside(self, function: ast.FunctionDef | ast.AsyncFunctionDef) -> "_Names":
-        """What they mean in a function that stands here."""
-        of = function.args
-        rest = filter(None, (of.vararg, of.kwarg))
-        arguments = [*of.posonlyargs, *of.args, *of.kwonlyargs, *rest]
-        places = {a.arg: f"argument {self.depth}.{count}" for count, a in enumerate(arguments)}
-        return replace(self, places={**self.places, **places}, depth=self.depth + 1)
+        """The same for the body of a function in this block."""
+        args = function.args
+        variadic = filter(None, (args.vararg, args.kwarg))
+        every = [*args.posonlyargs, *args.args, *args.kwonlyargs, *variadic]
+        positions = {a.arg: f"argument {self.depth}.{count}" for count, a in enumerate(every)}
+        return replace(self, positions={**self.positions, **positions}, depth=self.depth + 1)
 
 
 def _statements(block: Iterable[ast.AST], names: _Names) -> Iterator[Piece]:
-    # Python itself allows a hundred blocks in one another
+    # recursion is safe: Python allows at most a hundred nested blocks
     for statement in block:
         inner = [node for node in _children(statement) if isinstance(node, BLOCKS)]
-        if not _says_nothing(statement):
+        if not _is_trivial(statement):
             first, last = _line(statement), getattr(statement, "end_lineno", 0)
             last = max(first, _line(inner[0]) - 1 if inner else last)
             yield Piece(first, last, tuple(_tokens(statement, names)))
@@ -204,7 +204,7 @@ def _line(statement: ast.AST) -> int:
     return located.lineno
 
 
-def _says_nothing(statement: ast.AST) -> bool:
+def _is_trivial(statement: ast.AST) -> bool:
     constant = isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant)
     return constant or isinstance(statement, ast.Pass | ast.Try | ast.Global | ast.Nonlocal)
 
@@ -218,7 +218,7 @@ def _children(node: ast.AST) -> Iterator[ast.AST]:
 
 
 def _bound(node: ast.AST) -> set[str]:
-    """The name that a node gives to a variable or a function."""
+    """The name that a node binds to a variable, function or module."""
     match node:
         case ast.Name(id=name, ctx=ast.Store() | ast.Del()):
             return {name}
@@ -231,8 +231,8 @@ def _bound(node: ast.AST) -> set[str]:
     return set()
 
 
-def _kept_in(node: ast.AST) -> set[str]:
-    """The attributes that a node gives to something: by assignment, or as a class's methods."""
+def _set_attributes(node: ast.AST) -> set[str]:
+    """The attributes that a node sets, by assignment or as the methods of a class."""
     match node:
         case ast.Attribute(attr=name, ctx=ast.Store()):
             return {name}
@@ -242,36 +242,36 @@ def _kept_in(node: ast.AST) -> set[str]:
 
 
 def _tokens(statement: ast.AST, names: _Names) -> Iterator[str]:
-    """A statement's tokens, its operators before what they work on: no bracket is needed."""
+    """A statement's tokens in prefix notation, which needs no brackets."""
     order: dict[str, str] = {}
 
-    def named(name: str) -> str:
+    def normalised(name: str) -> str:
         if name.startswith("."):
             own = name[1:] in names.attributes
             return f".{order.setdefault(name, f'v{len(order)}')}" if own else name
-        known = names.places.get(name) or names.imported.get(name)
+        known = names.positions.get(name) or names.imported.get(name)
         if known or name not in names.own:
             return known or name
         return order.setdefault(name, f"v{len(order)}")
 
-    waiting: list[ast.AST | str] = [statement]
-    while waiting:
-        node = waiting.pop()
+    stack: list[ast.AST | str] = [statement]
+    while stack:
+        node = stack.pop()
         if isinstance(node, str):
             yield node
         else:
-            waiting += reversed(_spelt(node, named))
+            stack += reversed(_expanded(node, normalised))
 
 
-def _spelt(node: ast.AST, named: Callable[[str], str]) -> list[ast.AST | str]:
-    """What a node is made of: its tokens, and nodes that are still to be spelt."""
+def _expanded(node: ast.AST, normalised: Callable[[str], str]) -> list[ast.AST | str]:
+    """A node's own tokens and its children, which are still to be expanded."""
     match node:
         case ast.Name(id=name):
-            return [named(name)]
+            return [normalised(name)]
         case ast.Constant(value=value):
             return [repr(value)]
         case ast.Attribute(attr=name, value=value):
-            return [value, named(f".{name}")]
+            return [value, normalised(f".{name}")]
         case ast.keyword(arg=name, value=value):
             return [f"{name}=", value]
         case ast.Call(func=function, args=args, keywords=keywords):
@@ -279,8 +279,8 @@ def _spelt(node: ast.AST, named: Callable[[str], str]) -> list[ast.AST | str]:
         case ast.BinOp(left=left, op=operator, right=right):
             return [type(operator).__name__, left, right]
         case ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.alias(name=name):
-            kind = [f"{type(node).__name__} {named(name)}"]
-        case ast.arg() | ast.expr_context():  # how many arguments there are shows in their use
+            kind = [f"{type(node).__name__} {normalised(name)}"]
+        case ast.arg() | ast.expr_context():  # uses of arguments show their number
             return []
         case ast.arguments() | ast.Tuple() | ast.UnaryOp() | ast.BoolOp():
             kind = []

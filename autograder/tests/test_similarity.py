@@ -1,4 +1,4 @@
-"""Look-alikes: copies are found through any disguise, and who thought alike is not listed."""
+"""Similarity: disguised copies are found, and independent work is not listed."""
 
 import ast
 import re
@@ -12,7 +12,7 @@ from autograder.authoring.lesson import read_lesson
 from autograder.authoring.notebook import as_text
 from autograder.authoring.samples import filled, solved
 from autograder.similarity.compare import Cohort, Pair
-from autograder.similarity.parts import COMMENTS, Baseline, parts, prints
+from autograder.similarity.parts import COMMENTS, Baseline, fingerprints, parts
 from autograder.similarity.pieces import Code
 from autograder.tests.conftest import Instructor
 
@@ -38,12 +38,12 @@ def baseline(lesson):
 
 
 def written(answer: Answer) -> str:
-    """What the student wrote: without what the bank says of it."""
+    """What the student wrote: the answer without the bank's leading comment."""
     return answer.source if answer.right else re.sub(r"\A(#.*\n)+", "", answer.source)
 
 
 class Renamed(ast.NodeTransformer):
-    """Every name that the student chose, exchanged for another."""
+    """Replace every name that the student chose."""
 
     def __init__(self, tree: ast.Module, kept: tuple[str, ...]) -> None:
         stored = {
@@ -69,19 +69,23 @@ class Renamed(ast.NodeTransformer):
 
 
 def renamed(source: str, kept: tuple[str, ...]) -> str:
-    """A copy with other names, no comments, no type hints, and all on lines of other lengths."""
+    """A copy with other names and another layout, without comments and type hints."""
     tree = ast.parse(source)
     return ast.unparse(Renamed(tree, kept).visit(tree))
 
 
-def test_a_copy_in_other_names_and_another_layout_leaves_the_same_prints(bank, baseline):
+def test_renaming_and_reformatting_keep_the_fingerprints(bank, baseline):
     different = 0
     for answer in bank:
         source = written(answer)
         copy = renamed(source, baseline.exercises)
         different += copy != source
         before, after = (
-            {print_ for piece in Code(text).pieces(baseline.exercises) for print_ in piece.prints}
+            {
+                fingerprint
+                for piece in Code(text).pieces(baseline.exercises)
+                for fingerprint in piece.fingerprints
+            }
             for text in (source, copy)
         )
         assert before == after, answer
@@ -91,10 +95,10 @@ def test_a_copy_in_other_names_and_another_layout_leaves_the_same_prints(bank, b
 def listed(
     lesson, baseline, handed_in: dict[str, dict[str, str]], at_least: float = 0.8
 ) -> list[Pair]:
-    """The pairs of a class that handed in these sources."""
+    """The pairs of a class whose students submitted these sources."""
     everyone = Cohort()
     for student, sources in handed_in.items():
-        everyone.add(student, prints(parts(filled(lesson, sources), baseline), baseline))
+        everyone.add(student, fingerprints(parts(filled(lesson, sources), baseline), baseline))
     return everyone.pairs(at_least)
 
 
@@ -111,17 +115,17 @@ HEADING, *STATEMENTS = ODD.strip().split("\n")
 DISGUISED = {
     "as it is": ODD,
     "renamed": renamed(ODD, ("softmax",)),
-    "laid out anew": ODD.replace("(", "(\n        ").replace(" = ", "=").replace("# I", "#I"),
+    "reformatted": ODD.replace("(", "(\n        ").replace(" = ", "=").replace("# I", "#I"),
     "without comments": re.sub(r"(?m)^ *#.*\n", "", ODD),
     "reordered": "\n".join([HEADING, *[STATEMENTS[n] for n in (2, 1, 3, 4, 5)]]),
     "with a docstring": ODD.replace("# I start", '"""Mine."""\n    # I start'),
-    "with a line more": ODD.replace("    # I", "    shape = scores.shape\n    # I"),
+    "with an extra line": ODD.replace("    # I", "    shape = scores.shape\n    # I"),
     "in brackets": ODD.replace("biggest.narrow(dim, 0, 1)", "((biggest).narrow(dim, 0, 1))"),
 }
 
 
 @pytest.mark.parametrize("how", DISGUISED)
-def test_a_copy_is_found_through_its_disguise(lesson, baseline, how):
+def test_a_disguised_copy_is_found(lesson, baseline, how):
     source = DISGUISED[how]
     ast.parse(source)
     assert (how == "as it is") == (source == ODD)
@@ -130,10 +134,10 @@ def test_a_copy_is_found_through_its_disguise(lesson, baseline, how):
     (pair,) = listed(lesson, baseline, class_)
     assert pair.students == ("ada", "bo")
     likeness = pair.parts["softmax"].likeness
-    assert likeness > 0.8 if how == "with a line more" else likeness == 1
+    assert likeness > 0.8 if how == "with an extra line" else likeness == 1
 
 
-def test_a_copy_that_was_split_over_cells_is_found(lesson, baseline):
+def test_a_copy_split_over_cells_is_found(lesson, baseline):
     helper = "def total_of(powers, dim, count):\n" + "\n".join(
         [*STATEMENTS[4:5], "    return total"]
     ).replace("scores.size(dim)", "count")
@@ -144,7 +148,7 @@ def test_a_copy_that_was_split_over_cells_is_found(lesson, baseline):
     unrelated = extra | {"id": "play", "source": "for number in range(10):\n    print(number)"}
     split.cells[3:3] = [type(split.cells[2])(extra), type(split.cells[2])(unrelated)]
     found = [parts(notebook, baseline)["softmax"] for notebook in (whole, split)]
-    assert found[0].prints == found[1].prints
+    assert found[0].fingerprints == found[1].fingerprints
     assert "def total_of" in found[1].text
     assert "print(number)" not in found[1].text
 
@@ -156,7 +160,7 @@ def test_right_answers_written_independently_are_not_listed(lesson, baseline, ba
     assert listed(lesson, baseline, class_) == []
 
 
-def test_what_the_bank_and_the_solution_know_counts_for_nothing(lesson, bank, baseline):
+def test_answers_of_the_bank_and_the_solution_do_not_count(lesson, bank, baseline):
     right = {answer.exercise: answer.source for answer in bank if answer.right}
     class_ = {"ada": right, "bo": right, "cleo": solved(lesson), "dan": solved(lesson)}
     known = Baseline.of(lesson, bank)
@@ -164,8 +168,8 @@ def test_what_the_bank_and_the_solution_know_counts_for_nothing(lesson, bank, ba
     assert listed(lesson, known, class_) == []
 
 
-def test_what_many_wrote_counts_for_nothing(lesson, baseline):
-    mine = prints(parts(filled(lesson, {"softmax": ODD}), baseline), baseline)
+def test_common_code_does_not_count(lesson, baseline):
+    mine = fingerprints(parts(filled(lesson, {"softmax": ODD}), baseline), baseline)
     few, many = Cohort(), Cohort()
     for class_, alike in ((few, 3), (many, 300)):
         for number in range(300):
@@ -174,9 +178,11 @@ def test_what_many_wrote_counts_for_nothing(lesson, baseline):
     assert many.pairs(0.8) == []
 
 
-def test_the_same_rare_mistake_weighs_more_than_the_same_common_one(lesson, baseline, bank):
+def test_a_rare_shared_mistake_weighs_more_than_a_common_one(lesson, baseline, bank):
     wrong = next(a for a in bank if a.exercise == "SelfAttention" and not a.right)
-    mine = prints(parts(filled(lesson, {"SelfAttention": written(wrong)}), baseline), baseline)
+    mine = fingerprints(
+        parts(filled(lesson, {"SelfAttention": written(wrong)}), baseline), baseline
+    )
     weights = []
     for alike in (2, 4, 6, 8):
         class_ = Cohort()
@@ -187,13 +193,13 @@ def test_the_same_rare_mistake_weighs_more_than_the_same_common_one(lesson, base
     assert weights[0] > weights[1] > weights[2] > weights[3] == 0
 
 
-def test_little_in_common_is_no_pair(lesson, baseline, bank):
+def test_a_short_shared_text_makes_no_pair(lesson, baseline, bank):
     short = next(a for a in bank if (a.exercise, a.name) == ("softmax", "no_exponential"))
     class_ = {student: {"softmax": written(short)} for student in ("ada", "bo")}
     assert listed(lesson, baseline, class_) == []
 
 
-def test_the_same_names_alone_count_for_nothing(lesson, baseline):
+def test_shared_names_alone_do_not_count(lesson, baseline):
     sums = [f"    odd_{n} = {n}" for n in range(30)]
     texts = [f"    odd_{n} = '{n}' * {n} + 'no' + str({n} * 3)" for n in range(30)]
     class_ = {
@@ -203,7 +209,7 @@ def test_the_same_names_alone_count_for_nothing(lesson, baseline):
     assert listed(lesson, baseline, class_) == []
 
 
-def test_an_argument_is_known_by_its_place():
+def test_arguments_are_identified_by_position():
     right = "def attend(query, key):\n    return query @ key.T"
     wrong = "def attend(query, key):\n    return key @ query.T"
     named = "def attend(a, b):\n    return a @ b.T"
@@ -211,7 +217,7 @@ def test_an_argument_is_known_by_its_place():
     assert found[0] == found[2] != found[1]
 
 
-def test_one_submission_is_no_pair_and_none_is_no_error():
+def test_an_empty_cohort_has_no_pairs():
     assert Cohort().pairs(0.8) == []
 
 
@@ -230,12 +236,12 @@ def test_one_submission_is_no_pair_and_none_is_no_error():
         "match x:\n    case 1:\n        y = 2\n    case _:\n        pass",
     ],
 )
-def test_what_does_not_parse_is_compared_all_the_same(lesson, baseline, source):
+def test_code_that_does_not_parse_is_compared(lesson, baseline, source):
     part = parts(filled(lesson, {"softmax": source + "\n" + ODD}), baseline)["softmax"]
     assert part.text.startswith(source)
 
 
-def test_lines_that_do_not_parse_leave_the_others_as_they_are(lesson, baseline):
+def test_lines_that_do_not_parse_do_not_affect_others(lesson, baseline):
     broken = ODD.replace("    return powers / total", "    return powers / (total")
     assert Code(broken).pieces()[:4] == Code(ODD).pieces()[:4]
     copies = {"ada": {"softmax": broken}, "bo": {"softmax": renamed(ODD, ("softmax",))}}
@@ -295,7 +301,7 @@ QUESTION = "Why does it work for every list of numbers but for an empty one?"
 
 @pytest.fixture(scope="module")
 def handed_in(tmp_path_factory):
-    """Ada and bo wrote the same code; cleo and dan the same answer; eve something of her own."""
+    """Ada and bo share code, cleo and dan share an answer, eve shares nothing."""
     folder = tmp_path_factory.mktemp("similar")
     (folder / "solutions").mkdir()
     (folder / "solutions" / "01_small.py").write_text(LESSON, encoding="utf-8")
@@ -318,7 +324,7 @@ def handed_in(tmp_path_factory):
 
 @pytest.fixture
 def class_(handed_in, tmp_path):
-    """The same, for a test that changes it."""
+    """A copy of the class for a test that changes it."""
     return handed_in.copy(tmp_path)
 
 
@@ -331,14 +337,14 @@ def pages(class_: Instructor) -> dict[str, str]:
     return {path.name: path.read_text(encoding="utf-8") for path in sorted(folder.iterdir())}
 
 
-def test_the_command_lists_pairs_and_says_why(class_):
+def test_the_command_lists_pairs_and_reasons(class_):
     code, said = class_.types("similar")
     assert code == 0
-    assert "01_small: 6 compared; 2 pairs are alike where hardly anyone else is" in said
+    assert "01_small: 6 submissions compared, 2 similar pairs" in said
     assert re.search(r"ada and bo +│ blend 100% ", said)
     assert re.search(r"cleo and dan +│ why 100% ", said)
     assert "gil: not compared: no JSON" in said
-    assert "no verdict" in said
+    assert "not a verdict" in said
     index = pages(class_)["index.html"]
     assert '<a href="pair-001.html">ada and bo</a>' in index
     assert "No verdict, and no proof" in index
@@ -346,7 +352,7 @@ def test_the_command_lists_pairs_and_says_why(class_):
     assert ">eve" not in index
 
 
-def test_a_pair_s_page_shows_both_and_what_is_rare(class_):
+def test_the_page_of_a_pair_marks_rare_lines(class_):
     class_.types("similar")
     page = pages(class_)["pair-001.html"]
     lines = re.findall(r'<li(?: class="(\w+)")?><span class="mark">(.*?)</span>(.*?)</li>', page)
@@ -388,7 +394,7 @@ def test_shared_comments_and_names_are_shown(class_):
     assert re.findall(r"<code>(\w+)</code>", names) == ["mean", "value"]
 
 
-def test_comments_alone_can_tell(class_):
+def test_shared_comments_alone_make_a_pair(class_):
     story = f"# {PROSE[::-1]}\n"
     more = "\n".join(f"# step {n}: look at number {n * n} and go on" for n in range(40))
     receives(class_, "cleo", f"{story}{more}\n{OWN}")
@@ -397,7 +403,7 @@ def test_comments_alone_can_tell(class_):
     assert re.search(rf"cleo and eve +│ {COMMENTS} 100% ", said)
 
 
-def test_a_run_leaves_no_pages_of_an_earlier_one(class_):
+def test_pages_of_an_earlier_run_are_deleted(class_):
     class_.types("similar")
     assert pages(class_).keys() == {"index.html", "pair-001.html", "pair-002.html"}
     kept = class_.folder / "similar" / "01_small" / "notes.txt"
@@ -407,29 +413,29 @@ def test_a_run_leaves_no_pages_of_an_earlier_one(class_):
     assert "<code>--top 2</code>" in pages(class_)["index.html"]
     for student in ("bo", "dan"):
         receives(class_, student, "")
-    assert "no pair is alike" in class_.types("similar")[1]
+    assert "no similar pairs" in class_.types("similar")[1]
     assert pages(class_).keys() == {"index.html", "notes.txt"}
     assert "No pair is." in pages(class_)["index.html"]
 
 
-def test_where_and_how_much_can_be_chosen(class_, tmp_path):
+def test_target_folder_and_threshold_are_options(class_, tmp_path):
     changed = COPY.replace("m, n = 0.0, 0", "m, n = float('0'), int('0') * 7 + len('') - max(0, 0)")
     receives(class_, "bo", changed)
     to = tmp_path / "elsewhere"
     said = class_.types("similar", "--to", str(to))[1]
-    assert "1 pair is" in said
+    assert "1 similar pair\n" in said
     assert f"wrote {to}/01_small/index.html" in said
     assert not (class_.folder / "similar").exists()
-    assert "2 pairs are" in class_.types("similar", "--at-least", "0.5")[1]
+    assert "2 similar pairs" in class_.types("similar", "--at-least", "0.5")[1]
 
 
 @pytest.mark.parametrize("typed", ["x", "0", "-1", "1.1", "nan", "80"])
-def test_a_share_is_told(class_, typed):
+def test_an_invalid_share_is_refused(class_, typed):
     code, said = class_.types("similar", f"--at-least={typed}")
-    assert (code, f"`{typed}` is not a share such as 0.8, at most 1" in said) == (2, True)
+    assert (code, f"`{typed}` is not a share greater than 0 and at most 1" in said) == (2, True)
 
 
-def test_nothing_handed_in_is_no_pair(class_):
+def test_a_class_without_submissions_has_no_pairs(class_):
     shutil.rmtree(class_.folder / "submitted")
     code, said = class_.types("similar")
-    assert (code, "01_small: 0 compared; no pair is alike" in said) == (0, True)
+    assert (code, "01_small: 0 submissions compared, no similar pairs" in said) == (0, True)
