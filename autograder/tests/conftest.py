@@ -56,9 +56,15 @@ assert half(2) == 1
 
 
 def pytest_addoption(parser):
-    """Take `--whole-bank`."""
-    compared = "compare with `nbgrader autograde` on every answer of the bank: takes minutes"
-    parser.addoption("--whole-bank", action="store_true", help=compared)
+    """Take `--all`."""
+    told = "prove again what has not changed, with whole classes and banks: see CONTRIBUTING.md"
+    parser.addoption("--all", action="store_true", dest="everything", help=told)
+
+
+@pytest.fixture(scope="session")
+def everything(request: pytest.FixtureRequest) -> bool:
+    """Whether `--all` was given."""
+    return request.config.getoption("everything")
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import pytest
 
 from autograder.execution.executor import CodeCell, Execution, Executor, Job, Limits, Ran
-from autograder.tests.test_checks import FAILURES, run
+from autograder.tests.test_checks import FAILURES, failure, run
 
 GIVEN = """
 import math
@@ -265,3 +265,65 @@ with Check("mix", "a module of the check's own class") as check:
 """
     message = judged(executor, "def mix(x):\n    return 1", check)
     assert "a check can hand over modules of torch and the kit" in message
+
+
+TRAINED = """
+torch.manual_seed(0)
+x = torch.linspace(-1, 1, 20)[:, None]
+answer = nn.Sequential(nn.Linear(1, 8), nn.Tanh(), nn.Dropout(0.5), nn.Linear(8, 1))
+answer[2].p = 0.0
+optimiser = torch.optim.Adam(answer.parameters(), 0.05)
+for _ in range({steps}):
+    optimiser.zero_grad()
+    (answer(x) - x**2).square().mean().backward()
+    optimiser.step()
+answer[2].p = 0.5
+"""
+TRAINS = """
+with Check("answer", "it has learned the square") as check:
+    x = torch.tensor([[-0.7], [0.1], [0.8]])
+    prediction = check.module().eval().call(x)
+    check.equal(prediction, x.square(), "within a tenth", within=0.1)
+    check.true(not torch.equal(check.call(x), check.module().train().call(x)), "modes")
+"""
+JACOBIAN = """
+def mix(attend, x):
+    slopes = torch.func.jacrev(attend)(x).abs().amax((1, 3))
+    return bool((slopes[torch.ones(len(x), len(x)).triu(1).bool()] > 1e-8).any())
+"""
+LEAKS = """
+with Check("mix", "through a transform") as check:
+    x = numbers(4, 3)
+    check.true(check.call(lambda x: x.flip(0), x, returns=bool), "a flip leaks")
+    check.true(not check.call(lambda x: x.cumsum(0), x, returns=bool), "a running sum does not")
+"""
+
+
+def plain(kind: str, wanted: str) -> str:
+    """A check of a plain value."""
+    check = f"with Check('answer', 'a value') as check:\n    answer = check.value({kind})\n"
+    return check + f"    check.true(answer == {wanted}, 'not right yet')"
+
+
+# what no lesson's bank asks of the kit: a check, a right answer, a wrong one, and what it is told
+REST = {
+    "module": (TRAINS, TRAINED.format(steps=400), TRAINED.format(steps=2), "within a tenth"),
+    "transform": (LEAKS, JACOBIAN, JACOBIAN.replace("triu(1)", "tril(-1)"), "a running sum"),
+    "float": (plain("float", "0.5"), "answer = torch.tensor(0.5)", "answer = 'half'", "a number"),
+    "int": (plain("int", "8"), "answer = 8", "answer = True", "a whole number, got True"),
+    "bool": (plain("bool", "True"), "answer = True", "answer = 1", "True or False, got 1"),
+    "str": (plain("str", "'keys'"), "answer = 'keys'", "answer = ['keys']", "a text, got"),
+    "list": (plain("list", "['q', 'k']"), "answer = ['q', 'k']", "answer = ['q']", "not right yet"),
+    "dict": (plain("dict", "{'q': [2.0]}"), "answer = {'q': [2.0]}", "answer = {}", "answer {}"),
+}
+
+
+@pytest.mark.parametrize("name", REST)
+def test_what_no_bank_asks_for_is_told_the_same_apart_as_beside(executor, name):
+    check, right, wrong, expected = REST[name]
+    beside = "import torch\nfrom torch import nn\n"
+    assert judged(executor, right, check) == ""
+    run(beside + right, check)
+    message = " ".join(failure(beside + wrong, check).split())
+    assert expected in message
+    assert judged(executor, wrong, check) == f"CheckFailed: {message}"

@@ -1,7 +1,7 @@
 """Grading gives what `nbgrader autograde` gives; where that is wrong, see the tests beside this.
 
-`python -m pytest --whole-bank autograder/tests/test_as_nbgrader.py` compares the whole sample
-class and every answer of the bank, in five minutes; without it, a few notebooks of each.
+`python -m pytest --all autograder/tests/test_as_nbgrader.py` compares the whole sample class and
+every answer of the bank, in five minutes; without it, a few notebooks of each.
 """
 
 import difflib
@@ -69,10 +69,10 @@ def bank_notebooks(released, bank):
 
 
 @pytest.fixture(scope="module")
-def both(released, bank, bank_notebooks, request):
+def both(released, bank, bank_notebooks, everything):
     """The sample class and one that hands in the bank, or a few of each, graded."""
     notebooks = sample_class(released.lesson, bank) | bank_notebooks
-    for student in notebooks if request.config.getoption("--whole-bank") else SAMPLED:
+    for student in notebooks if everything else SAMPLED:
         released.receives(student, as_text(notebooks[student]))
     return graded_by_both(released, "--timeout", "2")
 

@@ -29,8 +29,9 @@ from autograder.tests.support.fault_injection import (
 )
 
 SEED = 5
-CLASS = [f"student{number:04}" for number in range(1000)]
-ON_DASK = CLASS[:100]
+STUDENTS = [f"student{number:04}" for number in range(1000)]
+FEWER = 200  # without `--all`
+ON_DASK = STUDENTS[:100]
 # who ends the command when, and the warm processes that are killed: side, how deep in the sandbox
 ENDS = ["kill -9", "kill -9 while it records", "SIGTERM", "Ctrl-C"]
 WARM = [[("tests", 3)], [("student", 3)], [("student", 1), ("tests", 2)]]
@@ -57,10 +58,16 @@ def released(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def undisturbed(released, tmp_path_factory):
-    """The class of a thousand, graded in one go."""
+def students(everything):
+    """Who is in the class."""
+    return STUDENTS if everything else STUDENTS[:FEWER]
+
+
+@pytest.fixture(scope="module")
+def undisturbed(released, students, tmp_path_factory):
+    """The whole class, graded in one go."""
     course = released.course(tmp_path_factory.mktemp("undisturbed"))
-    hand_in(course, CLASS)
+    hand_in(course, students)
     run = course.starts("grade")
     code, said = run.ends()
     assert code == 0, said
@@ -81,9 +88,9 @@ def assert_each_kept_once(course: Course, before: dict[str, int]) -> None:
     assert {student: now.get(student) for student in before} == before
 
 
-def test_a_thousand_submissions_survive_whatever_is_killed(released, undisturbed, tmp_path):
+def test_submissions_survive_whatever_is_killed(released, undisturbed, students, tmp_path):
     course = released.course(tmp_path)
-    hand_in(course, CLASS)
+    hand_in(course, students)
     chosen = random.Random(SEED)
     todo = [*ENDS, *WARM]
     chosen.shuffle(todo)
@@ -107,7 +114,7 @@ def test_a_thousand_submissions_survive_whatever_is_killed(released, undisturbed
     code, said = run.ends()
     assert code == 0, said
     assert_each_kept_once(course, executed)
-    assert course.wrote(CLASS) == undisturbed.wrote(CLASS)
+    assert course.wrote(students) == undisturbed.wrote(students)
     assert course.recorded() == set(undisturbed.executed())
 
 
@@ -128,7 +135,7 @@ def end(course: Course, run: Run, how: str) -> None:
 
 def test_ctrl_c_twice_gives_up_what_runs(released, tmp_path):
     course = released.course(tmp_path)
-    hand_in(course, CLASS[:8], kinds(course)[:1])
+    hand_in(course, STUDENTS[:8], kinds(course)[:1])
     loop = solved(course.lesson) | {"half": "while True:\n    pass"}
     course.receives("zoe", as_text(filled(course.lesson, loop)))
     run = course.starts("grade", "--jobs", "2")
@@ -138,7 +145,7 @@ def test_ctrl_c_twice_gives_up_what_runs(released, tmp_path):
     run.process.send_signal(signal.SIGINT)
     code, said = run.ends()
     assert (code, "interrupted: what was finished is graded" in said) == (130, True)
-    assert course.recorded() == course.executed().keys() == set(CLASS[:8])
+    assert course.recorded() == course.executed().keys() == set(STUDENTS[:8])
 
 
 # --- the gradebook and the disk ------------------------------------------------------------
@@ -146,7 +153,7 @@ def test_ctrl_c_twice_gives_up_what_runs(released, tmp_path):
 
 def test_a_locked_gradebook_costs_no_execution(released, undisturbed, tmp_path, monkeypatch):
     course = released.course(tmp_path)
-    students = [s for s in CLASS if s in undisturbed.executed()][:20]
+    students = [s for s in STUDENTS if s in undisturbed.executed()][:20]
     hand_in(course, students)
     locked = (1, "another program holds the gradebook: close the formgrader, then run it again")
     with (course.folder / grading.SETTINGS).open("a", encoding="utf-8") as settings:
@@ -175,7 +182,7 @@ def test_a_locked_gradebook_costs_no_execution(released, undisturbed, tmp_path, 
 
 def test_a_full_disk_loses_nothing(released, undisturbed, tmp_path):
     course = released.course(tmp_path)
-    students = CLASS[:60]
+    students = STUDENTS[:60]
     hand_in(course, students)
     (disk := tmp_path / "disk").mkdir()
     rooms = [25_000, 500_000, 30_000_000]  # bytes: first for few notebooks, then for all of them
@@ -284,7 +291,7 @@ def test_dask_survives_a_worker_and_goes_on_with_a_new_scheduler(
 
 def test_a_cluster_that_cannot_grade_is_told(released, tmp_path, clusters, monkeypatch):
     course = released.course(tmp_path)
-    hand_in(course, CLASS[:3])
+    hand_in(course, STUDENTS[:3])
     monkeypatch.setattr(pool, "ALONE", 0.1)
     monkeypatch.setattr(pool, "CONNECT", 1)
     cluster = clusters()
