@@ -100,7 +100,8 @@ def _add_prove(commands: Commands) -> None:
           named            ... to which it says what a teacher would say
           right accepted   right answers that keep every point
           spill            points lost in other exercises, on average, by one wrong answer
-        Exit code 1 if any answer is judged unjustly."""
+        Exit code 1 if any answer is judged unjustly; that none is, reports/proofs.json keeps,
+        and `make test` does not repeat."""
     added = command(commands, "prove", "prove checks against the answers bank", _prove, details)
     added.add_argument("--answers", type=Path, metavar="DIR", help="another bank's folder")
     added.add_argument("-v", "--verbose", action="store_true", help="list every wrong answer")
@@ -115,7 +116,7 @@ def _prove(options: argparse.Namespace) -> int:
 def _prove_lesson(path: Path, banks: Path, options: argparse.Namespace) -> int:
     """Prove one lesson, print what was found, and return how many answers it judged unjustly."""
     # these import torch, which other commands need not wait for
-    from autograder.authoring import report
+    from autograder.authoring import proofs, report
     from autograder.authoring.prove import BankRunner
 
     lesson = read_lesson(path)
@@ -139,6 +140,8 @@ def _prove_lesson(path: Path, banks: Path, options: argparse.Namespace) -> int:
         kept = paths.REPORTS / f"{path.stem}.md"
         paths.write(kept, report.page(path.stem, from_bank))
         say(f"the whole report: {paths.display_path(kept)}")
+        if not misses:
+            proofs.keep(proofs.BANK, lesson, proofs.digest_of_bank(lesson))
     say(f"{path.stem}: {len(verdicts)} answers, {len(misses)} judged unjustly")
     solutions = verdicts[len(names) : len(ends)]
     apart = sum(len(lesson.checks_of(v.answer.exercise)) for v in solutions if v.just)

@@ -6,15 +6,19 @@ from pathlib import Path
 import nbformat
 import pytest
 
-from autograder.authoring.lesson import all_lessons, read_lesson
+from autograder.authoring.lesson import Lesson, all_lessons, read_lesson
+from autograder.authoring.proofs import digest_of_execution
 from autograder.authoring.samples import filled, solved
 from autograder.tests.support.checkout import pins
 from autograder.tests.support.colab import Colab, run
+from autograder.tests.support.proven import proof
+
+PINS = Path(__file__).with_name("colab.txt")
 
 
 def test_the_environment_has_the_versions_of_colab(colab: Colab) -> None:
     installed = dict(line.split("==") for line in colab.before if "==" in line)
-    wanted = pins(Path(__file__).with_name("colab.txt"))
+    wanted = pins(PINS)
     found = {name.lower().replace("_", "-"): version for name, version in installed.items()}
     assert {name: found.get(name) for name in wanted} == wanted
 
@@ -30,8 +34,16 @@ def test_nothing_that_the_kit_needs_is_missing(colab: Colab) -> None:
 
 
 @pytest.mark.parametrize("path", all_lessons(), ids=lambda path: path.stem)
-def test_the_solved_notebook_runs(colab: Colab, path: Path, tmp_path: Path) -> None:
+def test_the_solved_notebook_runs(
+    path: Path, tmp_path: Path, request: pytest.FixtureRequest, everything: bool
+) -> None:
     lesson = read_lesson(path)
+    with proof("on Colab", lesson, digest_of_execution(lesson, PINS), again=everything):
+        run_solved(request.getfixturevalue("colab"), lesson, tmp_path)
+
+
+def run_solved(colab: Colab, lesson: Lesson, tmp_path: Path) -> None:
+    """Execute the student's notebook there, with every stub filled."""
     nbformat.write(filled(lesson, solved(lesson)), tmp_path / "filled.ipynb")
     # no other variable: what this machine says to Python or Jupyter is not said on Colab
     alone = {"PATH": os.environ["PATH"], "HOME": str(tmp_path), "OMP_NUM_THREADS": "1"}

@@ -1,15 +1,23 @@
 """The answers banks: large enough, judged justly, and a prover that sees when they are not."""
 
 import dataclasses
+import linecache
+import random
 from collections import Counter
 
+import numpy as np
 import pytest
+import torch
+from transformer_course.checks import CheckFailed
 
 from autograder import paths
+from autograder.authoring import proofs
 from autograder.authoring.answer_bank import Answer, read_answers
-from autograder.authoring.lesson import AuthoringError, all_lessons, read_lesson
+from autograder.authoring.lesson import AuthoringError, Lesson, all_lessons, read_lesson
+from autograder.authoring.notebook import graded_cells, source_notebook, student_version
 from autograder.authoring.prove import BankRunner
 from autograder.commands import cli
+from autograder.tests.support.proven import proof
 
 LESSONS = all_lessons()
 each_lesson = pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.stem)
@@ -22,17 +30,18 @@ def bench():
 
 
 @each_lesson
-def test_the_bank_proves_the_lesson_and_the_kept_report_is_true(
-    path, capsys, monkeypatch, tmp_path
-):
+def test_the_bank_proves_the_lesson_and_the_kept_report_is_true(path, capsys, tmp_path, everything):
+    lesson = read_lesson(path)
     kept = paths.REPORTS / f"{path.stem}.md"
-    monkeypatch.setattr(paths, "REPORTS", tmp_path)
-    with pytest.raises(SystemExit) as ended:
-        cli.main(["prove", path.stem])
-    report = capsys.readouterr().out
-    assert ended.value.code == 0, report
-    assert "0 judged unjustly" in report
-    assert (tmp_path / kept.name).read_text() == kept.read_text()
+    with proof(proofs.BANK, lesson, proofs.digest_of_bank(lesson), again=everything):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(paths, "REPORTS", tmp_path)
+            with pytest.raises(SystemExit) as ended:
+                cli.main(["prove", path.stem])
+        report = capsys.readouterr().out
+        assert ended.value.code == 0, report
+        assert "0 judged unjustly" in report
+        assert (tmp_path / kept.name).read_text() == kept.read_text()
 
 
 @each_lesson
@@ -44,6 +53,58 @@ def test_each_exercise_has_enough_answers(path):
     for exercise in lesson.of("exercise"):
         assert wrong[exercise.name] >= 8
         assert right[exercise.name] >= 4
+
+
+def told_beside(lesson: Lesson, answer: Answer) -> str:
+    """What the first visible check that fails says in the process of the answer, as a notebook."""
+    source = source_notebook(lesson)
+    student = graded_cells(student_version(source))
+    place = f"exercise_{answer.exercise}"
+    work = [
+        answer.source if name == place else cell.source
+        for name, cell in graded_cells(source).items()
+        if name == place or name.startswith(("exercise_", "given_"))
+    ]
+    namespace: dict = {}
+    random.seed(0)
+    np.random.seed(0)
+    torch.manual_seed(0)
+    for number, cell in enumerate(work):
+        _run(cell, f"<{lesson.name}, {number}>", namespace)
+    for check in lesson.checks_of(answer.exercise):
+        try:
+            _run(student[check.grade_id].source, f"<{check.grade_id}>", namespace)
+        except CheckFailed as failed:
+            return str(failed)
+    return ""
+
+
+def is_plain(source: str) -> bool:
+    """Whether it is Python, without IPython's magics."""
+    try:
+        compile(source, "<answer>", "exec")
+    except SyntaxError:
+        return False
+    return True
+
+
+def _run(source: str, name: str, namespace: dict) -> None:
+    source = source.lstrip()  # so does IPython
+    linecache.cache[name] = (len(source), None, source.splitlines(keepends=True), name)
+    exec(compile(source, name, "exec"), namespace)
+
+
+@each_lesson
+def test_a_wrong_answer_to_each_exercise_is_told_the_same_apart_as_beside(path):
+    lesson = read_lesson(path)
+    answers = read_answers(paths.ANSWERS / path.name, lesson)
+    wrong = [a for a in answers if not a.right and is_plain(a.source)]
+    first = {answer.exercise: answer for answer in reversed(wrong)}
+    with BankRunner(lesson) as bench:
+        apart = list(bench.each(bench.judge, first.values()))
+    for verdict in apart:
+        message = verdict.visible.message if verdict.visible else ""
+        assert message.removeprefix("CheckFailed: ") == told_beside(lesson, verdict.answer)
 
 
 SOFTMAX = "def softmax(scores, dim):\n    return torch.softmax(scores, {dim})"

@@ -1,0 +1,88 @@
+"""What was proven last, and from what: a proof is repeated when anything it rests on changes.
+
+`reports/proofs.json` holds a digest for each lesson and each kind of proof. It is kept under
+version control, so that a fresh clone need not repeat what its author's machine has proven.
+"""
+
+import dataclasses
+import hashlib
+import json
+from collections.abc import Iterable
+from importlib.metadata import version
+from pathlib import Path
+
+from filelock import FileLock
+
+from autograder import paths
+from autograder.authoring.answer_bank import read_answers
+from autograder.authoring.lesson import Lesson
+from autograder.authoring.notebook import graded_cells, source_notebook, student_version
+
+BANK = "answers bank"
+
+
+def fits(kind: str, lesson: Lesson, digest: str) -> bool:
+    """Whether this was proven of the lesson as it is now."""
+    return _proofs().get(lesson.name, {}).get(kind) == digest
+
+
+def keep(kind: str, lesson: Lesson, digest: str) -> None:
+    """Note that this is proven."""
+    # several processes prove at the same time
+    with FileLock(paths.REPORTS / ".proofs.lock"):
+        proofs = _proofs()
+        proofs.setdefault(lesson.name, {})[kind] = digest
+        text = json.dumps(proofs, indent=2, sort_keys=True)
+        paths.write(_file(), f"{text}\n")
+
+
+def digest_of_bank(lesson: Lesson) -> str:
+    """All that decides about the verdicts on a lesson's answers, and the report of them."""
+    source = source_notebook(lesson)
+    cells = [
+        {name: cell.source for name, cell in graded_cells(notebook).items()}
+        for notebook in (source, student_version(source))
+    ]
+    points = {check.grade_id: check.points for check in lesson.of("check")}
+    later = {cell.name: lesson.dependents(cell.name) for cell in lesson.of("exercise")}
+    answers = read_answers(paths.ANSWERS / f"{lesson.name}.py", lesson)
+    execution = (paths.ROOT / "autograder" / "execution").rglob("*.py")
+    authoring = [paths.ROOT / "autograder" / "authoring" / f"{n}.py" for n in ("prove", "report")]
+    return digest(
+        [cells, points, later, [*map(dataclasses.astuple, answers)], versions("torch", "numpy")],
+        [
+            *execution,
+            *authoring,
+            *(paths.KIT / "checks").rglob("*.py"),
+            paths.MISCONCEPTIONS / f"{lesson.name}.jsonl",
+            paths.REPORTS / f"{lesson.name}.md",
+        ],
+    )
+
+
+def digest_of_execution(lesson: Lesson, *files: Path) -> str:
+    """All that decides about what a lesson does when it is executed."""
+    kit = [f for f in paths.KIT.rglob("*") if f.suffix in (".py", ".js", ".css", ".jsonl")]
+    return digest([versions("torch", "numpy", "matplotlib")], [lesson.path, *kit, *files])
+
+
+def digest(values: list, files: Iterable[Path]) -> str:
+    """A short digest of values and of files, each by its name."""
+    found = hashlib.sha256(json.dumps(values).encode())
+    for file in sorted(files):
+        found.update(b"\0" + file.name.encode() + b"\0")
+        found.update(file.read_bytes() if file.exists() else b"")
+    return found.hexdigest()[:16]
+
+
+def versions(*packages: str) -> list[str]:
+    """Their versions, without what says how they were built."""
+    return [f"{package}=={version(package).split('+')[0]}" for package in packages]
+
+
+def _file() -> Path:
+    return paths.REPORTS / "proofs.json"
+
+
+def _proofs() -> dict[str, dict[str, str]]:
+    return json.loads(_file().read_text(encoding="utf-8")) if _file().exists() else {}

@@ -1,0 +1,151 @@
+"""What was proven is not proven again, until something changes that it rests on."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from autograder import paths
+from autograder.authoring import proofs
+from autograder.authoring.lesson import Lesson, read_lesson
+from autograder.commands import cli
+from autograder.tests.conftest import SMALL
+from autograder.tests.support.proven import proof
+
+BANK = """\
+# %% wrong double squared
+# You square the number.
+def double(x):
+    return x * x
+
+
+# %% right double product
+def double(x):
+    return 2 * x
+
+
+# %% wrong half whole
+# You leave it whole.
+def half(x):
+    return x
+"""
+
+
+@pytest.fixture
+def lesson(tmp_path, monkeypatch) -> Lesson:
+    """A small lesson with a bank, in a copy of what proving it rests on."""
+    kit = tmp_path / "assets" / "transformer_course"
+    for folder in ("execution", "authoring"):
+        shutil.copytree(paths.ROOT / "autograder" / folder, tmp_path / "autograder" / folder)
+    shutil.copytree(paths.KIT, kit)
+    shutil.copyfile(paths.ROOT / "pyproject.toml", tmp_path / "pyproject.toml")
+    for name, place in {
+        "ROOT": tmp_path,
+        "KIT": kit,
+        "MISCONCEPTIONS": kit / "misconceptions",
+        "SOLUTIONS": tmp_path / "solutions",
+        "ANSWERS": tmp_path / "autograder" / "answers",
+        "REPORTS": tmp_path / "autograder" / "reports",
+    }.items():
+        monkeypatch.setattr(paths, name, place)
+    for folder in (paths.SOLUTIONS, paths.ANSWERS, paths.REPORTS):
+        folder.mkdir()
+    (paths.ANSWERS / "01_small.py").write_text(BANK, encoding="utf-8")
+    (paths.SOLUTIONS / "01_small.py").write_text(SMALL, encoding="utf-8")
+    return read_lesson(paths.SOLUTIONS / "01_small.py")
+
+
+def again(lesson: Lesson) -> Lesson:
+    """The lesson, read anew."""
+    return read_lesson(lesson.path)
+
+
+def replace(path: str, old: str, new: str) -> Callable[[Path], None]:
+    """What changes a file below the copy."""
+
+    def change(root: Path) -> None:
+        file = root / path
+        text = file.read_text(encoding="utf-8") if file.exists() else ""
+        assert old in text
+        file.write_text(text.replace(old, new, 1) if old else text + new, encoding="utf-8")
+
+    return change
+
+
+CHANGES = {
+    "an answer": replace("autograder/answers/01_small.py", "x * x", "x**2"),
+    "what a teacher says": replace("autograder/answers/01_small.py", "You leave", "You left"),
+    "a solution": replace("solutions/01_small.py", "x + x", "2 * x"),
+    "a hidden test": replace("solutions/01_small.py", "double(3) == 6", "double(4) == 8"),
+    "points": replace("solutions/01_small.py", "points=2", "points=3"),
+    "the executor": replace("autograder/execution/executor.py", "", "\n# changed\n"),
+    "the channel": replace("autograder/execution/isolation/wire.py", "", "\n# changed\n"),
+    "the prover": replace("autograder/authoring/prove.py", "", "\n# changed\n"),
+    "the kit's checks": replace("assets/transformer_course/checks/check.py", "", "\n# changed\n"),
+    "misconceptions": replace("assets/transformer_course/misconceptions/01_small.jsonl", "", "{}"),
+    "the report": replace("autograder/reports/01_small.md", "", "All is well.\n"),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_what_a_proof_rests_on_is_noticed_and_proven_anew(lesson, tmp_path, change):
+    def kept() -> str:
+        return proofs.digest_of_bank(again(lesson))
+
+    proofs.keep(proofs.BANK, lesson, kept())
+    with (
+        pytest.raises(pytest.skip.Exception, match="proven before"),
+        proof(proofs.BANK, lesson, kept(), again=False),
+    ):
+        pytest.fail("it was proven before")
+    change(tmp_path)
+    ran = False
+    with proof(proofs.BANK, lesson, kept(), again=False):
+        ran = True
+    assert ran
+
+
+def test_another_torch_is_noticed(lesson, monkeypatch):
+    before = proofs.digest_of_bank(lesson), proofs.digest_of_execution(lesson)
+    monkeypatch.setattr(proofs, "version", lambda package: "99.0+cpu")
+    after = proofs.digest_of_bank(lesson), proofs.digest_of_execution(lesson)
+    assert not set(before) & set(after)
+
+
+def test_prose_changes_what_is_executed_alone(lesson, tmp_path):
+    before = proofs.digest_of_bank(lesson), proofs.digest_of_execution(lesson)
+    replace("solutions/01_small.py", "# # A lesson", "# # Another")(tmp_path)
+    after = proofs.digest_of_bank(again(lesson)), proofs.digest_of_execution(again(lesson))
+    assert (before[0] == after[0], before[1] == after[1]) == (True, False)
+
+
+def test_a_program_of_a_view_changes_what_is_executed(lesson, tmp_path):
+    before = proofs.digest_of_execution(lesson)
+    replace("assets/transformer_course/widgets/view.js", "", "\n// changed\n")(tmp_path)
+    assert proofs.digest_of_execution(lesson) != before
+
+
+def test_a_proof_that_fails_is_not_kept(lesson):
+    with pytest.raises(AssertionError), proof("script", lesson, "0", again=True):
+        raise AssertionError
+    assert not proofs.fits("script", lesson, "0")
+    with proof("script", lesson, "0", again=True):
+        pass
+    assert proofs.fits("script", lesson, "0")
+
+
+def test_prove_keeps_what_it_proved(lesson, tmp_path):
+    assert prove() == 0
+    assert proofs.fits(proofs.BANK, lesson, proofs.digest_of_bank(lesson))
+    replace("autograder/answers/01_small.py", "2 * x", "3 * x")(tmp_path)
+    assert prove() == 1
+    assert not proofs.fits(proofs.BANK, lesson, proofs.digest_of_bank(lesson))
+
+
+def prove() -> int:
+    """The exit code of the command."""
+    with pytest.raises(SystemExit) as ended:
+        cli.main(["prove"])
+    assert isinstance(ended.value.code, int)
+    return ended.value.code
