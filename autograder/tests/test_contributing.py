@@ -100,7 +100,8 @@ def test_hooks_run_programs_of_the_environment() -> None:
     assert repository["repo"] == "local"
     for hook in repository["hooks"]:
         assert hook["language"] == "system"
-        assert shutil.which(hook["entry"].split()[0], path=str(Path(sys.executable).parent))
+        program = hook["entry"].removeprefix("bash -c '").split()[0]
+        assert shutil.which(program, path=str(Path(sys.executable).parent))
 
 
 @pytest.mark.parametrize("form", FORMS, ids=lambda form: form.name)
