@@ -1,5 +1,5 @@
-"""The page that a student learns from: nbgrader's feedback, with a verdict on each check.
+"""Feedback pages for students: nbgrader's feedback, with a verdict on each check.
 
-`page` is what nbgrader's converter is given; `sanitized` and `formulas` turn what strangers wrote
-into HTML that runs nothing and loads nothing.
+`page` configures nbgrader's converter; `sanitized` and `formulas` turn untrusted notebooks into
+HTML that runs no scripts and loads nothing.
 """

@@ -1,12 +1,12 @@
-"""nbgrader's formgrader, made safe to open: nothing that a student handed in runs or loads there.
+"""Make nbgrader's formgrader safe to open: submissions run no scripts and load nothing there.
 
     config.merge(SETTINGS)
     protect()
 
-nbgrader renders students' markdown, outputs and names as they stand, in a page that may open a
-terminal. `SETTINGS` are for its marking page: a preprocessor that leaves nothing but harmless
-HTML, filters that escape whatever has not gone through it, and a template with a
-Content-Security-Policy. `protect` is for what no setting reaches: the other pages and files.
+nbgrader renders students' markdown, outputs and names unescaped, in a page that could open a
+terminal. `SETTINGS` protect its marking page, with a preprocessor that sanitizes the notebook,
+filters that escape whatever it did not produce, and a template with a Content-Security-Policy.
+`protect` patches what cannot be configured: the other pages and files.
 """
 
 import base64
@@ -31,23 +31,23 @@ GRADE_ID = re.compile(r"[\w.-]{1,200}")
 ROLES = ("grade", "solution", "task", "locked")
 LINK = re.compile(r'<a((?: [a-z]+="[^"]*")*)>')
 HREF = re.compile(r' href="([^"]*)"')
-# what formgrader's own page runs beside its files: scripts without a `src`, and clicks
+# the inline scripts and event handlers of formgrader's own page
 INLINE = re.compile(r'(?s)<script type="text/javascript">(.*?)</script>| onclick="([^"]*)"')
-CLASS = "nbgrader_config.py"
+CONFIG_FILE = "nbgrader_config.py"
 
 
-# --- what a person marks -----------------------------------------------------------------------
+# --- the marking page --------------------------------------------------------------------------
 
 
-class Harmless(Preprocessor):
-    """A submission as HTML that runs nothing and loads nothing, in the cells nbgrader expects."""
+class Sanitize(Preprocessor):
+    """Replace each cell and output by sanitized HTML, in the cell types nbgrader expects."""
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
-        sanitized.spare(nb)
+        sanitized.limit_markup(nb)
         nb.metadata = NotebookNode()
         nb.cells = [_cell(cell, number) for number, cell in enumerate(nb.cells)]
         for name, value in resources.items():
-            # the template writes a student's name, for one, as it stands
+            # nbgrader's template does not escape them, such as the student's name
             if isinstance(value, str):
                 resources[name] = escape(value)
         return nb, resources
@@ -59,55 +59,55 @@ def _cell(cell: NotebookNode, number: int) -> NotebookNode:
         source = Markup('<div class="highlight"><pre>{}</pre></div>')
         return new_code_cell(
             source.format(sanitized.code(cell.source)),
-            outputs=[made for shown in cell.outputs if (made := _output(shown))],
+            outputs=[html for output in cell.outputs if (html := _output(output))],
             execution_count=cell.get("execution_count"),
             **kept,
         )
     if cell.cell_type == "markdown":
         return new_markdown_cell(
-            _unlinked(sanitized.markdown(cell.source, cell.get("attachments"))), **kept
+            _without_links(sanitized.markdown(cell.source, cell.get("attachments"))), **kept
         )
     return new_markdown_cell(sanitized.preformatted(cell.source), **kept)
 
 
 def _metadata(cell: NotebookNode) -> dict[str, Any]:
-    """Of a cell's metadata what the marking page needs; its template makes the points a number."""
-    about = cell.metadata.get("nbgrader")
-    if not isinstance(about, dict) or not GRADE_ID.fullmatch(str(about.get("grade_id"))):
+    """The metadata that the marking page needs; its template converts the points to a number."""
+    given = cell.metadata.get("nbgrader")
+    if not isinstance(given, dict) or not GRADE_ID.fullmatch(str(given.get("grade_id"))):
         return {}
-    told = {name: about.get(name) for name in ("grade_id", "points")}
-    return {"nbgrader": told | {role: about.get(role) is True for role in ROLES}}
+    kept = {name: given.get(name) for name in ("grade_id", "points")}
+    return {"nbgrader": kept | {role: given.get(role) is True for role in ROLES}}
 
 
-def _output(shown: NotebookNode) -> NotebookNode | None:
-    made = _unlinked(sanitized.output(shown))
-    return new_output("display_data", {"text/html": made}) if made else None
+def _output(output: NotebookNode) -> NotebookNode | None:
+    html = _without_links(sanitized.output(output))
+    return new_output("display_data", {"text/html": html}) if html else None
 
 
-def _unlinked(made: Markup) -> Markup:
-    """The same, with each link's address to be read and not to be followed.
+def _without_links(html: Markup) -> Markup:
+    """Replace links by their text, with the address as title.
 
-    Jupyter does what an address on this server says (formgrader reads the settings of any folder
-    that is named in one), so a click on a student's link would be enough.
+    Requests to this server have effects (formgrader loads the settings of any folder that an
+    address names), so a click on a student's link could be an attack.
     """
 
     def titled(link: re.Match[str]) -> str:
         address = HREF.search(link[1])
         return f'<a title="{address[1]}">' if address else "<a>"
 
-    return Markup(LINK.sub(titled, made))
+    return Markup(LINK.sub(titled, html))
 
 
-def as_made(source: str, **_: Any) -> str:
-    """What `Harmless` made, as it is; escaped, what it did not make."""
+def sanitized_or_escaped(source: str, **_: Any) -> str:
+    """Keep what `Sanitize` produced; escape everything else."""
     return source if isinstance(source, Markup) else sanitized.preformatted(source)
 
 
 def policies(bar: str, base_url: str) -> list[str]:
-    """Content-Security-Policies, all of which hold: only formgrader's own scripts, and its API.
+    """Content-Security-Policies that together allow only formgrader's own scripts and API.
 
-    Two, since 'self' cannot be narrowed to a folder: what students handed in lies on this server
-    too. `bar` is the page's navigation, the only part after the policies that has scripts inline.
+    There are two because 'self' cannot be restricted to a path, and submissions are on this server
+    too. `bar` is the page's navigation bar, the only part after the policies with inline scripts.
     """
     own = " ".join(["'unsafe-hashes'", *(_hash(a or b) for a, b in INLINE.findall(bar))])
     here = f"*:*{base_url}/formgrader"
@@ -125,8 +125,12 @@ def _hash(script: str) -> str:
 SETTINGS = Config(
     {
         "HTMLExporter": {
-            "preprocessors": [Harmless],
-            "filters": {"markdown2html": as_made, "highlight_code": as_made, "policies": policies},
+            "preprocessors": [Sanitize],
+            "filters": {
+                "markdown2html": sanitized_or_escaped,
+                "highlight_code": sanitized_or_escaped,
+                "policies": policies,
+            },
             "template_file": str(Path(__file__).with_name("marking.html.j2")),
         }
     }
@@ -140,34 +144,36 @@ PAGES = Environment(loader=FileSystemLoader(handlers.template_path), autoescape=
 
 @cache
 def protect() -> None:
-    """Change what formgrader's handlers do in this process where no setting can.
+    """Patch formgrader's handlers in this process where there is no setting.
 
-    Its lists write parts of their addresses into scripts; it serves what students handed in as
-    pages of this server; and it runs the settings of whatever folder it is pointed to.
+    Its lists insert parts of their addresses into scripts, it serves submitted files as pages of
+    this server, and it runs the settings of any folder that an address names.
     """
     files: Any = handlers.SubmissionFilesHandler
-    opened: Any = handlers.FormgraderHandler
+    index: Any = handlers.FormgraderHandler
     base.BaseHandler.render = _render
     files.content_security_policy = property(_sandboxed)
-    opened.get = _outside_classes(opened.get)
+    index.get = _refusing_subfolders(index.get)
 
 
-def _render(self: base.BaseHandler, name: str, **told: Any) -> str:
-    return PAGES.get_template(name).render(**told)
+def _render(self: base.BaseHandler, name: str, **values: Any) -> str:
+    return PAGES.get_template(name).render(**values)
 
 
 def _sandboxed(self: base.BaseHandler) -> str:
     return f"{base.BaseHandler.content_security_policy.__get__(self)}; sandbox"
 
 
-def _outside_classes(get: Any) -> Any:
+def _refusing_subfolders(get: Any) -> Any:
+    """Refuse to open a folder inside a classroom, whose settings a student may have submitted."""
+
     @authenticated
     @wraps(get)
     def checked(self: base.BaseHandler) -> Any:
-        told = self.get_argument("path", "")
-        for folder in Path(told).resolve().parents if told else ():
-            if (folder / CLASS).exists():
-                raise HTTPError(400, "%s lies inside a class: open %s", told, folder)
+        path = self.get_argument("path", "")
+        for folder in Path(path).resolve().parents if path else ():
+            if (folder / CONFIG_FILE).exists():
+                raise HTTPError(400, "%s is inside a classroom: open %s", path, folder)
         return get(self)
 
     return checked

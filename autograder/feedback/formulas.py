@@ -1,4 +1,4 @@
-"""Formulas in TeX as MathML, which browsers draw by themselves: no script, no network."""
+"""Convert TeX formulas to MathML, which browsers render without scripts or a network."""
 
 import re
 from functools import lru_cache
@@ -7,8 +7,8 @@ from xml.etree.ElementTree import Element
 
 from latex2mathml.converter import convert_to_element
 
-LONGEST = 2_000  # characters; what is longer is shown as it was written
-# MathML Core's elements, and attributes that change no more than how a formula looks
+MAX_CHARACTERS = 2_000  # longer formulas are shown as TeX
+# elements of MathML Core, and attributes that affect only the appearance of a formula
 ELEMENTS = {
     *("math", "mrow", "mi", "mn", "mo", "mtext", "mspace", "mfrac", "msqrt", "mroot", "mstyle"),
     *("msub", "msup", "msubsup", "munder", "mover", "munderover", "mpadded", "mphantom"),
@@ -20,35 +20,35 @@ ATTRIBUTES = {
     *("scriptlevel", "separator", "stretchy", "width"),
 }
 VALUE = re.compile(r"[\w.+% -]*")
-ESCAPED = re.compile(r"\\([_%#&$ ])")  # what TeX wants a backslash before, also in \text
+ESCAPED = re.compile(r"\\([_%#&$ ])")  # characters that TeX requires to be escaped, also in \text
 
 
-@lru_cache(maxsize=4096)  # a class shares its lesson's formulas
+@lru_cache(maxsize=4096)  # all students of a lesson share its formulas
 def formula(tex: str, display: bool) -> str:
-    """A formula as HTML; what cannot be converted as its TeX, readable, in a code element."""
+    """A formula as HTML; if it cannot be converted, its TeX in a code element."""
     kind = "block" if display else "inline"
     try:
-        if len(tex) > LONGEST:
-            raise ValueError(f"more than {LONGEST} characters")
-        drawn = _drawn(convert_to_element(tex.strip(), display=kind))
-    # TeX that a student mistyped fails in any of a dozen ways, all of which mean the same
+        if len(tex) > MAX_CHARACTERS:
+            raise ValueError(f"more than {MAX_CHARACTERS} characters")
+        rendered = _serialised(convert_to_element(tex.strip(), display=kind))
+    # the converter raises many kinds of exceptions on malformed TeX
     except Exception:
-        drawn = f'<code class="tex">{escape(tex.strip())}</code>'
-    # wide formulas scroll by themselves, and the keyboard reaches them
-    return f'<div class="formula" tabindex="0">{drawn}</div>' if display else drawn
+        rendered = f'<code class="tex">{escape(tex.strip())}</code>'
+    # focusable, so that wide formulas can be scrolled by keyboard
+    return f'<div class="formula" tabindex="0">{rendered}</div>' if display else rendered
 
 
-def _drawn(element: Element) -> str:
-    """An element as text. The converter writes entities, and leaves `<` as it is: so we do it."""
+def _serialised(element: Element) -> str:
+    """Serialise an element; the converter's own text mixes entities and unescaped `<`."""
     if element.tag not in ELEMENTS:
-        raise ValueError(f"<{element.tag}> is not drawn by browsers")
+        raise ValueError(f"browsers do not render <{element.tag}>")
     attributes = "".join(
         f' {name}="{value}"'
         for name, value in element.attrib.items()
         if name in ATTRIBUTES and VALUE.fullmatch(value)
     )
-    said = ESCAPED.sub(r"\1", unescape(element.text or ""))
-    if "\\" in said:
-        raise ValueError(f"{said} is no command that the converter knows")
-    inner = escape(said) + "".join(map(_drawn, element))
+    text = ESCAPED.sub(r"\1", unescape(element.text or ""))
+    if "\\" in text:
+        raise ValueError(f"the converter does not know {text}")
+    inner = escape(text) + "".join(map(_serialised, element))
     return f"<{element.tag}{attributes}>{inner}</{element.tag}>"

@@ -1,9 +1,9 @@
-"""What nbgrader's `generate_feedback` is given: how a notebook is judged, and the page it becomes.
+"""Settings for nbgrader's `generate_feedback`: a preprocessor and an exporter for feedback pages.
 
     config.merge(SETTINGS)
 
-nbgrader keeps the paths, the points, the comments and the penalties. Its own page shows what a
-check printed while hidden tests ran, fetches scripts, and runs what a student's output holds.
+Paths, points, comments and penalties remain nbgrader's. Its own page would show what a check
+printed while hidden tests ran, load scripts, and run scripts in students' outputs.
 """
 
 import re
@@ -22,13 +22,13 @@ from traitlets import default
 from traitlets.config import Config
 
 from autograder.feedback import hidden_tests, sanitized
-from autograder.feedback.stopped import befell
+from autograder.feedback.stopped import stopped_cells
 from autograder.feedback.verdicts import Outcome, Verdict, verdicts
 from autograder.gradebook.recorder import NO_RESPONSE
 from autograder.gradebook.result_store import kept_beside
 from autograder.gradebook.submission import State
 
-# what befell the whole submission -> what it means, and what to do
+# state of a submission -> what it means, and what to do
 STATES: dict[str, str] = {
     State.TIMED_OUT: "A cell computed for so long that it was stopped. What the other cells "
     "earned counts. Run the cell by itself: does a loop never end?",
@@ -43,65 +43,65 @@ STATES: dict[str, str] = {
 
 
 @dataclass(frozen=True)
-class Whole:
-    """What became of the whole submission."""
+class Summary:
+    """The outcome of a submission as a whole."""
 
     verdicts: tuple[Verdict, ...] = ()
-    by_hand: frozenset[str] = frozenset()  # grade_ids whose points a person gave
-    state: str = ""  # what befell it, in words
-    note: str = ""  # in which cells
+    by_hand: frozenset[str] = frozenset()  # grade_ids with manual points
+    state: str = ""  # explains why it was stopped
+    stopped_cells: str = ""
     repairs: tuple[str, ...] = ()
-    silent: int | None = None  # the number of the cell after which no cell's outputs are shown
+    hidden_from: int | None = None  # index of the cell after which no outputs are shown
 
     @property
-    def waiting(self) -> float:
-        """Points that a person has not decided on."""
+    def unmarked(self) -> float:
+        """Points of answers that still wait for marking."""
         return sum(v.max_points for v in self.verdicts if v.outcome == Outcome.WAITS)
 
-    def of(self, cell: NotebookNode) -> Verdict | None:
-        """The verdict on a cell that has points."""
+    def verdict_on(self, cell: NotebookNode) -> Verdict | None:
+        """The verdict on a graded cell; None for other cells."""
         name = cell.metadata.get("nbgrader", {}).get("grade_id")
         return next((v for v in self.verdicts if v.name == name), None)
 
 
-class Judged(GetGrades):
-    """Points and comments from the gradebook, a verdict on each check, and the outputs to show."""
+class AddVerdicts(GetGrades):
+    """Add grades, comments and a verdict on each check; remove outputs that must stay hidden."""
 
     def preprocess(self, nb: NotebookNode, resources: Any) -> tuple[NotebookNode, Any]:
         nb, resources = super().preprocess(nb, resources)
         folder, name = Path(resources["metadata"]["path"]), resources["unique_key"]
         finished = kept_beside(folder / f"{name}.ipynb")
         cells = [cell for cell in nb.cells if is_grade(cell)]
-        abouts = [cell.metadata.nbgrader for cell in cells]
-        scores = {about.grade_id: None if about.waits else about.score for about in abouts}
+        grades = [cell.metadata.nbgrader for cell in cells]
+        scores = {grade.grade_id: None if grade.waits else grade.score for grade in grades}
         failed = finished.failed if finished else {}
         state = finished.state if finished else ""
-        resources["whole"] = Whole(
+        resources["summary"] = Summary(
             tuple(verdicts(nb, failed, scores)),
-            frozenset(about.grade_id for about in abouts if about.by_hand),
+            frozenset(grade.grade_id for grade in grades if grade.by_hand),
             STATES.get(state, ""),
-            befell(nb, state),
+            stopped_cells(nb, state),
             finished.repairs if finished else (),
-            _silence(nb, hidden_tests.first_hidden(nb, failed)),
+            _clear_outputs(nb, hidden_tests.first_hidden(nb, failed)),
         )
-        # first: in how much of it there is, a student's code could tell what it saw
-        sanitized.spare(nb)
+        # after outputs are cleared: their size could reveal hidden inputs
+        sanitized.limit_markup(nb)
         return nb, resources
 
     def _get_score(self, cell: NotebookNode, resources: Any) -> None:
-        about = cell.metadata.nbgrader
+        metadata = cell.metadata.nbgrader
         grade: Any = self.gradebook.find_grade(
-            about.grade_id, self.notebook_id, self.assignment_id, self.student_id
+            metadata.grade_id, self.notebook_id, self.assignment_id, self.student_id
         )
-        about.score, about.points = grade.score, grade.max_score
-        about.waits, about.by_hand = grade.needs_manual_grade, grade.manual_score is not None
+        metadata.score, metadata.points = grade.score, grade.max_score
+        metadata.waits, metadata.by_hand = grade.needs_manual_grade, grade.manual_score is not None
 
 
-def _silence(notebook: NotebookNode, first: int) -> int | None:
-    """Take away the outputs that are not to be shown; return after which cell there are none.
+def _clear_outputs(notebook: NotebookNode, first: int) -> int | None:
+    """Clear outputs that must stay hidden; return the index from which all are, if any.
 
-    All that a student may read of a check's outputs stands in its verdict. Other cells' are the
-    student's process's, which from the `first` hidden test on may know what is hidden.
+    The verdict on a check contains what a student may read of its outputs. Other outputs come from
+    the student's process, which may know hidden inputs from the `first` hidden test on.
     """
     code = [(n, cell) for n, cell in enumerate(notebook.cells) if cell.cell_type == "code"]
     others = [cell for n, cell in code if n >= first and not is_grade(cell)]
@@ -110,8 +110,8 @@ def _silence(notebook: NotebookNode, first: int) -> int | None:
     return first if others else None
 
 
-class Page(TemplateExporter):
-    """One page of HTML, complete in itself."""
+class FeedbackExporter(TemplateExporter):
+    """Export a notebook as a self-contained page of HTML."""
 
     output_mimetype = "text/html"
 
@@ -128,31 +128,31 @@ class Page(TemplateExporter):
         return [str(Path(__file__).parent)]
 
     def default_filters(self) -> Any:
-        """Only ours: each gives HTML that is safe, and what has gone through none is escaped."""
+        """Only filters that return safe HTML; everything else is escaped."""
         return FILTERS.items()
 
     def _create_environment(self) -> Environment:
         environment = super()._create_environment()
         environment.autoescape = True
-        environment.bytecode_cache = COMPILED
+        environment.bytecode_cache = TEMPLATE_CACHE
         return environment
 
 
-class _Compiled(BytecodeCache):
-    """Templates compiled once in a process, not once for each student."""
+class _TemplateCache(BytecodeCache):
+    """Compile templates once per process, not once per student."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, bytes] = {}
+        self._bytecode: dict[str, bytes] = {}
 
     def load_bytecode(self, bucket: Bucket) -> None:
-        if bucket.key in self._kept:
-            bucket.bytecode_from_string(self._kept[bucket.key])
+        if bucket.key in self._bytecode:
+            bucket.bytecode_from_string(self._bytecode[bucket.key])
 
     def dump_bytecode(self, bucket: Bucket) -> None:
-        self._kept[bucket.key] = bucket.bytecode_to_string()
+        self._bytecode[bucket.key] = bucket.bytecode_to_string()
 
 
-COMPILED = _Compiled()
+TEMPLATE_CACHE = _TemplateCache()
 
 
 def title(notebook: NotebookNode) -> str:
@@ -164,33 +164,32 @@ def title(notebook: NotebookNode) -> str:
 
 
 def points(number: float) -> str:
-    """Points as nbgrader rounds them: 2, 0.5, 1.67."""
+    """Format points as nbgrader rounds them: 2, 0.5, 1.67."""
     return f"{round(number, 2):g}"
 
 
 def comment(cell: NotebookNode) -> str:
-    """What a person has to say; nbgrader's own remark on an untouched cell is the verdict's."""
-    said = cell.metadata.get("nbgrader", {}).get("comment") or ""
-    return "" if said == NO_RESPONSE else said
+    """A person's comment; nbgrader's automatic one on an untouched cell is left out."""
+    text = cell.metadata.get("nbgrader", {}).get("comment") or ""
+    return "" if text == NO_RESPONSE else text
 
 
 def commented(notebook: NotebookNode) -> list[NotebookNode]:
-    """The cells that a person commented on."""
+    """The cells with a comment."""
     return [cell for cell in notebook.cells if comment(cell)]
 
 
-def bare(name: str) -> str:
-    """A cell's name without its role: `check_softmax` is `softmax` to the student."""
+def without_role(name: str) -> str:
+    """Strip the role from a grade_id: `check_softmax` becomes `softmax`."""
     return name.partition("_")[2] or name
 
 
 def breakable(name: str) -> Markup:
-    """A long name, which a narrow line may break after each underscore."""
+    """Allow line breaks after the underscores of a name."""
     return Markup("_<wbr>").join(name.split("_"))
 
 
 FILTERS = {
-    "bare": bare,
     "breakable": breakable,
     "clause": sanitized.clause,
     "code": sanitized.code,
@@ -201,14 +200,15 @@ FILTERS = {
     "plain": sanitized.plain,
     "points": points,
     "prose": sanitized.markdown,
+    "sentence": sanitized.sentence,
     "title": title,
-    "words": sanitized.words,
+    "without_role": without_role,
 }
 SETTINGS = Config(
     {
         "GenerateFeedback": {
-            "preprocessors": [Judged, ClearHiddenTests],
-            "exporter_class": Page,
+            "preprocessors": [AddVerdicts, ClearHiddenTests],
+            "exporter_class": FeedbackExporter,
         }
     }
 )

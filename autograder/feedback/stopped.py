@@ -1,4 +1,4 @@
-"""In which cells a submission was stopped, in words that a student may read."""
+"""Describe to students in which cells a submission was stopped."""
 
 from collections.abc import Callable
 from typing import Any
@@ -11,8 +11,8 @@ from autograder.gradebook.submission import NO_MODULE, OUT_OF_MEMORY, State
 # the errors of a cell that a limit stopped, and of one with which Python ended: see `submission`
 TIMED_OUT, ENDED = "CellTimeoutError", "PythonEnded"
 OWN = "a cell that is no exercise"
-# what befell a submission -> how it is told in which cells, and which errors tell it
-BEFELL: dict[str, tuple[str, Callable[[Any], bool]]] = {
+# state -> description, and a test for the errors that belong to it
+STOPPED: dict[str, tuple[str, Callable[[Any], bool]]] = {
     State.TIMED_OUT: ("stopped by the time limit: {all}", lambda error: error.ename == TIMED_OUT),
     State.MEMORY: (
         "more memory than allowed: {all}",
@@ -25,26 +25,26 @@ BEFELL: dict[str, tuple[str, Callable[[Any], bool]]] = {
 }
 
 
-def befell(notebook: NotebookNode, state: str) -> str:
-    """In which cells a submission was stopped; empty if it was not.
+def stopped_cells(notebook: NotebookNode, state: str) -> str:
+    """Describe in which cells a submission was stopped; empty if it was not.
 
-    Unlike `Finished.note`, which is for instructors, it has no exit code, and does not count the
-    student's own cells: in both, the student's code could tell what it saw in hidden tests.
+    Unlike `Finished.note`, which is for instructors, it gives no exit code and does not count the
+    student's own cells: code that knows hidden inputs could leak them through either.
     """
     if state == State.WORTH_A_LOOK:
         return ", ".join(_missing_packages(notebook))
-    if state not in BEFELL:
+    if state not in STOPPED:
         return ""
-    words, tells = BEFELL[state]
-    cells = [cell for cell in notebook.cells if (error := error_of(cell)) and tells(error)]
+    description, belongs = STOPPED[state]
+    cells = [cell for cell in notebook.cells if (error := error_of(cell)) and belongs(error)]
     names = [cell.metadata.get("nbgrader", {}).get("grade_id", OWN) for cell in cells] or [OWN]
-    return words.format(all=", ".join(dict.fromkeys(names)), first=names[0])
+    return description.format(all=", ".join(dict.fromkeys(names)), first=names[0])
 
 
 def _missing_packages(notebook: NotebookNode) -> list[str]:
-    """The packages that exercises' cells import and that are not there.
+    """The missing packages that exercise cells import.
 
-    Only what stands in the cell's source: at run time, a name could be made of anything.
+    Only names in the cell's source: a name computed at run time could contain anything.
     """
     found = []
     for cell in notebook.cells:
@@ -57,6 +57,6 @@ def _missing_packages(notebook: NotebookNode) -> list[str]:
 
 
 def error_of(cell: NotebookNode) -> Any:
-    """The error that a cell ended with."""
+    """The last error among a cell's outputs."""
     errors = [o for o in cell.get("outputs", []) if o.output_type == "error"]
     return errors[-1] if errors else None

@@ -11,7 +11,7 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
-from autograder.feedback.stopped import befell
+from autograder.feedback.stopped import stopped_cells
 from autograder.feedback.verdicts import Outcome, Verdict, verdicts
 from autograder.gradebook.submission import Finished
 from autograder.gradescope.settings import Settings
@@ -91,7 +91,7 @@ def _summary(finished: Finished, notebook: NotebookNode, found: list[Verdict]) -
         most = sum(verdict.max_points for verdict in waiting)
         said.append(f"A person marks what you wrote, for up to {most:g} more: {names}.")
     # not the note, which is for instructors: an exit code can say what a hidden test called with
-    if where := befell(notebook, finished.state):
+    if where := stopped_cells(notebook, finished.state):
         said.append(f"{finished.state}: {where}")
     return [*said, *(f"repaired: {repair}" for repair in finished.repairs)]
 

@@ -8,7 +8,7 @@ from nbformat.v4 import new_code_cell, new_output
 
 from autograder.authoring.lesson import read_lesson
 from autograder.feedback import hidden_tests, known_words
-from autograder.feedback.stopped import befell
+from autograder.feedback.stopped import stopped_cells
 from autograder.paths import MISCONCEPTIONS, SOLUTIONS
 
 # --- where a submission was stopped ------------------------------------------------------------
@@ -28,13 +28,16 @@ def test_own_cells_that_were_stopped_are_not_counted():
     late = "CellTimeoutError"
     notebook = finished(("", late), ("exercise_a", late), ("", ""), ("", late), ("check_a", late))
     own = "a cell that is no exercise"
-    assert befell(notebook, "timed-out") == f"stopped by the time limit: {own}, exercise_a, check_a"
-    assert befell(notebook, "graded") == ""
-    assert befell(notebook, "worth a look") == ""
+    assert (
+        stopped_cells(notebook, "timed-out")
+        == f"stopped by the time limit: {own}, exercise_a, check_a"
+    )
+    assert stopped_cells(notebook, "graded") == ""
+    assert stopped_cells(notebook, "worth a look") == ""
     ended = "Python ended in {}: what was earned before is kept"
     notebook = finished(("exercise_a", ""), ("check_a", "PythonEnded"), ("", "PythonEnded"))
-    assert befell(notebook, "crashed") == ended.format("check_a")
-    assert befell(finished(), "crashed") == ended.format(own)
+    assert stopped_cells(notebook, "crashed") == ended.format("check_a")
+    assert stopped_cells(finished(), "crashed") == ended.format(own)
 
 
 @pytest.mark.parametrize(
@@ -50,8 +53,8 @@ def test_a_package_that_is_not_there_is_named_as_the_cell_names_it(name, source,
     notebook = finished((name, "ModuleNotFoundError"))
     notebook.cells[0].source = source
     notebook.cells[0].outputs[0].evalue = "No module named 'tensorflow'"
-    assert befell(notebook, "worth a look") == told
-    assert befell(notebook, "graded") == ""
+    assert stopped_cells(notebook, "worth a look") == told
+    assert stopped_cells(notebook, "graded") == ""
 
 
 # --- when the first hidden test ran ------------------------------------------------------------

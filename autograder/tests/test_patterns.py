@@ -58,19 +58,21 @@ def test_none_takes_longer_than_a_text_is_long(kind: str) -> None:
 
 def test_more_than_an_honest_notebook_is_not_given_to_a_library() -> None:
     """Many cells, each at its bound: what is left for mistune and Pygments has a bound too."""
-    shown = [new_output("display_data", {"text/html": "a" * sanitized.MARKUP}) for _ in range(99)]
+    shown = [
+        new_output("display_data", {"text/html": "a" * sanitized.MAX_MARKUP}) for _ in range(99)
+    ]
     cells = [new_code_cell(outputs=shown)]
-    cells += [new_markdown_cell("a" * sanitized.PROSE) for _ in range(99)]
-    cells += [new_code_cell("a" * sanitized.MARKUP) for _ in range(99)]
+    cells += [new_markdown_cell("a" * sanitized.MAX_MARKDOWN) for _ in range(99)]
+    cells += [new_code_cell("a" * sanitized.MAX_MARKUP) for _ in range(99)]
     for part in (cells, cells[1:]):
         notebook = new_notebook(cells=copy.deepcopy(part))
-        sanitized.spare(notebook)
+        sanitized.limit_markup(notebook)
         marked = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
         for cell in notebook.cells:
             marked += [output.data.get("text/html", "") for output in cell.get("outputs", [])]
         code = [cell.source for cell in notebook.cells if cell.cell_type == "code"]
-        assert 0 < len("".join(marked)) <= sanitized.WHOLE
-        assert 0 < len("".join(code)) <= sanitized.WHOLE
+        assert 0 < len("".join(marked)) <= sanitized.MAX_NOTEBOOK
+        assert 0 < len("".join(code)) <= sanitized.MAX_NOTEBOOK
 
 
 # --- faster, and the same ----------------------------------------------------------------------
