@@ -1,1 +1,1 @@
-"""Benchmarks: each prints what it measured beside what others need for the same work."""
+"""Benchmarks that compare the course's tools with others on the same work."""

@@ -1,4 +1,4 @@
-"""Pages in a real browser: Chromium without a window, and Jupyter's front ends to open in it."""
+"""Headless Chromium, and Jupyter front ends to open in it."""
 
 import json
 import os
@@ -18,25 +18,25 @@ QUIET = [
     *("--disable-sync", "--disable-background-networking", "--disable-component-update"),
     *("--no-default-browser-check", "--disable-default-apps", "--disable-dev-shm-usage"),
 ]
-# the module that serves a front end, and where it opens a notebook
+# front end -> its module, and its path to a notebook
 FRONT_ENDS = {
     "lab": ("jupyterlab", "lab/tree/{}?reset"),
     "notebook": ("notebook", "notebooks/{}"),
-    "classic": ("notebook", "notebooks/{}"),  # Notebook 6, which Colab's environment has
+    "classic": ("notebook", "notebooks/{}"),  # Notebook 6, as in Colab's environment
 }
 NEWS = "@jupyterlab/apputils-extension:announcements"
-OPEN = 60  # seconds in which a server must answer
-CLOSE = 15  # seconds in which it may end its kernels
+START_TIMEOUT = 60  # seconds
+STOP_TIMEOUT = 15  # seconds, in which the server stops its kernels
 
 
 @contextmanager
 def chromium(**options: Any) -> Iterator[Any]:
-    """A fresh browser: Playwright's context with a page, and its `options`, as `color_scheme`."""
+    """Yield a fresh browser context with a page; `options` are Playwright's."""
     from playwright.sync_api import sync_playwright
 
     program = which("chromium") or which("chromium-browser")
     if program is None:
-        raise FileNotFoundError("no Chromium here: `make browser` installs it")
+        raise FileNotFoundError("no Chromium found: `make browser` installs it")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=program, args=QUIET)
         try:
@@ -49,8 +49,8 @@ def chromium(**options: Any) -> Iterator[Any]:
 
 @contextmanager
 def jupyter(python: Path, front_end: str, folder: Path) -> Iterator[str]:
-    """A front end that serves a folder: the address at which it opens a notebook, with `{}`."""
-    module, place = FRONT_ENDS[front_end]
+    """Serve a folder by a front end; yield the address of a notebook, with `{}` for its name."""
+    module, path = FRONT_ENDS[front_end]
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -65,7 +65,7 @@ def jupyter(python: Path, front_end: str, folder: Path) -> Iterator[str]:
             name: f"{own}/{name.lower()}"
             for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR")
         }
-        # a question about news would cover the page, and look outside for it
+        # the prompt for announcements would cover the page and use the network
         settings = Path(private["JUPYTER_CONFIG_DIR"], "labconfig/page_config.json")
         settings.parent.mkdir(parents=True)
         settings.write_text(json.dumps({"disabledExtensions": {NEWS: True}}), encoding="utf-8")
@@ -79,21 +79,21 @@ def jupyter(python: Path, front_end: str, folder: Path) -> Iterator[str]:
         try:
             base = f"http://127.0.0.1:{port}/"
             _wait_for(base + "api", server)
-            yield base + place
+            yield base + path
         finally:
             server.terminate()
             try:
-                server.wait(CLOSE)
-            except subprocess.TimeoutExpired:  # seen on a busy machine
-                server.kill()  # its kernels end when it is gone
+                server.wait(STOP_TIMEOUT)
+            except subprocess.TimeoutExpired:  # happens on a busy machine
+                server.kill()  # its kernels exit without it
                 server.wait()
 
 
 def _wait_for(address: str, server: subprocess.Popen) -> None:
-    end = time.monotonic() + OPEN
+    end = time.monotonic() + START_TIMEOUT
     while time.monotonic() < end and server.poll() is None:
         try:
-            urllib.request.urlopen(address, timeout=OPEN).close()
+            urllib.request.urlopen(address, timeout=START_TIMEOUT).close()
             return
         except OSError:
             time.sleep(0.1)

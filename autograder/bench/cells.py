@@ -1,7 +1,7 @@
-"""`python -m autograder.bench.cells MODULE …`: what executed notebooks' cells cost by themselves.
+"""`python -m autograder.bench.cells MODULE …`: the CPU time of notebooks' cells alone.
 
-Reads paths from standard input; prints the CPU seconds that all their code cells take in forks of
-one warm process, with neither a sandbox nor a channel: what no grader can do without.
+Reads paths from standard input, and prints the CPU seconds that their code cells take in forks of
+one warm process, without sandbox and channel: the lower bound for every grader.
 """
 
 import os
@@ -16,7 +16,7 @@ from autograder.execution.isolation.shell import Shell
 
 
 def main() -> None:
-    """Fork for each notebook, and add up."""
+    """Fork for each notebook, and print the total."""
     torch.set_num_threads(1)
     shell = Shell.warm()
     warm_up(sys.argv[1:])

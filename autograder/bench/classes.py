@@ -1,4 +1,4 @@
-"""Classes to measure with: lessons cut from our own, submissions made of their answers banks."""
+"""Classrooms to benchmark: shortened lessons, and submissions from their answers banks."""
 
 import dataclasses
 import os
@@ -17,7 +17,7 @@ from autograder.authoring.samples import filled, solved
 from autograder.gradebook import grading
 
 LESSON = "01_dot_product_attention"
-# a model that is trained for about three seconds on one core
+# trains a model for three seconds of CPU time
 TRAINING = """\
 # %%
 import time
@@ -31,7 +31,7 @@ while time.process_time() < until:
     optimiser.step()
 
 """
-# the command line on lessons that lie elsewhere; it ends with the KiB that it needed at most
+# the command line with lessons from another folder; prints its peak memory in KiB at the end
 ELSEWHERE = """\
 import atexit, resource, sys
 from pathlib import Path
@@ -53,7 +53,7 @@ class BenchmarkClass:
     bank: list[Answer]
 
     def receives(self, count: int, seed: int = 0) -> None:
-        """So many students hand in; about half of each one's answers are right."""
+        """Add submissions of `count` students; about half of each one's answers are right."""
         draw = random.Random(seed)
         names = {cell.name for cell in self.lesson.of("exercise")}
         bank = {name: [a for a in self.bank if a.exercise == name] for name in names}
@@ -72,7 +72,7 @@ class BenchmarkClass:
         return [*ours, "--classroom", str(self.folder), *options]
 
     def stock_command(self) -> list[str]:
-        """`nbgrader autograde` on this class, run in its folder, whose settings refuse it."""
+        """`nbgrader autograde` on this class, overriding its settings, which refuse it."""
         executes = "--Autograde.exporter_class=nbconvert.exporters.NotebookExporter"
         return [
             sys.executable,
@@ -85,7 +85,7 @@ class BenchmarkClass:
         ]
 
     def grade(self, command: Sequence[str]) -> str:
-        """Run one of them; return the last line that it says."""
+        """Run one of these commands; return its last line of output."""
         found = os.environ | {"PYTHONPATH": str(paths.ROOT)}
         ran = subprocess.run(command, cwd=self.folder, env=found, capture_output=True, text=True)
         if ran.returncode:
@@ -94,28 +94,28 @@ class BenchmarkClass:
 
 
 def light(text: str) -> str:
-    """The lesson without its experiments: exercises, checks, and what is given."""
+    """The lesson's exercises, checks and given cells, without experiments."""
     return "".join(cell for cell in _cells(text) if not cell.startswith("# %%\n"))
 
 
 def training(text: str) -> str:
-    """The light lesson, and a model trained for three seconds."""
+    """The light lesson, with three seconds of training."""
     return light(text) + "\n" + TRAINING
 
 
 def smallest(text: str) -> str:
-    """What is given, the first exercise, and its checks."""
+    """The given cells, the first exercise and its checks."""
     kept = "given", "exercise softmax", "check softmax"
     return "".join(c for n, c in enumerate(_cells(text)) if n == 0 or _title(c).startswith(kept))
 
 
 def whole(text: str) -> str:
-    """The lesson as it is."""
+    """The unchanged lesson."""
     return text
 
 
 def make(folder: Path, name: str, cut: Callable[[str], str] = whole) -> BenchmarkClass:
-    """Release lesson 01, cut so, into a class of its own."""
+    """Release lesson 01, shortened by `cut`, in a new classroom."""
     text = (paths.SOLUTIONS / f"{LESSON}.py").read_text(encoding="utf-8")
     solutions = folder / name / "solutions"
     solutions.mkdir(parents=True)

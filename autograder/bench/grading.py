@@ -1,7 +1,7 @@
-"""`python -m autograder.bench.grading`: how fast grading is, and what it costs, here and now.
+"""`python -m autograder.bench.grading`: measure the speed and the CPU time of grading.
 
-Every ratio is measured in this run, the two sides in turn. It needs an otherwise idle machine:
-CPU time is read from the whole system, since a sandbox's processes hide theirs.
+Both sides of every ratio are measured in turn, in this run. Needs an otherwise idle machine: CPU
+time is read from the whole system, because sandboxed processes hide theirs.
 """
 
 import argparse
@@ -33,13 +33,13 @@ ROUNDS = 2
 
 
 def main() -> None:
-    """Measure, and print one table after another."""
+    """Run the benchmarks, and print a table for each."""
     parser = argparse.ArgumentParser(prog="python -m autograder.bench.grading")
     parser.add_argument(
-        "--soak", type=int, metavar="N", help="instead: grow a class up to N small submissions"
+        "--soak", type=int, metavar="N", help="only grow a class up to N small submissions"
     )
     soak = parser.parse_args().soak
-    # beside the checkout's own temporary files: as fast a disk as grading would have
+    # on the disk of temporary files, which grading uses too
     folder = Path(tempfile.mkdtemp(prefix="bench-"))
     try:
         if soak:
@@ -62,7 +62,7 @@ def _print(title: str, heading: tuple[str, ...], rows: Iterator[tuple[str, ...]]
 
 
 def _throughput(folder: Path) -> Iterator[tuple[str, ...]]:
-    """Light, whole and training lessons: submissions a minute, the commands' start included."""
+    """Submissions per minute of light, whole and training lessons, including start-up."""
     for name, cut, stock_size, our_size in (
         ("light: no experiments", classes.light, 3, 200),
         ("lesson 01 whole", classes.whole, 2, 30),
@@ -100,13 +100,13 @@ def _seconds(work: Callable[[], object]) -> float:
 
 
 def _busy() -> float:
-    """CPU seconds that the whole machine has used."""
+    """CPU seconds used by the whole machine."""
     times = psutil.cpu_times()
     return times.user + times.system + times.nice
 
 
 def _start(group: classes.BenchmarkClass) -> tuple[float, float]:
-    """Wall and CPU seconds of the command for one student's submission: mostly its start."""
+    """Wall and CPU seconds of the command's start-up."""
     before = _busy()
     seconds = _seconds(lambda: group.grade(group.command("--again", "--student", "student-00000")))
     own = _cells_alone(group, 1)
@@ -114,7 +114,7 @@ def _start(group: classes.BenchmarkClass) -> tuple[float, float]:
 
 
 def _cells_alone(group: classes.BenchmarkClass, count: int = 10) -> float:
-    """CPU seconds of a submission's cells in one warm process, and of nothing else."""
+    """CPU seconds of a submission's cells alone, in a warm process."""
     api = grading.open_classroom(group.folder)
     as_released = released(api, group.lesson.name)
     program = [sys.executable, "-m", "autograder.bench.cells", *sorted(modules(as_released))]
@@ -122,26 +122,26 @@ def _cells_alone(group: classes.BenchmarkClass, count: int = 10) -> float:
         str(paths.notebook_path(api, "autograded", group.lesson.name, f"student-{number:05}"))
         for number in range(count)
     ]
-    told = subprocess.run(program, input="\n".join(notebooks), capture_output=True, text=True)
-    return float(told.stdout) / count
+    completed = subprocess.run(program, input="\n".join(notebooks), capture_output=True, text=True)
+    return float(completed.stdout) / count
 
 
 def _cluster(folder: Path) -> Iterator[tuple[str, ...]]:
-    """The local pool against as many local workers of a cluster, both after a warm start."""
+    """Compare the local pool with a cluster of as many local workers, after warming up."""
     group = classes.make(folder, "cluster", classes.light)
     group.receives(120)
     with _workers(folder, CORES) as address:
         pool = cluster = 0.0
         for round_ in range(ROUNDS + 1):
             on_cluster = _rate(group, "--scheduler", address)
-            here = _rate(group)
-            if round_:  # the first one warms the workers
-                cluster, pool = cluster + on_cluster / ROUNDS, pool + here / ROUNDS
+            locally = _rate(group)
+            if round_:  # the first round warms the workers
+                cluster, pool = cluster + on_cluster / ROUNDS, pool + locally / ROUNDS
     yield f"{pool:.0f} a minute", f"{cluster:.0f} a minute", f"{cluster / pool:.2f}"
 
 
 def _rate(group: classes.BenchmarkClass, *options: str) -> float:
-    """Submissions a minute, without the command's start."""
+    """Submissions per minute, without start-up."""
     few = _seconds(
         lambda: group.grade(group.command("--again", "--student", "student-00000", *options))
     )
@@ -151,7 +151,7 @@ def _rate(group: classes.BenchmarkClass, *options: str) -> float:
 
 @contextmanager
 def _workers(folder: Path, count: int) -> Iterator[str]:
-    """A Dask cluster of local worker processes, as its own command line starts them."""
+    """A Dask cluster of local workers, started by Dask's command line."""
     file = folder / "scheduler.json"
     python = [sys.executable, "-m"]
     scheduler = [*python, "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0"]
@@ -180,7 +180,7 @@ def _workers(folder: Path, count: int) -> Iterator[str]:
 
 
 def _recording(folder: Path) -> Iterator[tuple[str, ...]]:
-    """Results of lesson 01 into a SQLite gradebook, in batches as grading does it."""
+    """Record results of lesson 01 in a SQLite gradebook, in batches as `grade` does."""
     group = classes.make(folder, "recording")
     group.receives(1)
     api = grading.open_classroom(group.folder)
@@ -205,7 +205,7 @@ def _recording(folder: Path) -> Iterator[tuple[str, ...]]:
 
 
 def _soak(folder: Path, most: int) -> Iterator[tuple[str, ...]]:
-    """Ever larger classes of the smallest lesson, each graded by one command."""
+    """Grade ever larger classes of the smallest lesson, each by one command."""
     count = max(1, most // 100)
     while count <= most:
         group = classes.make(folder, f"soak {count}", classes.smallest)
@@ -216,8 +216,8 @@ def _soak(folder: Path, most: int) -> Iterator[tuple[str, ...]]:
         api = grading.open_classroom(group.folder)
         names = (f"student-{number:05}" for number in range(count))
         missing = sum(kept(api, group.lesson.name, name) is None for name in names)
-        told = f"{60 * count / seconds:.0f}" + (f", {missing} MISSING" if missing else "")
-        yield f"{count:,}", told, f"{peak:.0f} MiB"
+        rate = f"{60 * count / seconds:.0f}" + (f", {missing} MISSING" if missing else "")
+        yield f"{count:,}", rate, f"{peak:.0f} MiB"
         count *= 10
 
 

@@ -1,10 +1,10 @@
-"""What is compared: attention weights shown by us, by interact with matplotlib, and by bertviz."""
+"""The compared views of attention weights: show_attention, interact with matplotlib, bertviz."""
 
 import dataclasses
 
 from autograder import paths
 
-RIVAL = paths.ROOT / ".rival"  # bertviz, and the programs that it asks a network for
+RIVAL = paths.ROOT / ".rival"  # bertviz, and the scripts that it loads from the network
 HEADS = 12
 
 WEIGHTS = """
@@ -17,13 +17,13 @@ weights /= weights.sum(-1, keepdims=True)
 
 @dataclasses.dataclass
 class Side:
-    """One of those compared: two cells, when its picture stands, and where its slider is."""
+    """A compared view: its two cells, and how to observe its picture and slider."""
 
     name: str
     imports: str
     call: str
-    ready: str  # JavaScript: true once the picture is there
-    picture: str = ""  # JavaScript: another value once other pixels are shown
+    ready: str  # JavaScript: true once the picture is shown
+    picture: str = ""  # JavaScript: a value that changes with the pixels
     slider: str = ""
 
 
@@ -65,7 +65,7 @@ attention = [torch.tensor(weights, dtype=torch.float32)[None]]
 tokens = [str(number) for number in range(weights.shape[-1])]
 """,
     "head_view(attention, tokens)",
-    # the last of its lines gets its opacity last
+    # the last line is the last to get an opacity
     """() => bench.query(
         '.headAttention:last-child .tokenAttention:last-child line:last-child[stroke-opacity]'
     )""",

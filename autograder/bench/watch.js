@@ -1,4 +1,4 @@
-// In the page: a clock that starts at a key and ends when a frame has been painted.
+// Runs in the page: a clock from a key press until a frame has been painted.
 (() => {
   const bench = (window.bench = { frames: 0, pressed: 0, changes: [], messages: [], first: 0 });
   const press = (event) => Object.assign(bench, { frames: 0, pressed: event.timeStamp });
@@ -20,7 +20,7 @@
     port1.onmessage = act;
     port2.postMessage(null);
   };
-  // comes when the frame is done
+  // resolves when the frame is painted
   const painted = () => new Promise((done) => requestAnimationFrame(() => after(done)));
   bench.query = (selector) => document.querySelector(`${selector}:not([data-old])`);
   bench.image = () => {
@@ -41,7 +41,7 @@
       shown.dataset.old = "";
     Object.assign(bench, { messages: [], first: 0 });
     while (!bench.messages.length || !ready()) await painted();
-    await painted(); // what was put on the page after the frame
+    await painted(); // for what was added to the page after the frame
     bench.first = performance.now() - bench.pressed;
   };
   bench.watch = (picture) => {
@@ -53,7 +53,7 @@
       bench.changes.push([performance.now() - bench.pressed, bench.frames]);
     };
     const each = () => {
-      look(); // what the frame before has shown, if nobody could look at its end
+      look(); // the previous frame, if its end was missed
       bench.frames++;
       requestAnimationFrame(each);
       after(look);

@@ -1,8 +1,8 @@
-"""`python -m autograder.bench.widgets`: how fast live views are, beside interact and bertviz.
+"""`python -m autograder.bench.widgets`: measure the speed of live views, interact and bertviz.
 
 Every figure is measured in this run, on the same attention weights, each side in turn, in
-JupyterLab with this machine's Chromium. Nothing leaves the machine: what bertviz loads from the
-network comes from the files that `make bench-widgets` has fetched.
+JupyterLab with this machine's Chromium. The network is not used: scripts that bertviz loads are
+served from the files that `make bench-widgets` has fetched.
 """
 
 import argparse
@@ -31,17 +31,17 @@ SCRIPTS = {
 }
 TOKENS = (64, 128, 256)
 LIMIT = 60  # seconds for a first paint
-LATE = 1000.0 * LIMIT  # milliseconds: stands for any first paint that took longer
+LATE = 1000.0 * LIMIT  # milliseconds; also recorded for a first paint that took longer
 AGAIN = 3  # runs of the same cell after the first
 STEPS = 9
 KEYS = 30  # pressed in a second
 WATCH = Path(__file__).with_name("watch.js")  # the clock, in the page
 
-Found = dict[tuple[str, int, str], float]  # of a side, its tokens and a figure's name
+Found = dict[tuple[str, int, str], float]  # by side, number of tokens and name of the figure
 
 
 class Wire:
-    """What crosses between the page and the kernel, in bytes."""
+    """Counts the bytes sent between the page and the kernel."""
 
     def __init__(self, page: Any) -> None:
         self.total = 0
@@ -56,14 +56,14 @@ class Wire:
         self.total += len(payload if isinstance(payload, bytes) else payload.encode())
 
     def during(self, act: Callable[[], Any]) -> int:
-        """How many bytes cross while it acts."""
+        """The number of bytes sent while `act` runs."""
         before = self.total
         act()
         return self.total - before
 
 
 def session(side: Side, tokens: int) -> dict[str, list[float]]:
-    """What one fresh kernel, page and browser give: figures by their names."""
+    """Measure with a fresh kernel, page and browser; return the figures by name."""
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
         weights = WEIGHTS.format(heads=HEADS, tokens=tokens)
         cells = (f"{weights}{side.imports}\nprint('imported')", side.call)
@@ -76,7 +76,7 @@ def session(side: Side, tokens: int) -> dict[str, list[float]]:
             jupyter(Path(sys.executable), "lab", folder) as address,
             chromium(viewport=window) as browser,
         ):
-            browser.route(re.compile("^https?://(?!127.0.0.1)"), _from_here)
+            browser.route(re.compile("^https?://(?!127.0.0.1)"), _serve_locally)
             browser.add_init_script(path=WATCH)
             page = browser.pages[0]
             wire = Wire(page)
@@ -96,7 +96,7 @@ def _measured(page: Any, wire: Wire, side: Side) -> dict[str, list[float]]:
     if not side.slider:
         return found
     found["again"] = [_paint(page, side, found) for _ in range(AGAIN)]
-    # a static picture may be drawn behind the live view still
+    # the static picture may still be drawn in the background
     page.get_by_text("(ipykernel) | Idle").wait_for(timeout=1000 * LIMIT)
     page.locator(side.slider).focus()
     page.evaluate(f"void bench.watch({side.picture})")
@@ -112,7 +112,7 @@ def _measured(page: Any, wire: Wire, side: Side) -> dict[str, list[float]]:
 
 
 def _paint(page: Any, side: Side, found: dict[str, list[float]]) -> float:
-    """Run the cell: milliseconds from the key to the frame that shows its picture."""
+    """Run the cell; return the milliseconds from the key to the frame with its picture."""
     from playwright.sync_api import TimeoutError as TooLong
 
     page.evaluate(f"void bench.begin({side.ready})")
@@ -138,14 +138,14 @@ def _steps(page: Any) -> None:
 
 
 def _settle(page: Any) -> None:
-    """Wait until nothing has changed for a second."""
+    """Wait until there has been no change for a second."""
     before = -1
     while before < (before := len(_changes(page))):
         page.wait_for_timeout(1000)
 
 
 def _drag(page: Any) -> float:
-    """Hold an arrow key, as the keyboard repeats it: the seconds that it took."""
+    """Hold an arrow key, as keyboards repeat it; return the seconds this took."""
     start = time.monotonic()
     for number in range(KEYS):
         page.keyboard.press("ArrowRight")
@@ -154,8 +154,8 @@ def _drag(page: Any) -> float:
     return time.monotonic() - start
 
 
-def _from_here(route: Any) -> None:
-    """Answer a request to the network with a file that was fetched before, or not at all."""
+def _serve_locally(route: Any) -> None:
+    """Answer a request with a file fetched before, or abort it."""
     for name, (archive, member) in SCRIPTS.items():
         if name in route.request.url:
             with tarfile.open(RIVAL / archive) as files:
@@ -166,7 +166,7 @@ def _from_here(route: Any) -> None:
 
 
 def main() -> None:
-    """Measure, and print one table after another."""
+    """Run the benchmark, and print its tables."""
     parser = argparse.ArgumentParser(
         prog="python -m autograder.bench.widgets",
         description=f"""Show the attention weights of {HEADS} heads in JupyterLab by
@@ -190,7 +190,7 @@ def main() -> None:
 
 
 def _found(sizes: Sequence[int], rounds: int) -> Found:
-    """The medians of all sessions."""
+    """The medians over all sessions."""
     every: dict[tuple[str, int, str], list[float]] = defaultdict(list)
     for number in range(1, rounds + 1):
         for tokens in sizes:
@@ -219,7 +219,7 @@ def _print(found: Found, sizes: Sequence[int]) -> None:
     _table("a step of the temperature slider", columns, found)
     goals = [_goals(found, tokens) for tokens in sizes]
     rows = [
-        (*row[0][:2], *(f"{told:.0f}{'' if met else ' NOT MET'}" for _, _, told, met in row))
+        (*row[0][:2], *(f"{value:.0f}{'' if met else ' NOT MET'}" for _, _, value, met in row))
         for row in zip(*goals, strict=True)
     ]
     heading = ("", "goal", *(f"{tokens} tokens" for tokens in sizes))
@@ -227,13 +227,13 @@ def _print(found: Found, sizes: Sequence[int]) -> None:
 
 
 def _table(title: str, columns: dict[str, tuple[str, Callable]], found: Found) -> None:
-    """A row for each side and size that has these figures."""
+    """Print a row for each side and size with these figures."""
     rows = [
         (
             f"{side}, {tokens}",
             *(
-                told(found[side, tokens, key]) if (side, tokens, key) in found else ""
-                for key, (_, told) in columns.items()
+                shown(found[side, tokens, key]) if (side, tokens, key) in found else ""
+                for key, (_, shown) in columns.items()
             ),
         )
         for side, tokens, name in found
@@ -244,7 +244,7 @@ def _table(title: str, columns: dict[str, tuple[str, Callable]], found: Found) -
 
 
 def _goals(found: Found, tokens: int) -> list[tuple[str, str, float, bool]]:
-    """What is asked of our side, what was found, and whether that is enough."""
+    """Each goal of show_attention: its name, its bound, the value found, and whether it is met."""
     ours, interact, bertviz = (
         {
             name: found.get((side.name, tokens, name), 0)
@@ -265,8 +265,8 @@ def _goals(found: Found, tokens: int) -> list[tuple[str, str, float, bool]]:
         ("first paint, in the page: bertviz / ours", 20, bertviz["page"] / ours["page"]),
     ]
     return [
-        *((name, f"≤ {goal}", told, told <= goal) for name, goal, told in most),
-        *((name, f"≥ {goal}", told, told >= goal) for name, goal, told in least),
+        *((name, f"≤ {goal}", value, value <= goal) for name, goal, value in most),
+        *((name, f"≥ {goal}", value, value >= goal) for name, goal, value in least),
     ]
 
 

@@ -1,7 +1,7 @@
 """nbgrader's settings for the class in this folder.
 
-`nbgrader` and its formgrader read them when they are started here, and so does
-`python -m autograder`. A class kept elsewhere (`--classroom DIR`) begins with a copy.
+`nbgrader`, formgrader and `python -m autograder` read this file when they are started here. A
+class in another folder (`--classroom DIR`) starts with a copy.
 """
 
 import os
@@ -18,20 +18,20 @@ from nbgrader.server_extensions.formgrader.base import BaseHandler
 
 c = get_config()  # noqa: F821 (nbgrader provides it)
 
-# Absolute, and with it the gradebook's address, sqlite:///ROOT/gradebook.db: wherever nbgrader is
-# started, it is the same class. For PostgreSQL, set c.CourseDirectory.db_url.
+# Absolute, and so is the gradebook's URL, sqlite:///ROOT/gradebook.db, so that nbgrader can be
+# started anywhere. For PostgreSQL, set c.CourseDirectory.db_url.
 c.CourseDirectory.root = str(Path(__file__).resolve().parent)
 
-# Seconds that one cell may take. One thread for each kernel: with more, small models train slower,
-# and on a busy machine several times slower, past the limit.
+# Seconds per cell. One thread per kernel: with more, small models train more slowly, on a busy
+# machine so slowly that they exceed the limit.
 c.Execute.timeout = 60
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 
 class Refuses(NotebookExporter):
-    """In place of what writes a notebook: why nothing is done, before anything is."""
+    """Refuse to export, with a message that names the command to run instead."""
 
-    def __init__(self, parent, **told):
+    def __init__(self, parent, **options):
         lesson, folder = parent.coursedir.assignment_id, parent.coursedir.root
         why = WHY[type(parent).__name__].format(lesson.partition("_")[0], folder)
         parent.log.error(why)
@@ -39,7 +39,7 @@ class Refuses(NotebookExporter):
 
 
 class Withheld(Preprocessor):
-    """In place of a submission: why it is not shown."""
+    """Replace a submission by the reason why it is not shown."""
 
     def preprocess(self, nb, resources):
         for name, value in resources.items():
@@ -49,30 +49,30 @@ class Withheld(Preprocessor):
 
 WHY = {
     "Autograde": "run: python -m autograder grade {} --classroom {} (in a sandbox; nbgrader would "
-    "run what students wrote with your rights)",
-    "GenerateFeedback": "run: pip install -e CHECKOUT (the course's page is there; nbgrader's own "
-    "shows hidden tests, and runs what students wrote)",
+    "run students' code with your rights)",
+    "GenerateFeedback": "run: pip install -e CHECKOUT (it has the feedback page; nbgrader's own shows "
+    "hidden tests, and runs scripts that students wrote)",
 }
 WITHHELD = (
-    "Not shown: what students write could run in this page, and what keeps it from that lies in "
-    "the course's checkout. Install it (`pip install -e CHECKOUT`), and start Jupyter anew."
+    "Not shown: scripts in submissions could run in this page, and the protection against them is "
+    "in the course's checkout. Install it (`pip install -e CHECKOUT`), and restart Jupyter."
 )
 
-# Whoever runs a submission here runs it with the rights of who started nbgrader, and so would
-# formgrader's button and `nbgrader autograde`. They say instead what runs it in a sandbox.
+# Formgrader's button and `nbgrader autograde` would run submissions with the rights of the person
+# who started them. They refuse, and name the command that grades in a sandbox.
 c.Autograde.exporter_class = Refuses
 
-# Formgrader makes its exporter when the server starts, also for the classes that it opens later:
-# those would be shown without these settings.
+# Formgrader creates its exporter when the server starts, and would use it without these settings
+# for classes that it opens later.
 BaseHandler.exporter = property(
     lambda page: HTMLExporter(config=page.settings["nbgrader_formgrader"].config)
 )
 
-# What students handed in is shown to people: to whom marks it by formgrader, and to themselves as
-# feedback, by the course's own page, which formgrader's button and `nbgrader generate_feedback`
-# write too. As nbgrader shows it, it may run scripts there, and hidden tests are no longer hidden.
-# What is against that lies in the checkout that the kit is installed from. Without that, nothing
-# is shown: whatever goes wrong there must not end this file, as nbgrader would go on without it.
+# Formgrader shows submissions to markers, and feedback pages show them to students; formgrader's
+# button and `nbgrader generate_feedback` write the course's page too. nbgrader's own pages would
+# run scripts in submissions and show hidden tests. The protection is in the checkout from which the
+# kit is installed; without it, nothing is shown. Exceptions must not leave this file, since
+# nbgrader would continue without it.
 c.HTMLExporter.preprocessors = [Withheld]
 c.GenerateFeedback.exporter_class = Refuses
 try:
@@ -86,17 +86,17 @@ try:
     c.merge(page.SETTINGS)
     c.merge(formgrader.SETTINGS)
 except Exception as error:
-    print(f"nothing of a submission is shown: {type(error).__name__}: {error}", file=sys.stderr)
+    print(f"submissions are not shown: {type(error).__name__}: {error}", file=sys.stderr)
 
-# Errors show no source lines: those of a check that stops half way would be its hidden tests.
+# Tracebacks without source lines, which would show the hidden tests of a check.
 c.Execute.extra_arguments = ["--InteractiveShell.xmode=Minimal"]
 
-# What a kernel logs about itself would go to the terminal.
+# Keep the kernel's own log messages off the terminal.
 c.Execute.extra_arguments += ["--IPKernelApp.log_level=CRITICAL"]
 
-# What it costs to hand in after the due date (`release --due`); as it stands, nothing. For 10 % of
-# what was earned for each day that has begun, after a day of grace, and nothing left after a week,
-# take away these `#`. In place of percent_per_day, points_per_day; see its docstring.
+# The penalty for late submissions (`release --due`); by default none. For 10 % of the earned points
+# per started day, after a day of grace, and no points after a week, uncomment these lines.
+# Instead of percent_per_day, you may set points_per_day; see the docstring of LatePolicy.
 # c.AssignLatePenalties.plugin_class = "autograder.gradebook.late.LatePolicy"
 # c.LatePolicy.percent_per_day = 10
 # c.LatePolicy.grace_days = 1
