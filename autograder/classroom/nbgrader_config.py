@@ -50,8 +50,8 @@ class Withheld(Preprocessor):
 WHY = {
     "Autograde": "run: python -m autograder grade {} --classroom {} (in a sandbox; nbgrader would "
     "run students' code with your rights)",
-    "GenerateFeedback": "run: pip install -e CHECKOUT (it has the feedback page; nbgrader's own shows "
-    "hidden tests, and runs scripts that students wrote)",
+    "GenerateFeedback": "run: pip install -e CHECKOUT (it has the feedback page; nbgrader's own "
+    "shows hidden tests, and runs scripts that students wrote)",
 }
 WITHHELD = (
     "Not shown: scripts in submissions could run in this page, and the protection against them is "
