@@ -6,21 +6,17 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-
-# %% wrong softmax over_first_dimension
+# %% wrong softmax over_first_dimension of="global_maximum"
 # Each column sums to 1, and with dim=-1 each row should: sum along the dimension `dim` that you
 # are given.
-def softmax(scores: Tensor, dim: int) -> Tensor:
-    powers = (scores - scores.max()).exp()
-    return powers / powers.sum(0)
+# replace: return powers / powers.sum(dim=dim, keepdim=True)
+# by:      return powers / powers.sum(0)
 
-
-# %% wrong softmax over_the_whole_tensor
+# %% wrong softmax over_the_whole_tensor of="global_maximum"
 # All your weights together sum to 1, and each row alone should: the sum and the maximum belong to
 # one row, not to the whole tensor.
-def softmax(scores: Tensor, dim: int) -> Tensor:
-    powers = (scores - scores.max()).exp()
-    return powers / powers.sum()
+# replace: return powers / powers.sum(dim=dim, keepdim=True)
+# by:      return powers / powers.sum()
 
 
 # %% wrong softmax no_exponential
@@ -42,12 +38,11 @@ def softmax(scores: Tensor, dim: int) -> Tensor:
     return scores.exp()
 
 
-# %% wrong softmax always_last_dimension
+# %% wrong softmax always_last_dimension of="sum_ignores_dim"
 # You always sum along the last dimension, whatever `dim` says: hand `dim` itself to the maximum
 # and to the sum.
-def softmax(scores: Tensor, dim: int) -> Tensor:
-    powers = (scores - scores.amax(dim=-1, keepdim=True)).exp()
-    return powers / powers.sum(dim=-1, keepdim=True)
+# replace: powers = (scores - scores.amax(dim=dim, keepdim=True)).exp()
+# by:      powers = (scores - scores.amax(dim=-1, keepdim=True)).exp()
 
 
 # %% wrong softmax sum_ignores_dim
@@ -58,20 +53,17 @@ def softmax(scores: Tensor, dim: int) -> Tensor:
     return powers / powers.sum(dim=-1, keepdim=True)
 
 
-# %% wrong softmax divided_by_mean
+# %% wrong softmax divided_by_mean of="sum_ignores_dim"
 # A row of your weights sums to the number of its scores: divide by the sum of the exps, not by
 # their mean.
-def softmax(scores: Tensor, dim: int) -> Tensor:
-    powers = (scores - scores.amax(dim=dim, keepdim=True)).exp()
-    return powers / powers.mean(dim=dim, keepdim=True)
+# replace: return powers / powers.sum(dim=-1, keepdim=True)
+# by:      return powers / powers.mean(dim=dim, keepdim=True)
 
-
-# %% wrong softmax euclidean_norm
+# %% wrong softmax euclidean_norm of="sum_ignores_dim"
 # The squares of your weights sum to 1, the weights themselves do not: divide by the plain sum of
 # the exps.
-def softmax(scores: Tensor, dim: int) -> Tensor:
-    powers = (scores - scores.amax(dim=dim, keepdim=True)).exp()
-    return powers / powers.norm(dim=dim, keepdim=True)
+# replace: return powers / powers.sum(dim=-1, keepdim=True)
+# by:      return powers / powers.norm(dim=dim, keepdim=True)
 
 
 # %% wrong softmax hard_maximum
@@ -88,19 +80,16 @@ def softmax(scores: Tensor, dim: int) -> Tensor:
     return F.log_softmax(scores, dim=dim)
 
 
-# %% wrong softmax negated_scores
+# %% wrong softmax negated_scores of="global_maximum"
 # The smallest score gets the largest weight: the scores enter exp with the wrong sign. To shift
 # them, take score minus maximum, not maximum minus score.
-def softmax(scores: Tensor, dim: int) -> Tensor:
-    powers = (scores.amax(dim=dim, keepdim=True) - scores).exp()
-    return powers / powers.sum(dim=dim, keepdim=True)
+# replace: powers = (scores - scores.max()).exp()
+# by:      powers = (scores.amax(dim=dim, keepdim=True) - scores).exp()
 
-
-# %% wrong softmax base_two
+# %% wrong softmax base_two of="global_maximum"
 # Your weights are powers of 2: softmax takes powers of e, that is, exp.
-def softmax(scores: Tensor, dim: int) -> Tensor:
-    powers = 2 ** (scores - scores.amax(dim=dim, keepdim=True))
-    return powers / powers.sum(dim=dim, keepdim=True)
+# replace: powers = (scores - scores.max()).exp()
+# by:      powers = 2 ** (scores - scores.amax(dim=dim, keepdim=True))
 
 
 # %% wrong softmax each_score_alone
@@ -125,28 +114,23 @@ def softmax(scores: Tensor, dim: int) -> Tensor:
     return shifted.exp() / scores.exp().sum(dim=dim, keepdim=True)
 
 
-# %% wrong softmax overflow
+# %% wrong softmax overflow of="global_maximum"
 # exp(10000) is more than a float can hold, and inf / inf is not a number: subtract each row's
 # maximum before exp.
-def softmax(scores: Tensor, dim: int) -> Tensor:
-    powers = scores.exp()
-    return powers / powers.sum(dim=dim, keepdim=True)
+# replace: powers = (scores - scores.max()).exp()
+# by:      powers = scores.exp()
 
-
-# %% wrong softmax clamped_scores
+# %% wrong softmax clamped_scores of="global_maximum"
 # 10000 and 9999 get the same weight because you cut both off at one limit: subtract the row's
 # maximum, which keeps their difference.
-def softmax(scores: Tensor, dim: int) -> Tensor:
-    powers = scores.clamp(-80.0, 80.0).exp()
-    return powers / powers.sum(dim=dim, keepdim=True)
+# replace: powers = (scores - scores.max()).exp()
+# by:      powers = scores.clamp(-80.0, 80.0).exp()
 
-
-# %% wrong softmax mean_subtracted
+# %% wrong softmax mean_subtracted of="global_maximum"
 # What you subtract lies far below the largest score of a row, so its exp is still infinite:
 # subtract the row's maximum, then no exponent is above 0.
-def softmax(scores: Tensor, dim: int) -> Tensor:
-    powers = (scores - scores.mean(dim=dim, keepdim=True)).exp()
-    return powers / powers.sum(dim=dim, keepdim=True)
+# replace: powers = (scores - scores.max()).exp()
+# by:      powers = (scores - scores.mean(dim=dim, keepdim=True)).exp()
 
 
 # %% wrong softmax global_maximum
@@ -165,28 +149,23 @@ def softmax(scores: Tensor, dim: int) -> Tensor:
     return (powers / powers.sum(dim=dim, keepdim=True)).nan_to_num(0.0)
 
 
-# %% wrong softmax epsilon_in_denominator
+# %% wrong softmax epsilon_in_denominator of="sum_ignores_dim"
 # Your weights are right to a few digits only: add nothing to the sum, round nothing, and stay out
 # of float32.
-def softmax(scores: Tensor, dim: int) -> Tensor:
-    powers = (scores - scores.amax(dim=dim, keepdim=True)).exp()
-    return powers / (powers.sum(dim=dim, keepdim=True) + 1e-6)
+# replace: return powers / powers.sum(dim=-1, keepdim=True)
+# by:      return powers / (powers.sum(dim=dim, keepdim=True) + 1e-6)
 
-
-# %% wrong softmax rounded
+# %% wrong softmax rounded of="sum_ignores_dim"
 # Your weights are rounded, so they no longer sum to 1 and carry no gradient: return them in
 # full.
-def softmax(scores: Tensor, dim: int) -> Tensor:
-    powers = (scores - scores.amax(dim=dim, keepdim=True)).exp()
-    return (powers / powers.sum(dim=dim, keepdim=True)).round(decimals=2)
+# replace: return powers / powers.sum(dim=-1, keepdim=True)
+# by:      return (powers / powers.sum(dim=dim, keepdim=True)).round(decimals=2)
 
-
-# %% wrong softmax sum_loses_its_dimension
+# %% wrong softmax sum_loses_its_dimension of="sum_ignores_dim"
 # The sum or the maximum has one dimension fewer than the scores, so it lines up with the wrong
 # axis or with none: keep that dimension, with size 1.
-def softmax(scores: Tensor, dim: int) -> Tensor:
-    powers = (scores - scores.amax(dim=dim, keepdim=True)).exp()
-    return powers / powers.sum(dim=dim)
+# replace: return powers / powers.sum(dim=-1, keepdim=True)
+# by:      return powers / powers.sum(dim=dim)
 
 
 # %% wrong softmax two_dimensions_only
@@ -199,12 +178,11 @@ def softmax(scores: Tensor, dim: int) -> Tensor:
     return weights.T if dim == 0 else weights
 
 
-# %% wrong softmax detached
+# %% wrong softmax detached of="global_maximum"
 # Your weights are cut off from the scores, so no gradient can flow back: use torch operations on
 # the scores themselves, no copies.
-def softmax(scores: Tensor, dim: int) -> Tensor:
-    powers = (scores.detach() - scores.detach().amax(dim=dim, keepdim=True)).exp()
-    return powers / powers.sum(dim=dim, keepdim=True)
+# replace: powers = (scores - scores.max()).exp()
+# by:      powers = (scores.detach() - scores.detach().amax(dim=dim, keepdim=True)).exp()
 
 
 # %% wrong softmax changes_its_input
@@ -215,11 +193,10 @@ def softmax(scores: Tensor, dim: int) -> Tensor:
     return powers / powers.sum(dim=dim, keepdim=True)
 
 
-# %% wrong softmax forgotten_return
+# %% wrong softmax forgotten_return of="sum_ignores_dim"
 # does the last line say `return`?
-def softmax(scores: Tensor, dim: int) -> Tensor:
-    powers = (scores - scores.amax(dim=dim, keepdim=True)).exp()
-    powers / powers.sum(dim=dim, keepdim=True)
+# replace: return powers / powers.sum(dim=-1, keepdim=True)
+# by:      powers / powers.sum(dim=dim, keepdim=True)
 
 
 # %% wrong softmax always_dimension_one
@@ -230,12 +207,11 @@ def softmax(scores: Tensor, dim: int) -> Tensor:
     return powers / powers.sum(dim=1, keepdim=True)
 
 
-# %% wrong softmax maximum_loses_its_dimension
+# %% wrong softmax maximum_loses_its_dimension of="global_maximum"
 # The sum or the maximum has one dimension fewer than the scores, so it lines up with the wrong
 # axis or with none: keep that dimension, with size 1.
-def softmax(scores: Tensor, dim: int) -> Tensor:
-    powers = torch.exp(scores - torch.max(scores, dim)[0])
-    return powers / powers.sum(dim=dim, keepdim=True)
+# replace: powers = (scores - scores.max()).exp()
+# by:      powers = torch.exp(scores - torch.max(scores, dim)[0])
 
 
 # %% wrong softmax maximum_with_its_places
@@ -246,51 +222,40 @@ def softmax(scores: Tensor, dim: int) -> Tensor:
     return powers / powers.sum(dim=dim, keepdim=True)
 
 
-# %% wrong softmax maximum_along_first_dimension
+# %% wrong softmax maximum_along_first_dimension of="global_maximum"
 # Your maximum runs along the first dimension, whatever `dim` says: the sum and the maximum need
 # the same `dim`.
-def softmax(scores: Tensor, dim: int) -> Tensor:
-    powers = (scores - scores.amax(dim=0, keepdim=True)).exp()
-    return powers / powers.sum(dim=dim, keepdim=True)
+# replace: powers = (scores - scores.max()).exp()
+# by:      powers = (scores - scores.amax(dim=0, keepdim=True)).exp()
 
-
-# %% wrong softmax maximum_along_last_dimension
+# %% wrong softmax maximum_along_last_dimension of="global_maximum"
 # Your maximum always runs along the last dimension: the sum and the maximum need the same `dim`.
-def softmax(scores: Tensor, dim: int) -> Tensor:
-    powers = (scores - scores.amax(dim=-1, keepdim=True)).exp()
-    return powers / powers.sum(dim=dim, keepdim=True)
+# replace: powers = (scores - scores.max()).exp()
+# by:      powers = (scores - scores.amax(dim=-1, keepdim=True)).exp()
 
-
-# %% wrong softmax minimum_subtracted
+# %% wrong softmax minimum_subtracted of="global_maximum"
 # What you subtract lies far below the largest score of a row, so its exp is still infinite:
 # subtract the row's maximum, then no exponent is above 0.
-def softmax(scores: Tensor, dim: int) -> Tensor:
-    powers = (scores - scores.amin(dim=dim, keepdim=True)).exp()
-    return powers / powers.sum(dim=dim, keepdim=True)
+# replace: powers = (scores - scores.max()).exp()
+# by:      powers = (scores - scores.amin(dim=dim, keepdim=True)).exp()
 
-
-# %% wrong softmax largest_size_subtracted
+# %% wrong softmax largest_size_subtracted of="global_maximum"
 # What you subtract lies far above the largest score of the second row, so all its exps are 0, and
 # 0 / 0 is not a number: subtract each row's own maximum.
-def softmax(scores: Tensor, dim: int) -> Tensor:
-    powers = (scores - scores.abs().amax(dim=dim, keepdim=True)).exp()
-    return powers / powers.sum(dim=dim, keepdim=True)
+# replace: powers = (scores - scores.max()).exp()
+# by:      powers = (scores - scores.abs().amax(dim=dim, keepdim=True)).exp()
 
-
-# %% wrong softmax shifted_denominator_only
+# %% wrong softmax shifted_denominator_only of="shifted_numerator_only"
 # You take the exps of the scores as they come, and do not divide them by the sum of the same
 # exps: both belong to one row.
-def softmax(scores: Tensor, dim: int) -> Tensor:
-    shifted = scores - scores.amax(dim=dim, keepdim=True)
-    return scores.exp() / shifted.exp().sum(dim=dim, keepdim=True)
+# replace: return shifted.exp() / scores.exp().sum(dim=dim, keepdim=True)
+# by:      return scores.exp() / shifted.exp().sum(dim=dim, keepdim=True)
 
-
-# %% wrong softmax maximum_divided
+# %% wrong softmax maximum_divided of="global_maximum"
 # You divide the scores by their maximum: subtract it, for only a difference cancels above and
 # below the line.
-def softmax(scores: Tensor, dim: int) -> Tensor:
-    powers = (scores / scores.amax(dim=dim, keepdim=True)).exp()
-    return powers / powers.sum(dim=dim, keepdim=True)
+# replace: powers = (scores - scores.max()).exp()
+# by:      powers = (scores / scores.amax(dim=dim, keepdim=True)).exp()
 
 
 # %% wrong softmax exponential_of_math
@@ -311,14 +276,10 @@ def softmax(scores: Tensor, dim: int) -> Tensor:
     return torch.from_numpy(powers / powers.sum(axis=dim, keepdims=True))
 
 
-# %% wrong softmax numpy_result
+# %% wrong softmax numpy_result of="numpy_on_the_way"
 # You return a NumPy array: stay in torch from the first line to the last.
-import numpy as np
-
-
-def softmax(scores: Tensor, dim: int) -> Tensor:
-    powers = np.exp(scores.numpy() - scores.numpy().max(axis=dim, keepdims=True))
-    return powers / powers.sum(axis=dim, keepdims=True)
+# replace: return torch.from_numpy(powers / powers.sum(axis=dim, keepdims=True))
+# by:      return powers / powers.sum(axis=dim, keepdims=True)
 
 
 # %% right softmax of_torch
@@ -727,231 +688,151 @@ def repaired_scores(x: Tensor) -> Tensor:
     return (x[:, None, :] * x[None, :, :]).sum(-1)
 
 
-# %% wrong project_qkv transposed_matrices
+# %% wrong project_qkv transposed_matrices of="solution"
 # You multiply by the transposed matrices: they are (d_model, d_out), so they go in as they are.
-def project_qkv(
-    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    return x @ w_query.T, x @ w_key.T, x @ w_value.T
+# replace: return x @ w_query, x @ w_key, x @ w_value
+# by:      return x @ w_query.T, x @ w_key.T, x @ w_value.T
 
-
-# %% wrong project_qkv matrix_on_the_left
+# %% wrong project_qkv matrix_on_the_left of="solution"
 # Your results are (d_out, length), and words should stay in rows: put x on the left of the matrix.
-def project_qkv(
-    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    return w_query @ x.T, w_key @ x.T, w_value @ x.T
+# replace: return x @ w_query, x @ w_key, x @ w_value
+# by:      return w_query @ x.T, w_key @ x.T, w_value @ x.T
 
-
-# %% wrong project_qkv roles_in_columns
+# %% wrong project_qkv roles_in_columns of="solution"
 # The numbers are right and lie on their side: return one row for each word, (length, d_out).
-def project_qkv(
-    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    return (x @ w_query).T, (x @ w_key).T, (x @ w_value).T
+# replace: return x @ w_query, x @ w_key, x @ w_value
+# by:      return (x @ w_query).T, (x @ w_key).T, (x @ w_value).T
 
-
-# %% wrong project_qkv key_first
+# %% wrong project_qkv key_first of="solution"
 # Query and key are exchanged: the order is query, key, value.
-def project_qkv(
-    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    return x @ w_key, x @ w_query, x @ w_value
+# replace: return x @ w_query, x @ w_key, x @ w_value
+# by:      return x @ w_key, x @ w_query, x @ w_value
 
-
-# %% wrong project_qkv value_before_key
+# %% wrong project_qkv value_before_key of="solution"
 # Key and value are exchanged: the order is query, key, value.
-def project_qkv(
-    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    return x @ w_query, x @ w_value, x @ w_key
+# replace: return x @ w_query, x @ w_key, x @ w_value
+# by:      return x @ w_query, x @ w_value, x @ w_key
 
-
-# %% wrong project_qkv value_first
+# %% wrong project_qkv value_first of="solution"
 # Your results come in reverse: the order is query, key, value.
-def project_qkv(
-    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    return x @ w_value, x @ w_key, x @ w_query
+# replace: return x @ w_query, x @ w_key, x @ w_value
+# by:      return x @ w_value, x @ w_key, x @ w_query
 
-
-# %% wrong project_qkv key_from_query_matrix
+# %% wrong project_qkv key_from_query_matrix of="solution"
 # Your key is the query again: it has a matrix of its own.
-def project_qkv(
-    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    return x @ w_query, x @ w_query, x @ w_value
+# replace: return x @ w_query, x @ w_key, x @ w_value
+# by:      return x @ w_query, x @ w_query, x @ w_value
 
-
-# %% wrong project_qkv value_from_key_matrix
+# %% wrong project_qkv value_from_key_matrix of="solution"
 # Your value is the key again: it has a matrix of its own.
-def project_qkv(
-    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    return x @ w_query, x @ w_key, x @ w_key
+# replace: return x @ w_query, x @ w_key, x @ w_value
+# by:      return x @ w_query, x @ w_key, x @ w_key
 
-
-# %% wrong project_qkv one_matrix_for_all
+# %% wrong project_qkv one_matrix_for_all of="solution"
 # Query, key and value are equal, for you use one matrix three times: each role has its own.
-def project_qkv(
-    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    query = x @ w_query
-    return query, query, query
+# replace: return x @ w_query, x @ w_key, x @ w_value
+# by:      query = x @ w_query
+#          return query, query, query
 
-
-# %% wrong project_qkv values_not_projected
+# %% wrong project_qkv values_not_projected of="solution"
 # Your value is x itself: it is projected as well, by the third matrix.
-def project_qkv(
-    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    return x @ w_query, x @ w_key, x
+# replace: return x @ w_query, x @ w_key, x @ w_value
+# by:      return x @ w_query, x @ w_key, x
 
-
-# %% wrong project_qkv only_query_projected
+# %% wrong project_qkv only_query_projected of="solution"
 # Your key and value are x itself: all three roles are projections of x.
-def project_qkv(
-    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    return x @ w_query, x, x
+# replace: return x @ w_query, x @ w_key, x @ w_value
+# by:      return x @ w_query, x, x
 
-
-# %% wrong project_qkv one_after_the_other
+# %% wrong project_qkv one_after_the_other of="solution"
 # You project the query to get the key, and the key to get the value: all three start from x.
-def project_qkv(
-    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    query = x @ w_query
-    key = query @ w_key
-    return query, key, key @ w_value
+# replace: return x @ w_query, x @ w_key, x @ w_value
+# by:      query = x @ w_query
+#          key = query @ w_key
+#          return query, key, key @ w_value
 
-
-# %% wrong project_qkv already_scaled
+# %% wrong project_qkv already_scaled of="solution"
 # Your results are too small by one factor: a projection is a plain matrix product, and no scale
 # belongs to it.
-def project_qkv(
-    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    scale = math.sqrt(x.shape[-1])
-    return x @ w_query / scale, x @ w_key / scale, x @ w_value / scale
+# replace: return x @ w_query, x @ w_key, x @ w_value
+# by:      scale = math.sqrt(x.shape[-1])
+#          return x @ w_query / scale, x @ w_key / scale, x @ w_value / scale
 
-
-# %% wrong project_qkv softmaxed
+# %% wrong project_qkv softmaxed of="solution"
 # Each row of your results sums to 1: softmax belongs to the scores, a projection is a plain
 # matrix product.
-def project_qkv(
-    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    return softmax(x @ w_query, -1), softmax(x @ w_key, -1), softmax(x @ w_value, -1)
+# replace: return x @ w_query, x @ w_key, x @ w_value
+# by:      return softmax(x @ w_query, -1), softmax(x @ w_key, -1), softmax(x @ w_value, -1)
 
-
-# %% wrong project_qkv activated
+# %% wrong project_qkv activated of="solution"
 # Your results hold no negative number: a projection is linear, no ReLU follows it.
-def project_qkv(
-    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    return (x @ w_query).relu(), (x @ w_key).relu(), (x @ w_value).relu()
+# replace: return x @ w_query, x @ w_key, x @ w_value
+# by:      return (x @ w_query).relu(), (x @ w_key).relu(), (x @ w_value).relu()
 
-
-# %% wrong project_qkv word_added
+# %% wrong project_qkv word_added of="solution"
 # You add x to its projections: a role is the projection alone.
-def project_qkv(
-    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    return x + x @ w_query, x + x @ w_key, x + x @ w_value
+# replace: return x @ w_query, x @ w_key, x @ w_value
+# by:      return x + x @ w_query, x + x @ w_key, x + x @ w_value
 
-
-# %% wrong project_qkv all_of_one_width
+# %% wrong project_qkv all_of_one_width of="solution"
 # You cut the packed result into three equal parts, and the matrices may have different widths:
 # cut it by their own sizes.
-def project_qkv(
-    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    query, key, value = (x @ torch.cat([w_query, w_key, w_value], dim=-1)).chunk(3, dim=-1)
-    return query, key, value
+# replace: return x @ w_query, x @ w_key, x @ w_value
+# by:      query, key, value = (x @ torch.cat([w_query, w_key, w_value], dim=-1)).chunk(3, dim=-1)
+#          return query, key, value
 
-
-# %% wrong project_qkv elementwise_product
+# %% wrong project_qkv elementwise_product of="solution"
 # You multiply number by number, and that needs equal shapes: a projection is a matrix product.
-def project_qkv(
-    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    return x * w_query, x * w_key, x * w_value
+# replace: return x @ w_query, x @ w_key, x @ w_value
+# by:      return x * w_query, x * w_key, x * w_value
 
-
-# %% wrong project_qkv one_tensor
+# %% wrong project_qkv one_tensor of="solution"
 # You return the three roles in one tensor: return three tensors, for their widths may differ.
-def project_qkv(
-    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    return torch.cat([x @ w_query, x @ w_key, x @ w_value], dim=-1)
+# replace: return x @ w_query, x @ w_key, x @ w_value
+# by:      return torch.cat([x @ w_query, x @ w_key, x @ w_value], dim=-1)
 
-
-# %% wrong project_qkv one_sequence_only
+# %% wrong project_qkv one_sequence_only of="solution"
 # Your product takes one (length, d_model) matrix, and x may be a batch: use a product that leaves
 # the leading dimensions alone.
-def project_qkv(
-    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    return torch.mm(x, w_query), torch.mm(x, w_key), torch.mm(x, w_value)
+# replace: return x @ w_query, x @ w_key, x @ w_value
+# by:      return torch.mm(x, w_query), torch.mm(x, w_key), torch.mm(x, w_value)
 
-
-# %% wrong project_qkv batch_flattened
+# %% wrong project_qkv batch_flattened of="solution"
 # All sequences end up in one long list of words: give back the leading dimensions that x has.
-def project_qkv(
-    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    words = x.reshape(-1, x.shape[-1])
-    return words @ w_query, words @ w_key, words @ w_value
+# replace: return x @ w_query, x @ w_key, x @ w_value
+# by:      words = x.reshape(-1, x.shape[-1])
+#          return words @ w_query, words @ w_key, words @ w_value
 
-
-# %% wrong project_qkv copied_matrices
+# %% wrong project_qkv copied_matrices of="solution"
 # You copy the matrices, and the copies are cut off from what is trained: multiply by the
 # matrices themselves.
-def project_qkv(
-    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    return x @ w_query.detach(), x @ w_key.detach(), x @ w_value.detach()
+# replace: return x @ w_query, x @ w_key, x @ w_value
+# by:      return x @ w_query.detach(), x @ w_key.detach(), x @ w_value.detach()
 
-
-# %% wrong project_qkv matrix_before_x
+# %% wrong project_qkv matrix_before_x of="solution"
 # The matrix stands on the left of x, and their sizes do not meet: a word is a row of x, so the
 # matrix stands on its right.
-def project_qkv(
-    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    return w_query @ x, w_key @ x, w_value @ x
+# replace: return x @ w_query, x @ w_key, x @ w_value
+# by:      return w_query @ x, w_key @ x, w_value @ x
 
-
-# %% wrong project_qkv words_transposed
+# %% wrong project_qkv words_transposed of="solution"
 # You transpose x, so its words become columns: a word is a row of x, leave it so.
-def project_qkv(
-    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    return x.T @ w_query, x.T @ w_key, x.T @ w_value
+# replace: return x @ w_query, x @ w_key, x @ w_value
+# by:      return x.T @ w_query, x.T @ w_key, x.T @ w_value
 
-
-# %% wrong project_qkv matrix_called
+# %% wrong project_qkv matrix_called of="solution"
 # You call a matrix as if it were a function: it is a tensor, multiply x by it.
-def project_qkv(
-    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    return w_query(x), w_key(x), w_value(x)  # pyright: ignore[reportCallIssue]
+# replace: return x @ w_query, x @ w_key, x @ w_value
+# by:      return w_query(x), w_key(x), w_value(x)  # pyright: ignore[reportCallIssue]
 
-
-# %% wrong project_qkv elementwise_from_the_left
+# %% wrong project_qkv elementwise_from_the_left of="solution"
 # You multiply number by number, and that needs equal shapes: a projection is a matrix product.
-def project_qkv(
-    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    return w_query * x, w_key * x, w_value * x
+# replace: return x @ w_query, x @ w_key, x @ w_value
+# by:      return w_query * x, w_key * x, w_value * x
 
-
-# %% right project_qkv matmul_into_a_list
-def project_qkv(
-    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    return [torch.matmul(x, matrix) for matrix in (w_query, w_key, w_value)]
+# %% right project_qkv matmul_into_a_list of="solution"
+# replace: return x @ w_query, x @ w_key, x @ w_value
+# by:      return [torch.matmul(x, matrix) for matrix in (w_query, w_key, w_value)]
 
 
 # %% right project_qkv einsum
@@ -964,28 +845,20 @@ def project_qkv(
     return project(w_query), project(w_key), project(w_value)
 
 
-# %% right project_qkv linear
-def project_qkv(
-    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    return F.linear(x, w_query.T), F.linear(x, w_key.T), F.linear(x, w_value.T)
+# %% right project_qkv linear of="solution"
+# replace: return x @ w_query, x @ w_key, x @ w_value
+# by:      return F.linear(x, w_query.T), F.linear(x, w_key.T), F.linear(x, w_value.T)
 
+# %% right project_qkv packed of="solution"
+# replace: return x @ w_query, x @ w_key, x @ w_value
+# by:      matrices = (w_query, w_key, w_value)
+#          packed = x @ torch.cat(matrices, dim=1)
+#          return packed.split([matrix.shape[1] for matrix in matrices], dim=-1)
 
-# %% right project_qkv packed
-def project_qkv(
-    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    matrices = (w_query, w_key, w_value)
-    packed = x @ torch.cat(matrices, dim=1)
-    return packed.split([matrix.shape[1] for matrix in matrices], dim=-1)
-
-
-# %% right project_qkv transposed_twice
-def project_qkv(
-    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    columns = x.mT
-    return (w_query.T @ columns).mT, (w_key.T @ columns).mT, (w_value.T @ columns).mT
+# %% right project_qkv transposed_twice of="solution"
+# replace: return x @ w_query, x @ w_key, x @ w_value
+# by:      columns = x.mT
+#          return (w_query.T @ columns).mT, (w_key.T @ columns).mT, (w_value.T @ columns).mT
 
 
 # %% right project_qkv tensordot
@@ -999,15 +872,11 @@ def project_qkv(
     )
 
 
-# %% right project_qkv sum_of_products
-def project_qkv(
-    x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
-) -> tuple[Tensor, Tensor, Tensor]:
-    query = (x.unsqueeze(-1) * w_query).sum(dim=-2)
-    key = (x.unsqueeze(-1) * w_key).sum(dim=-2)
-    value = (x.unsqueeze(-1) * w_value).sum(dim=-2)
-    return query, key, value
-
+# %% right project_qkv sum_of_products of="all_of_one_width"
+# replace: query, key, value = (x @ torch.cat([w_query, w_key, w_value], dim=-1)).chunk(3, dim=-1)
+# by:      query = (x.unsqueeze(-1) * w_query).sum(dim=-2)
+#          key = (x.unsqueeze(-1) * w_key).sum(dim=-2)
+#          value = (x.unsqueeze(-1) * w_value).sum(dim=-2)
 
 # %% wrong flying_output no_scale
 # You take the softmax of the plain dot products 1 and -1: divide them by √d_k first.
@@ -1239,230 +1108,151 @@ import numpy as np
 
 arrows_output = np.array([0.786, 0.107], dtype=np.float32)
 
-
-# %% wrong scaled_dot_product_attention no_scale
+# %% wrong scaled_dot_product_attention no_scale of="solution"
 # Your weights are too sharp: the scores are not divided by √d_k.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    weights = softmax(query @ key.transpose(-2, -1), dim=-1)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
+#          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
+# by:      weights = softmax(query @ key.transpose(-2, -1), dim=-1)
 
-
-# %% wrong scaled_dot_product_attention divided_by_d_k
+# %% wrong scaled_dot_product_attention divided_by_d_k of="solution"
 # Your weights are too even: you divide the scores by d_k, or by √d_k twice. Divide once, by the
 # square root.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    weights = softmax(query @ key.transpose(-2, -1) / query.shape[-1], dim=-1)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
+#          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
+# by:      weights = softmax(query @ key.transpose(-2, -1) / query.shape[-1], dim=-1)
 
-
-# %% wrong scaled_dot_product_attention root_of_d_v
+# %% wrong scaled_dot_product_attention root_of_d_v of="solution"
 # You divide by √5, and 5 is the width of the values: d_k is the width of queries and keys.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(value.shape[-1]), dim=-1)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
+#          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
+# by:      weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(value.shape[-1]), dim=-1)
 
-
-# %% wrong scaled_dot_product_attention root_of_key_length
+# %% wrong scaled_dot_product_attention root_of_key_length of="solution"
 # You divide by √3, and 3 is the number of keys: d_k is their width, the last axis.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(key.shape[-2]), dim=-1)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
+#          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
+# by:      weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(key.shape[-2]), dim=-1)
 
-
-# %% wrong scaled_dot_product_attention root_of_query_length
+# %% wrong scaled_dot_product_attention root_of_query_length of="solution"
 # You divide the scores by √2, be it from the number of queries, the number of dimensions or the
 # exercise by hand: d_k is the size of the last axis of the query.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(len(query)), dim=-1)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
+#          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
+# by:      weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(len(query)), dim=-1)
 
-
-# %% wrong scaled_dot_product_attention root_of_axis_one
+# %% wrong scaled_dot_product_attention root_of_axis_one of="solution"
 # In a batch your scale changes, because axis 1 is then the length: d_k is the last axis, with and
 # without a batch.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[1]), dim=-1)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
+#          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
+# by:      weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[1]), dim=-1)
 
-
-# %% wrong scaled_dot_product_attention multiplied_by_root
+# %% wrong scaled_dot_product_attention multiplied_by_root of="solution"
 # Your weights are far too sharp: you multiply the scores by √d_k, divide by it.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    weights = softmax(query @ key.transpose(-2, -1) * math.sqrt(query.shape[-1]), dim=-1)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
+#          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
+# by:      weights = softmax(query @ key.transpose(-2, -1) * math.sqrt(query.shape[-1]), dim=-1)
 
-
-# %% wrong scaled_dot_product_attention weights_scaled
+# %% wrong scaled_dot_product_attention weights_scaled of="solution"
 # Your weights do not sum to 1, because you divide them by √d_k: divide the scores, before the
 # softmax.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    weights = softmax(query @ key.transpose(-2, -1), dim=-1) / math.sqrt(query.shape[-1])
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
+#          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
+# by:      weights = softmax(query @ key.transpose(-2, -1), dim=-1) / math.sqrt(query.shape[-1])
 
-
-# %% wrong scaled_dot_product_attention output_scaled
+# %% wrong scaled_dot_product_attention output_scaled of="no_scale"
 # You divide the output by √d_k: the scale belongs to the scores, where it keeps the softmax soft.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    weights = softmax(query @ key.transpose(-2, -1), dim=-1)
-    return weights @ value / math.sqrt(query.shape[-1]), weights
+# replace: return weights @ value, weights
+# by:      return weights @ value / math.sqrt(query.shape[-1]), weights
 
-
-# %% wrong scaled_dot_product_attention scale_known_by_heart
+# %% wrong scaled_dot_product_attention scale_known_by_heart of="solution"
 # You divide by 8, which is right for d_k = 64 alone: read d_k from the shape of the query.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    weights = softmax(query @ key.transpose(-2, -1) / 8, dim=-1)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
+#          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
+# by:      weights = softmax(query @ key.transpose(-2, -1) / 8, dim=-1)
 
-
-# %% wrong scaled_dot_product_attention scale_in_single_precision
+# %% wrong scaled_dot_product_attention scale_in_single_precision of="solution"
 # Your numbers are right to a few digits only: take the root of a plain Python number, for the
 # root of a float32 tensor has seven digits, and do not round it.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / torch.sqrt(torch.tensor(query.shape[-1]))
-    weights = softmax(scores, dim=-1)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
+#          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
+# by:      scores = query @ key.transpose(-2, -1) / torch.sqrt(torch.tensor(query.shape[-1]))
+#          weights = softmax(scores, dim=-1)
 
-
-# %% wrong scaled_dot_product_attention scale_of_the_example
+# %% wrong scaled_dot_product_attention scale_of_the_example of="solution"
 # You divide by 2, which is right for d_k = 4 alone: read d_k from the last axis of the query, and
 # take its root.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    weights = softmax(query @ key.transpose(-2, -1) / 2, dim=-1)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
+#          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
+# by:      weights = softmax(query @ key.transpose(-2, -1) / 2, dim=-1)
 
-
-# %% wrong scaled_dot_product_attention over_axis_one
+# %% wrong scaled_dot_product_attention over_axis_one of="solution"
 # In a batch axis 1 holds the queries: softmax runs over the keys, the last axis, with and without
 # a batch.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=1)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
+#          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
+# by:      weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=1)
 
-
-# %% wrong scaled_dot_product_attention over_queries
+# %% wrong scaled_dot_product_attention over_queries of="solution"
 # Each column of your weights sums to 1, and each row should: softmax runs over the keys, the last
 # axis.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-2)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
+#          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
+# by:      weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-2)
 
-
-# %% wrong scaled_dot_product_attention over_the_whole_matrix
+# %% wrong scaled_dot_product_attention over_the_whole_matrix of="solution"
 # All weights together sum to 1, so every output is too small: each query has weights of its own
 # that sum to 1.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    weights = softmax(scores.flatten(-2), dim=-1).reshape(scores.shape)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
+#          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
+# by:      scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+#          weights = softmax(scores.flatten(-2), dim=-1).reshape(scores.shape)
 
-
-# %% wrong scaled_dot_product_attention no_softmax
+# %% wrong scaled_dot_product_attention no_softmax of="solution"
 # Your weights are the scaled scores themselves: turn each row into weights that sum to 1.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    weights = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
+#          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
+# by:      weights = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 
-
-# %% wrong scaled_dot_product_attention scores_divided_by_their_sum
+# %% wrong scaled_dot_product_attention scores_divided_by_their_sum of="over_the_whole_matrix"
 # You divide each row of scores by its sum: softmax takes exp of the scores first.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    weights = scores / scores.sum(dim=-1, keepdim=True)
-    return weights @ value, weights
+# replace: weights = softmax(scores.flatten(-2), dim=-1).reshape(scores.shape)
+# by:      weights = scores / scores.sum(dim=-1, keepdim=True)
 
-
-# %% wrong scaled_dot_product_attention returns_scores
+# %% wrong scaled_dot_product_attention returns_scores of="over_the_whole_matrix"
 # Your output is right, and beside it you return the scores: return the weights, which come after
 # the softmax.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    return softmax(scores, dim=-1) @ value, scores
+# replace: weights = softmax(scores.flatten(-2), dim=-1).reshape(scores.shape)
+#          return weights @ value, weights
+# by:      return softmax(scores, dim=-1) @ value, scores
 
-
-# %% wrong scaled_dot_product_attention each_score_alone
+# %% wrong scaled_dot_product_attention each_score_alone of="solution"
 # Your weights come from a sigmoid, each on its own: softmax lets the keys of one query compete.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    weights = (query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])).sigmoid()
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
+#          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
+# by:      weights = (query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])).sigmoid()
 
-
-# %% wrong scaled_dot_product_attention best_key_only
+# %% wrong scaled_dot_product_attention best_key_only of="over_the_whole_matrix"
 # Each query takes the value of its best key alone: softmax gives every key a weight above 0, and
 # nothing is rounded.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    weights = F.one_hot(scores.argmax(dim=-1), scores.shape[-1]).to(value.dtype)
-    return weights @ value, weights
+# replace: weights = softmax(scores.flatten(-2), dim=-1).reshape(scores.shape)
+# by:      weights = F.one_hot(scores.argmax(dim=-1), scores.shape[-1]).to(value.dtype)
 
-
-# %% wrong scaled_dot_product_attention later_keys_hidden
+# %% wrong scaled_dot_product_attention later_keys_hidden of="over_the_whole_matrix"
 # No query sees a key that comes after it: here every query sees all keys.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    later = torch.ones_like(scores, dtype=torch.bool).triu(1)
-    weights = softmax(scores.masked_fill(later, -torch.inf), dim=-1)
-    return weights @ value, weights
+# replace: weights = softmax(scores.flatten(-2), dim=-1).reshape(scores.shape)
+# by:      later = torch.ones_like(scores, dtype=torch.bool).triu(1)
+#          weights = softmax(scores.masked_fill(later, -torch.inf), dim=-1)
 
-
-# %% wrong scaled_dot_product_attention cosine_similarity
+# %% wrong scaled_dot_product_attention cosine_similarity of="scale_in_single_precision"
 # You bring queries and keys to length 1: a score is the plain dot product, divided by √d_k.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    scores = F.normalize(query, dim=-1) @ F.normalize(key, dim=-1).transpose(-2, -1)
-    weights = softmax(scores, dim=-1)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1) / torch.sqrt(torch.tensor(query.shape[-1]))
+# by:      scores = F.normalize(query, dim=-1) @ F.normalize(key, dim=-1).transpose(-2, -1)
 
-
-# %% wrong scaled_dot_product_attention weights_first
+# %% wrong scaled_dot_product_attention weights_first of="blend_elementwise"
 # You return the weights before the output: the order is output, weights.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
-    return weights, weights @ value
+# replace: return weights * value, weights
+# by:      return weights, weights @ value
 
 
 # %% wrong scaled_dot_product_attention output_only
@@ -1473,228 +1263,149 @@ def scaled_dot_product_attention(
     return softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1) @ value
 
 
-# %% wrong scaled_dot_product_attention blends_queries
+# %% wrong scaled_dot_product_attention blends_queries of="blend_elementwise"
 # You weigh the queries: what is blended are the values, one for each key.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
-    return weights @ query, weights
+# replace: return weights * value, weights
+# by:      return weights @ query, weights
 
-
-# %% wrong scaled_dot_product_attention blends_keys
+# %% wrong scaled_dot_product_attention blends_keys of="blend_elementwise"
 # You blend the keys: keys only decide the weights, what is blended are the values.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
-    return weights @ key, weights
+# replace: return weights * value, weights
+# by:      return weights @ key, weights
 
-
-# %% wrong scaled_dot_product_attention blend_divided_by_length
+# %% wrong scaled_dot_product_attention blend_divided_by_length of="blend_elementwise"
 # Your outputs are three times too small: the weights sum to 1 already, so the weighted sum is not
 # divided any more.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
-    return weights @ value / key.shape[-2], weights
+# replace: return weights * value, weights
+# by:      return weights @ value / key.shape[-2], weights
 
-
-# %% wrong scaled_dot_product_attention values_not_summed
+# %% wrong scaled_dot_product_attention values_not_summed of="blend_elementwise"
 # Your output still has an axis of keys: the values, each times its weight, are added up, as a
 # matrix product does.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
-    return weights.unsqueeze(-1) * value.unsqueeze(-3), weights
+# replace: return weights * value, weights
+# by:      return weights.unsqueeze(-1) * value.unsqueeze(-3), weights
 
-
-# %% wrong scaled_dot_product_attention elementwise_scores
+# %% wrong scaled_dot_product_attention elementwise_scores of="blend_elementwise"
 # You multiply queries and keys number by number: a score is a dot product, so the two matrices
 # meet in a matrix product.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    weights = softmax(query * key / math.sqrt(query.shape[-1]), dim=-1)
-    return weights * value, weights
+# replace: weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
+# by:      weights = softmax(query * key / math.sqrt(query.shape[-1]), dim=-1)
 
-
-# %% wrong scaled_dot_product_attention batch_transposed
+# %% wrong scaled_dot_product_attention batch_transposed of="solution"
 # Your transpose moves the batch axis: exchange the last two axes of the keys alone.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    turned = key.permute(*reversed(range(key.dim())))
-    weights = softmax(query @ turned / math.sqrt(query.shape[-1]), dim=-1)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
+#          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
+# by:      turned = key.permute(*reversed(range(key.dim())))
+#          weights = softmax(query @ turned / math.sqrt(query.shape[-1]), dim=-1)
 
-
-# %% wrong scaled_dot_product_attention sequences_see_each_other
+# %% wrong scaled_dot_product_attention sequences_see_each_other of="scale_in_single_precision"
 # Your weights have as many keys as the whole batch: a sequence attends to its own keys alone, so
 # leave the batch axis as it is.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.reshape(-1, key.shape[-1]).T / math.sqrt(query.shape[-1])
-    weights = softmax(scores, dim=-1)
-    return weights @ value.reshape(-1, value.shape[-1]), weights
+# replace: scores = query @ key.transpose(-2, -1) / torch.sqrt(torch.tensor(query.shape[-1]))
+# by:      scores = query @ key.reshape(-1, key.shape[-1]).T / math.sqrt(query.shape[-1])
+# replace: return weights @ value, weights
+# by:      return weights @ value.reshape(-1, value.shape[-1]), weights
 
-
-# %% wrong scaled_dot_product_attention batch_summed
+# %% wrong scaled_dot_product_attention batch_summed of="solution"
 # You add the scores of all sequences: a batch of sequences gives a batch of scores, so its axes
 # stay in the result.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    scores = torch.einsum("...qd,...kd->qk", query, key)
-    weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
+# by:      scores = torch.einsum("...qd,...kd->qk", query, key)
 
-
-# %% wrong scaled_dot_product_attention first_sequence_only
+# %% wrong scaled_dot_product_attention first_sequence_only of="scale_in_single_precision"
 # You compute the weights of the first sequence and use them for all: each sequence of a batch has
 # its own.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if scores.dim() > 2:
-        scores = scores[:1].expand_as(scores)
-    weights = softmax(scores, dim=-1)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1) / torch.sqrt(torch.tensor(query.shape[-1]))
+# by:      scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+#          if scores.dim() > 2:
+#              scores = scores[:1].expand_as(scores)
 
-
-# %% wrong scaled_dot_product_attention one_sequence_only
+# %% wrong scaled_dot_product_attention one_sequence_only of="scale_in_single_precision"
 # You go through the first axis as if it held the queries, and in a batch it holds sequences:
 # count axes from the end.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    scores = torch.stack([key @ one for one in query]) / math.sqrt(query.shape[-1])
-    weights = softmax(scores, dim=-1)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1) / torch.sqrt(torch.tensor(query.shape[-1]))
+# by:      scores = torch.stack([key @ one for one in query]) / math.sqrt(query.shape[-1])
 
-
-# %% wrong scaled_dot_product_attention one_batch_axis_only
+# %% wrong scaled_dot_product_attention one_batch_axis_only of="scale_in_single_precision"
 # Your product knows exactly one batch axis: attention takes any leading dimensions, also none.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    scores = torch.bmm(query, key.transpose(1, 2)) / math.sqrt(query.shape[-1])
-    weights = softmax(scores, dim=-1)
-    return torch.bmm(weights, value), weights
+# replace: scores = query @ key.transpose(-2, -1) / torch.sqrt(torch.tensor(query.shape[-1]))
+# by:      scores = torch.bmm(query, key.transpose(1, 2)) / math.sqrt(query.shape[-1])
+# replace: return weights @ value, weights
+# by:      return torch.bmm(weights, value), weights
 
-
-# %% wrong scaled_dot_product_attention changes_its_input
+# %% wrong scaled_dot_product_attention changes_its_input of="solution"
 # You write into the caller's tensor: make a new one.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    query /= math.sqrt(query.shape[-1])
-    weights = softmax(query @ key.transpose(-2, -1), dim=-1)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
+#          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
+# by:      query /= math.sqrt(query.shape[-1])
+#          weights = softmax(query @ key.transpose(-2, -1), dim=-1)
 
-
-# %% wrong scaled_dot_product_attention overflow
+# %% wrong scaled_dot_product_attention overflow of="solution"
 # Large scores overflow in exp: use your softmax, which subtracts the maximum.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    powers = (query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])).exp()
-    weights = powers / powers.sum(dim=-1, keepdim=True)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
+#          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
+# by:      powers = (query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])).exp()
+#          weights = powers / powers.sum(dim=-1, keepdim=True)
 
-
-# %% wrong scaled_dot_product_attention detached
+# %% wrong scaled_dot_product_attention detached of="over_the_whole_matrix"
 # Your weights are cut off from queries and keys, which then never learn: detach a copy for
 # drawing, not what you compute with.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    weights = softmax(scores, dim=-1).detach()
-    return weights @ value, weights
+# replace: weights = softmax(scores.flatten(-2), dim=-1).reshape(scores.shape)
+# by:      weights = softmax(scores, dim=-1).detach()
 
-
-# %% wrong scaled_dot_product_attention values_detached
+# %% wrong scaled_dot_product_attention values_detached of="blend_elementwise"
 # Your values are cut off from what made them, so their projection never learns: blend the values
 # as they come in.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
-    return weights @ value.detach(), weights
+# replace: return weights * value, weights
+# by:      return weights @ value.detach(), weights
 
-
-# %% wrong scaled_dot_product_attention root_of_number_of_dimensions
+# %% wrong scaled_dot_product_attention root_of_number_of_dimensions of="solution"
 # You divide the scores by √2, be it from the number of queries, the number of dimensions or the
 # exercise by hand: d_k is the size of the last axis of the query.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    weights = softmax(query @ key.transpose(-2, -1) / query.dim() ** 0.5, dim=-1)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
+#          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
+# by:      weights = softmax(query @ key.transpose(-2, -1) / query.dim() ** 0.5, dim=-1)
 
-
-# %% wrong scaled_dot_product_attention root_of_two
+# %% wrong scaled_dot_product_attention root_of_two of="solution"
 # You divide the scores by √2, be it from the number of queries, the number of dimensions or the
 # exercise by hand: d_k is the size of the last axis of the query.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(2), dim=-1)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
+#          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
+# by:      weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(2), dim=-1)
 
-
-# %% wrong scaled_dot_product_attention divided_by_number_of_dimensions
+# %% wrong scaled_dot_product_attention divided_by_number_of_dimensions of="solution"
 # You divide by 2, which is right for d_k = 4 alone: read d_k from the last axis of the query, and
 # take its root.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    weights = softmax(query @ key.transpose(-2, -1) / query.dim(), dim=-1)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
+#          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
+# by:      weights = softmax(query @ key.transpose(-2, -1) / query.dim(), dim=-1)
 
-
-# %% wrong scaled_dot_product_attention whole_root
+# %% wrong scaled_dot_product_attention whole_root of="solution"
 # Your scale was right for d_k = 4, and here, for d_k = 3, it is 1: take the root of d_k in full,
 # not rounded down, and d_k from the last axis.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    weights = softmax(query @ key.transpose(-2, -1) / math.isqrt(query.shape[-1]), dim=-1)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
+#          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
+# by:      weights = softmax(query @ key.transpose(-2, -1) / math.isqrt(query.shape[-1]), dim=-1)
 
-
-# %% wrong scaled_dot_product_attention divided_by_number_of_queries
+# %% wrong scaled_dot_product_attention divided_by_number_of_queries of="solution"
 # Your scale was right for d_k = 4, and here, for d_k = 3, it is 1: take the root of d_k in full,
 # not rounded down, and d_k from the last axis.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    weights = softmax(query @ key.transpose(-2, -1) / len(query), dim=-1)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
+#          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
+# by:      weights = softmax(query @ key.transpose(-2, -1) / len(query), dim=-1)
 
-
-# %% wrong scaled_dot_product_attention half_of_d_k
+# %% wrong scaled_dot_product_attention half_of_d_k of="solution"
 # You divide by half of d_k, which is its root for d_k = 4 alone: divide by the square root.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    weights = softmax(query @ key.transpose(-2, -1) / (query.shape[-1] / 2), dim=-1)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
+#          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
+# by:      weights = softmax(query @ key.transpose(-2, -1) / (query.shape[-1] / 2), dim=-1)
 
-
-# %% wrong scaled_dot_product_attention root_of_a_name_left_over
+# %% wrong scaled_dot_product_attention root_of_a_name_left_over of="solution"
 # You divide by 32, the root of 1024, which is a width of part 6: read d_k from the shape of the
 # query.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    weights = softmax(query @ key.transpose(-2, -1) / 1024**0.5, dim=-1)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
+#          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
+# by:      weights = softmax(query @ key.transpose(-2, -1) / 1024**0.5, dim=-1)
 
 
 # %% wrong scaled_dot_product_attention d_k_never_set
@@ -1707,87 +1418,60 @@ def scaled_dot_product_attention(
     return weights @ value, weights
 
 
-# %% wrong scaled_dot_product_attention root_of_torch
+# %% wrong scaled_dot_product_attention root_of_torch of="solution"
 # d_k is a plain number, and torch's root takes tensors alone: take the root with `math`.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    root = torch.sqrt(query.shape[-1])  # pyright: ignore[reportArgumentType]
-    weights = softmax(query @ key.transpose(-2, -1) / root, dim=-1)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
+#          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
+# by:      root = torch.sqrt(query.shape[-1])  # pyright: ignore[reportArgumentType]
+#          weights = softmax(query @ key.transpose(-2, -1) / root, dim=-1)
 
-
-# %% wrong scaled_dot_product_attention root_of_the_whole_shape
+# %% wrong scaled_dot_product_attention root_of_the_whole_shape of="root_of_torch"
 # You take the root of the whole shape, which is several numbers: d_k is the last of them.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    root = math.sqrt(query.shape)  # pyright: ignore[reportArgumentType]
-    weights = softmax(query @ key.transpose(-2, -1) / root, dim=-1)
-    return weights @ value, weights
+# replace: root = torch.sqrt(query.shape[-1])  # pyright: ignore[reportArgumentType]
+# by:      root = math.sqrt(query.shape)  # pyright: ignore[reportArgumentType]
 
-
-# %% wrong scaled_dot_product_attention epsilon_beside_the_root
+# %% wrong scaled_dot_product_attention epsilon_beside_the_root of="no_scale"
 # Your numbers are right to a few digits only: add nothing small to the scale or the sum, round
 # nothing, and stay out of float32.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    weights = softmax(query @ key.transpose(-2, -1) / (math.sqrt(query.shape[-1]) + 1e-6), dim=-1)
-    return weights @ value, weights
+# replace: key.transpose(-2, -1)
+# by:      key.transpose(-2, -1) / (math.sqrt(query.shape[-1]) + 1e-6)
 
-
-# %% wrong scaled_dot_product_attention single_precision_on_the_way
+# %% wrong scaled_dot_product_attention single_precision_on_the_way of="solution"
 # Your numbers are right to a few digits only: add nothing small to the scale or the sum, round
 # nothing, and stay out of float32.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    scores = query.float() @ key.float().transpose(-2, -1) / math.sqrt(query.shape[-1])
-    weights = softmax(scores, dim=-1).to(value.dtype)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
+#          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
+# by:      scores = query.float() @ key.float().transpose(-2, -1) / math.sqrt(query.shape[-1])
+#          weights = softmax(scores, dim=-1).to(value.dtype)
 
-
-# %% wrong scaled_dot_product_attention not_transposed
+# %% wrong scaled_dot_product_attention not_transposed of="solution"
 # You multiply queries by keys without a transpose: a score pairs a row with a row, so the keys
 # are turned on their side.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    weights = softmax(query @ key / math.sqrt(query.shape[-1]), dim=-1)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
+#          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
+# by:      weights = softmax(query @ key / math.sqrt(query.shape[-1]), dim=-1)
 
-
-# %% wrong scaled_dot_product_attention query_transposed
+# %% wrong scaled_dot_product_attention query_transposed of="solution"
 # Two shapes do not meet as they should: the query stands on the left, only the keys are
 # transposed, and the weights meet the values as they are.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    weights = softmax(query.transpose(-2, -1) @ key / math.sqrt(query.shape[-1]), dim=-1)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
+#          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
+# by:      weights = softmax(query.transpose(-2, -1) @ key / math.sqrt(query.shape[-1]), dim=-1)
 
-
-# %% wrong scaled_dot_product_attention first_two_axes_exchanged
+# %% wrong scaled_dot_product_attention first_two_axes_exchanged of="solution"
 # You exchange axes 0 and 1, and in a batch axis 0 counts the sequences: exchange the last two
 # axes of the keys.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    weights = softmax(query @ key.transpose(0, 1) / math.sqrt(query.shape[-1]), dim=-1)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
+#          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
+# by:      weights = softmax(query @ key.transpose(0, 1) / math.sqrt(query.shape[-1]), dim=-1)
 
-
-# %% wrong scaled_dot_product_attention two_axes_unpacked
+# %% wrong scaled_dot_product_attention two_axes_unpacked of="no_scale"
 # You take the shape apart into two numbers, and a batch has more axes: ask for the last axis
 # alone.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    length, d_k = query.shape
-    scores = query @ key.transpose(-2, -1) / math.sqrt(d_k)
-    weights = softmax(scores.reshape(length, -1), dim=-1)
-    return weights @ value, weights
+# replace: weights = softmax(query @ key.transpose(-2, -1), dim=-1)
+# by:      length, d_k = query.shape
+#          scores = query @ key.transpose(-2, -1) / math.sqrt(d_k)
+#          weights = softmax(scores.reshape(length, -1), dim=-1)
 
 
 # %% wrong scaled_dot_product_attention blend_elementwise
@@ -1799,54 +1483,35 @@ def scaled_dot_product_attention(
     return weights * value, weights
 
 
-# %% wrong scaled_dot_product_attention values_first
+# %% wrong scaled_dot_product_attention values_first of="blend_elementwise"
 # You put the values on the left of the weights: (query, key) meets (key, d_v), so the weights
 # come first.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
-    return value @ weights, weights
+# replace: return weights * value, weights
+# by:      return value @ weights, weights
 
-
-# %% wrong scaled_dot_product_attention weights_transposed
+# %% wrong scaled_dot_product_attention weights_transposed of="blend_elementwise"
 # Two shapes do not meet as they should: the query stands on the left, only the keys are
 # transposed, and the weights meet the values as they are.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
-    return weights.transpose(-2, -1) @ value, weights
+# replace: return weights * value, weights
+# by:      return weights.transpose(-2, -1) @ value, weights
 
-
-# %% wrong scaled_dot_product_attention keys_ask
+# %% wrong scaled_dot_product_attention keys_ask of="keys_ask_and_stop"
 # Your keys ask and your queries answer: the query stands on the left of the product.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    weights = softmax(key @ query.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
-    return weights.transpose(-2, -1) @ value, weights
+# replace: return weights @ value, weights
+# by:      return weights.transpose(-2, -1) @ value, weights
 
-
-# %% wrong scaled_dot_product_attention keys_ask_and_stop
+# %% wrong scaled_dot_product_attention keys_ask_and_stop of="solution"
 # Two shapes do not meet as they should: the query stands on the left, only the keys are
 # transposed, and the weights meet the values as they are.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    weights = softmax(key @ query.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
+#          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
+# by:      weights = softmax(key @ query.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
 
-
-# %% wrong scaled_dot_product_attention keys_reshaped
+# %% wrong scaled_dot_product_attention keys_reshaped of="batch_transposed"
 # You pour the keys into another shape, which mixes the numbers of different keys: exchange their
 # last two axes.
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    turned = key.reshape(*key.shape[:-2], key.shape[-1], key.shape[-2])
-    weights = softmax(query @ turned / math.sqrt(query.shape[-1]), dim=-1)
-    return weights @ value, weights
+# replace: turned = key.permute(*reversed(range(key.dim())))
+# by:      turned = key.reshape(*key.shape[:-2], key.shape[-1], key.shape[-2])
 
 
 # %% right scaled_dot_product_attention query_scaled_first
@@ -1857,13 +1522,11 @@ def scaled_dot_product_attention(
     return weights.matmul(value), weights
 
 
-# %% right scaled_dot_product_attention root_of_a_tensor
-def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor
-) -> tuple[Tensor, Tensor]:
-    d_k = torch.tensor(query.shape[-1], dtype=query.dtype, device=query.device)
-    weights = softmax(query @ key.transpose(-2, -1) * d_k.rsqrt(), dim=-1)
-    return weights @ value, weights
+# %% right scaled_dot_product_attention root_of_a_tensor of="solution"
+# replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
+#          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
+# by:      d_k = torch.tensor(query.shape[-1], dtype=query.dtype, device=query.device)
+#          weights = softmax(query @ key.transpose(-2, -1) * d_k.rsqrt(), dim=-1)
 
 
 # %% right scaled_dot_product_attention half_of_the_scale_each
@@ -2153,11 +1816,10 @@ def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
     return softmax(keys @ query / math.isqrt(len(query)), dim=0)
 
 
-# %% wrong repaired_lambdas scaled_above_the_line_only
+# %% wrong repaired_lambdas scaled_above_the_line_only of="scaled_below_the_line_only"
 # Only the exponent above the fraction line is scaled: the same one stands above and below it.
-def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
-    scores = keys @ query
-    return (scores / math.sqrt(len(query))).exp() / scores.exp().sum()
+# replace: return scores.exp() / (scores / math.sqrt(len(query))).exp().sum()
+# by:      return (scores / math.sqrt(len(query))).exp() / scores.exp().sum()
 
 
 # %% wrong repaired_lambdas not_transposed
@@ -2197,218 +1859,105 @@ def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
     return torch.stack(powers) / sum(powers)
 
 
-# %% wrong SelfAttention no_scale
+# %% wrong SelfAttention no_scale of="solution"
 # Your weights are too sharp: the scores are not divided by √d_head.
-class SelfAttention(nn.Module):
-    def __init__(self, d_model: int, d_head: int) -> None:
-        super().__init__()
-        self.w_query = nn.Linear(d_model, d_head, bias=False)
-        self.w_key = nn.Linear(d_model, d_head, bias=False)
-        self.w_value = nn.Linear(d_model, d_head, bias=False)
+# replace: return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
+# by:      weights = softmax(self.w_query(x) @ self.w_key(x).transpose(-2, -1), dim=-1)
+#          return weights @ self.w_value(x), weights
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        weights = softmax(self.w_query(x) @ self.w_key(x).transpose(-2, -1), dim=-1)
-        return weights @ self.w_value(x), weights
-
-
-# %% wrong SelfAttention root_of_d_model
+# %% wrong SelfAttention root_of_d_model of="over_queries"
 # You divide the scores by √d_model: a score adds up d_head products, so its scale is √d_head.
-class SelfAttention(nn.Module):
-    def __init__(self, d_model: int, d_head: int) -> None:
-        super().__init__()
-        self.scale = math.sqrt(d_model)
-        self.w_query = nn.Linear(d_model, d_head, bias=False)
-        self.w_key = nn.Linear(d_model, d_head, bias=False)
-        self.w_value = nn.Linear(d_model, d_head, bias=False)
+# replace: self.scale = math.sqrt(d_head)
+# by:      self.scale = math.sqrt(d_model)
+# replace: weights = softmax(scores, dim=-2)
+# by:      weights = softmax(scores, dim=-1)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        scores = self.w_query(x) @ self.w_key(x).transpose(-2, -1) / self.scale
-        weights = softmax(scores, dim=-1)
-        return weights @ self.w_value(x), weights
-
-
-# %% wrong SelfAttention scaled_twice
+# %% wrong SelfAttention scaled_twice of="solution"
 # Your weights are too even: the scores are divided by d_head, or by √d_head twice. Your attention
 # divides already, and once is enough.
-class SelfAttention(nn.Module):
-    def __init__(self, d_model: int, d_head: int) -> None:
-        super().__init__()
-        self.scale = math.sqrt(d_head)
-        self.w_query = nn.Linear(d_model, d_head, bias=False)
-        self.w_key = nn.Linear(d_model, d_head, bias=False)
-        self.w_value = nn.Linear(d_model, d_head, bias=False)
+# replace: super().__init__()
+# by:      super().__init__()
+#          self.scale = math.sqrt(d_head)
+# replace: return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
+# by:      query = self.w_query(x) / self.scale
+#          return scaled_dot_product_attention(query, self.w_key(x), self.w_value(x))
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        query = self.w_query(x) / self.scale
-        return scaled_dot_product_attention(query, self.w_key(x), self.w_value(x))
-
-
-# %% wrong SelfAttention over_queries
+# %% wrong SelfAttention over_queries of="solution"
 # Each column of your weights sums to 1, and each row should: softmax runs over the keys, the last
 # axis.
-class SelfAttention(nn.Module):
-    def __init__(self, d_model: int, d_head: int) -> None:
-        super().__init__()
-        self.scale = math.sqrt(d_head)
-        self.w_query = nn.Linear(d_model, d_head, bias=False)
-        self.w_key = nn.Linear(d_model, d_head, bias=False)
-        self.w_value = nn.Linear(d_model, d_head, bias=False)
+# replace: super().__init__()
+# by:      super().__init__()
+#          self.scale = math.sqrt(d_head)
+# replace: return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
+# by:      scores = self.w_query(x) @ self.w_key(x).transpose(-2, -1) / self.scale
+#          weights = softmax(scores, dim=-2)
+#          return weights @ self.w_value(x), weights
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        scores = self.w_query(x) @ self.w_key(x).transpose(-2, -1) / self.scale
-        weights = softmax(scores, dim=-2)
-        return weights @ self.w_value(x), weights
-
-
-# %% wrong SelfAttention values_not_projected
+# %% wrong SelfAttention values_not_projected of="solution"
 # You blend the words themselves: project them too, by `w_value`.
-class SelfAttention(nn.Module):
-    def __init__(self, d_model: int, d_head: int) -> None:
-        super().__init__()
-        self.w_query = nn.Linear(d_model, d_head, bias=False)
-        self.w_key = nn.Linear(d_model, d_head, bias=False)
-        self.w_value = nn.Linear(d_model, d_head, bias=False)
+# replace: return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
+# by:      return scaled_dot_product_attention(self.w_query(x), self.w_key(x), x)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        return scaled_dot_product_attention(self.w_query(x), self.w_key(x), x)
-
-
-# %% wrong SelfAttention nothing_projected
+# %% wrong SelfAttention nothing_projected of="solution"
 # Your layers are unused: queries, keys and values are projections of x, not x itself.
-class SelfAttention(nn.Module):
-    def __init__(self, d_model: int, d_head: int) -> None:
-        super().__init__()
-        self.w_query = nn.Linear(d_model, d_head, bias=False)
-        self.w_key = nn.Linear(d_model, d_head, bias=False)
-        self.w_value = nn.Linear(d_model, d_head, bias=False)
+# replace: return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
+# by:      return scaled_dot_product_attention(x, x, x)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        return scaled_dot_product_attention(x, x, x)
-
-
-# %% wrong SelfAttention query_and_key_swapped
+# %% wrong SelfAttention query_and_key_swapped of="solution"
 # Your keys ask and your queries answer: the query comes first, then the key.
-class SelfAttention(nn.Module):
-    def __init__(self, d_model: int, d_head: int) -> None:
-        super().__init__()
-        self.w_query = nn.Linear(d_model, d_head, bias=False)
-        self.w_key = nn.Linear(d_model, d_head, bias=False)
-        self.w_value = nn.Linear(d_model, d_head, bias=False)
+# replace: return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
+# by:      return scaled_dot_product_attention(self.w_key(x), self.w_query(x), self.w_value(x))
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        return scaled_dot_product_attention(self.w_key(x), self.w_query(x), self.w_value(x))
-
-
-# %% wrong SelfAttention key_and_value_swapped
+# %% wrong SelfAttention key_and_value_swapped of="solution"
 # You compare with the values and blend the keys: hand over query, key and value in this order.
-class SelfAttention(nn.Module):
-    def __init__(self, d_model: int, d_head: int) -> None:
-        super().__init__()
-        self.w_query = nn.Linear(d_model, d_head, bias=False)
-        self.w_key = nn.Linear(d_model, d_head, bias=False)
-        self.w_value = nn.Linear(d_model, d_head, bias=False)
+# replace: return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
+# by:      return scaled_dot_product_attention(self.w_query(x), self.w_value(x), self.w_key(x))
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        return scaled_dot_product_attention(self.w_query(x), self.w_value(x), self.w_key(x))
-
-
-# %% wrong SelfAttention query_used_for_key
+# %% wrong SelfAttention query_used_for_key of="solution"
 # You compare queries with queries: the keys come from `w_key`.
-class SelfAttention(nn.Module):
-    def __init__(self, d_model: int, d_head: int) -> None:
-        super().__init__()
-        self.w_query = nn.Linear(d_model, d_head, bias=False)
-        self.w_key = nn.Linear(d_model, d_head, bias=False)
-        self.w_value = nn.Linear(d_model, d_head, bias=False)
+# replace: return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
+# by:      query = self.w_query(x)
+#          return scaled_dot_product_attention(query, query, self.w_value(x))
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        query = self.w_query(x)
-        return scaled_dot_product_attention(query, query, self.w_value(x))
-
-
-# %% wrong SelfAttention key_used_for_value
+# %% wrong SelfAttention key_used_for_value of="solution"
 # You blend the keys: what is blended are the values, from `w_value`.
-class SelfAttention(nn.Module):
-    def __init__(self, d_model: int, d_head: int) -> None:
-        super().__init__()
-        self.w_query = nn.Linear(d_model, d_head, bias=False)
-        self.w_key = nn.Linear(d_model, d_head, bias=False)
-        self.w_value = nn.Linear(d_model, d_head, bias=False)
+# replace: return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
+# by:      key = self.w_key(x)
+#          return scaled_dot_product_attention(self.w_query(x), key, key)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        key = self.w_key(x)
-        return scaled_dot_product_attention(self.w_query(x), key, key)
-
-
-# %% wrong SelfAttention one_layer_for_all
+# %% wrong SelfAttention one_layer_for_all of="solution"
 # Query, key and value all come from one and the same layer: make three layers, and use each of
 # them once.
-class SelfAttention(nn.Module):
-    def __init__(self, d_model: int, d_head: int) -> None:
-        super().__init__()
-        self.w_query = self.w_key = self.w_value = nn.Linear(d_model, d_head, bias=False)
+# replace: self.w_query = nn.Linear(d_model, d_head, bias=False)
+#          self.w_key = nn.Linear(d_model, d_head, bias=False)
+#          self.w_value = nn.Linear(d_model, d_head, bias=False)
+# by:      self.w_query = self.w_key = self.w_value = nn.Linear(d_model, d_head, bias=False)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
-
-
-# %% wrong SelfAttention one_layer_for_query_and_key
+# %% wrong SelfAttention one_layer_for_query_and_key of="solution"
 # Query and key come from one and the same layer, so two words look at each other alike: each role
 # has its own.
-class SelfAttention(nn.Module):
-    def __init__(self, d_model: int, d_head: int) -> None:
-        super().__init__()
-        self.w_query = self.w_key = nn.Linear(d_model, d_head, bias=False)
-        self.w_value = nn.Linear(d_model, d_head, bias=False)
+# replace: self.w_query = nn.Linear(d_model, d_head, bias=False)
+#          self.w_key = nn.Linear(d_model, d_head, bias=False)
+# by:      self.w_query = self.w_key = nn.Linear(d_model, d_head, bias=False)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
-
-
-# %% wrong SelfAttention weights_first
+# %% wrong SelfAttention weights_first of="solution"
 # You return the weights before the output: the order is output, weights.
-class SelfAttention(nn.Module):
-    def __init__(self, d_model: int, d_head: int) -> None:
-        super().__init__()
-        self.w_query = nn.Linear(d_model, d_head, bias=False)
-        self.w_key = nn.Linear(d_model, d_head, bias=False)
-        self.w_value = nn.Linear(d_model, d_head, bias=False)
+# replace: return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
+# by:      output, weights = scaled_dot_product_attention(
+#              self.w_query(x), self.w_key(x), self.w_value(x)
+#          )
+#          return weights, output
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        output, weights = scaled_dot_product_attention(
-            self.w_query(x), self.w_key(x), self.w_value(x)
-        )
-        return weights, output
-
-
-# %% wrong SelfAttention output_softmaxed
+# %% wrong SelfAttention output_softmaxed of="weights_first"
 # Your output is softmaxed once more: it is the plain weighted sum of the values.
-class SelfAttention(nn.Module):
-    def __init__(self, d_model: int, d_head: int) -> None:
-        super().__init__()
-        self.w_query = nn.Linear(d_model, d_head, bias=False)
-        self.w_key = nn.Linear(d_model, d_head, bias=False)
-        self.w_value = nn.Linear(d_model, d_head, bias=False)
+# replace: return weights, output
+# by:      return softmax(output, dim=-1), weights
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        output, weights = scaled_dot_product_attention(
-            self.w_query(x), self.w_key(x), self.w_value(x)
-        )
-        return softmax(output, dim=-1), weights
-
-
-# %% wrong SelfAttention projected_words_normalised
+# %% wrong SelfAttention projected_words_normalised of="solution"
 # You bring queries and keys to length 1: a score is their plain dot product, divided by √d_head.
-class SelfAttention(nn.Module):
-    def __init__(self, d_model: int, d_head: int) -> None:
-        super().__init__()
-        self.w_query = nn.Linear(d_model, d_head, bias=False)
-        self.w_key = nn.Linear(d_model, d_head, bias=False)
-        self.w_value = nn.Linear(d_model, d_head, bias=False)
-
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        query, key = F.normalize(self.w_query(x), dim=-1), F.normalize(self.w_key(x), dim=-1)
-        return scaled_dot_product_attention(query, key, self.w_value(x))
+# replace: return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
+# by:      query, key = F.normalize(self.w_query(x), dim=-1), F.normalize(self.w_key(x), dim=-1)
+#          return scaled_dot_product_attention(query, key, self.w_value(x))
 
 
 # %% wrong SelfAttention activated
@@ -2426,43 +1975,28 @@ class SelfAttention(nn.Module):
         return scaled_dot_product_attention(query, key, value)
 
 
-# %% wrong SelfAttention with_bias
+# %% wrong SelfAttention with_bias of="one_layer_for_all"
 # pass bias=False to each layer
-class SelfAttention(nn.Module):
-    def __init__(self, d_model: int, d_head: int) -> None:
-        super().__init__()
-        self.w_query = nn.Linear(d_model, d_head)
-        self.w_key = nn.Linear(d_model, d_head)
-        self.w_value = nn.Linear(d_model, d_head)
+# replace: self.w_query = self.w_key = self.w_value = nn.Linear(d_model, d_head, bias=False)
+# by:      self.w_query = nn.Linear(d_model, d_head)
+#          self.w_key = nn.Linear(d_model, d_head)
+#          self.w_value = nn.Linear(d_model, d_head)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
-
-
-# %% wrong SelfAttention parts_renamed
+# %% wrong SelfAttention parts_renamed of="one_layer_for_all"
 # `key.weight` should be called `w_key.weight`
-class SelfAttention(nn.Module):
-    def __init__(self, d_model: int, d_head: int) -> None:
-        super().__init__()
-        self.query = nn.Linear(d_model, d_head, bias=False)
-        self.key = nn.Linear(d_model, d_head, bias=False)
-        self.value = nn.Linear(d_model, d_head, bias=False)
+# replace: self.w_query = self.w_key = self.w_value = nn.Linear(d_model, d_head, bias=False)
+# by:      self.query = nn.Linear(d_model, d_head, bias=False)
+#          self.key = nn.Linear(d_model, d_head, bias=False)
+#          self.value = nn.Linear(d_model, d_head, bias=False)
+# replace: return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
+# by:      return scaled_dot_product_attention(self.query(x), self.key(x), self.value(x))
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        return scaled_dot_product_attention(self.query(x), self.key(x), self.value(x))
-
-
-# %% wrong SelfAttention head_to_model
+# %% wrong SelfAttention head_to_model of="one_layer_for_all"
 # the two sizes of nn.Linear(size in, size out) are swapped; it stores (out, in)
-class SelfAttention(nn.Module):
-    def __init__(self, d_model: int, d_head: int) -> None:
-        super().__init__()
-        self.w_query = nn.Linear(d_head, d_model, bias=False)
-        self.w_key = nn.Linear(d_head, d_model, bias=False)
-        self.w_value = nn.Linear(d_head, d_model, bias=False)
-
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
+# replace: self.w_query = self.w_key = self.w_value = nn.Linear(d_model, d_head, bias=False)
+# by:      self.w_query = nn.Linear(d_head, d_model, bias=False)
+#          self.w_key = nn.Linear(d_head, d_model, bias=False)
+#          self.w_value = nn.Linear(d_head, d_model, bias=False)
 
 
 # %% wrong SelfAttention layers_made_in_forward
@@ -2479,54 +2013,28 @@ class SelfAttention(nn.Module):
         return scaled_dot_product_attention(w_query(x), w_key(x), w_value(x))
 
 
-# %% wrong SelfAttention output_layer
+# %% wrong SelfAttention output_layer of="weights_first"
 # Your module has a fourth layer: in this lesson nothing follows the weighted sum.
-class SelfAttention(nn.Module):
-    def __init__(self, d_model: int, d_head: int) -> None:
-        super().__init__()
-        self.w_query = nn.Linear(d_model, d_head, bias=False)
-        self.w_key = nn.Linear(d_model, d_head, bias=False)
-        self.w_value = nn.Linear(d_model, d_head, bias=False)
-        self.w_output = nn.Linear(d_head, d_model, bias=False)
+# replace: self.w_value = nn.Linear(d_model, d_head, bias=False)
+# by:      self.w_value = nn.Linear(d_model, d_head, bias=False)
+#          self.w_output = nn.Linear(d_head, d_model, bias=False)
+# replace: return weights, output
+# by:      return self.w_output(output), weights
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        output, weights = scaled_dot_product_attention(
-            self.w_query(x), self.w_key(x), self.w_value(x)
-        )
-        return self.w_output(output), weights
-
-
-# %% wrong SelfAttention one_sequence_only
+# %% wrong SelfAttention one_sequence_only of="over_queries"
 # Your transpose moves the batch axis: exchange the last two axes of the keys alone.
-class SelfAttention(nn.Module):
-    def __init__(self, d_model: int, d_head: int) -> None:
-        super().__init__()
-        self.scale = math.sqrt(d_head)
-        self.w_query = nn.Linear(d_model, d_head, bias=False)
-        self.w_key = nn.Linear(d_model, d_head, bias=False)
-        self.w_value = nn.Linear(d_model, d_head, bias=False)
+# replace: scores = self.w_query(x) @ self.w_key(x).transpose(-2, -1) / self.scale
+#          weights = softmax(scores, dim=-2)
+# by:      key = self.w_key(x)
+#          turned = key.permute(*reversed(range(key.dim())))
+#          weights = softmax(self.w_query(x) @ turned / self.scale, dim=-1)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        key = self.w_key(x)
-        turned = key.permute(*reversed(range(key.dim())))
-        weights = softmax(self.w_query(x) @ turned / self.scale, dim=-1)
-        return weights @ self.w_value(x), weights
-
-
-# %% wrong SelfAttention no_gradient
+# %% wrong SelfAttention no_gradient of="solution"
 # Nothing in your module can learn, because it computes without gradients: that belongs around the
 # evaluation, not into `forward`.
-class SelfAttention(nn.Module):
-    def __init__(self, d_model: int, d_head: int) -> None:
-        super().__init__()
-        self.w_query = nn.Linear(d_model, d_head, bias=False)
-        self.w_key = nn.Linear(d_model, d_head, bias=False)
-        self.w_value = nn.Linear(d_model, d_head, bias=False)
-
-    @torch.no_grad()
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
-
+# replace: def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+# by:      @torch.no_grad()
+#          def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
 
 # %% wrong SelfAttention layers_shared_by_all_modules
 # All your modules share three layers, for you keep them outside the module: give each module its
@@ -2546,179 +2054,85 @@ class SelfAttention(nn.Module):
         return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
 
 
-# %% wrong SelfAttention layers_not_kept
+# %% wrong SelfAttention layers_not_kept of="one_layer_for_all"
 # make the layers in __init__, and keep each on self: self.NAME = nn.Linear(…)
-class SelfAttention(nn.Module):
-    def __init__(self, d_model: int, d_head: int) -> None:
-        super().__init__()
-        layers = [nn.Linear(d_model, d_head, bias=False) for _ in range(3)]
-        self.layers = layers
+# replace: self.w_query = self.w_key = self.w_value = nn.Linear(d_model, d_head, bias=False)
+# by:      layers = [nn.Linear(d_model, d_head, bias=False) for _ in range(3)]
+#          self.layers = layers
+# replace: return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
+# by:      query, key, value = (layer(x) for layer in self.layers)
+#          return scaled_dot_product_attention(query, key, value)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        query, key, value = (layer(x) for layer in self.layers)
-        return scaled_dot_product_attention(query, key, value)
-
-
-# %% wrong SelfAttention no_call_of_super
+# %% wrong SelfAttention no_call_of_super of="solution"
 # Your `__init__` makes layers before the module is ready for them: its first line calls the
 # `__init__` of nn.Module.
-class SelfAttention(nn.Module):
-    def __init__(self, d_model: int, d_head: int) -> None:
-        self.w_query = nn.Linear(d_model, d_head, bias=False)
-        self.w_key = nn.Linear(d_model, d_head, bias=False)
-        self.w_value = nn.Linear(d_model, d_head, bias=False)
+# replace: super().__init__()
+# by:
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
-
-
-# %% wrong SelfAttention init_misspelt
+# %% wrong SelfAttention init_misspelt of="solution"
 # Your class has no `__init__` that takes d_model and d_head: look at its name, with two
 # underscores on each side, and at its parameters.
-class SelfAttention(nn.Module):
-    def _init_(self, d_model: int, d_head: int) -> None:
-        self.w_query = nn.Linear(d_model, d_head, bias=False)
-        self.w_key = nn.Linear(d_model, d_head, bias=False)
-        self.w_value = nn.Linear(d_model, d_head, bias=False)
+# replace: def __init__(self, d_model: int, d_head: int) -> None:
+#              super().__init__()
+# by:      def _init_(self, d_model: int, d_head: int) -> None:
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
-
-
-# %% wrong SelfAttention forward_misspelt
+# %% wrong SelfAttention forward_misspelt of="solution"
 # a module is called through its method `forward`
-class SelfAttention(nn.Module):
-    def __init__(self, d_model: int, d_head: int) -> None:
-        super().__init__()
-        self.w_query = nn.Linear(d_model, d_head, bias=False)
-        self.w_key = nn.Linear(d_model, d_head, bias=False)
-        self.w_value = nn.Linear(d_model, d_head, bias=False)
+# replace: def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+# by:      def foward(self, x: Tensor) -> tuple[Tensor, Tensor]:
 
-    def foward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
-
-
-# %% wrong SelfAttention layers_handed_to_project_qkv
+# %% wrong SelfAttention layers_handed_to_project_qkv of="solution"
 # You multiply x by a layer, or hand the layers to a function that does, and a layer is no matrix:
 # call each layer on x.
-class SelfAttention(nn.Module):
-    def __init__(self, d_model: int, d_head: int) -> None:
-        super().__init__()
-        self.w_query = nn.Linear(d_model, d_head, bias=False)
-        self.w_key = nn.Linear(d_model, d_head, bias=False)
-        self.w_value = nn.Linear(d_model, d_head, bias=False)
+# replace: return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
+# by:      layers = (self.w_query, self.w_key, self.w_value)
+#          return scaled_dot_product_attention(*project_qkv(x, *layers))  # pyright: ignore
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        layers = (self.w_query, self.w_key, self.w_value)
-        return scaled_dot_product_attention(*project_qkv(x, *layers))  # pyright: ignore
-
-
-# %% wrong SelfAttention weights_handed_to_project_qkv
+# %% wrong SelfAttention weights_handed_to_project_qkv of="solution"
 # A layer keeps its matrix as (d_head, d_model), and your product needs it the other way round:
 # call each layer on x.
-class SelfAttention(nn.Module):
-    def __init__(self, d_model: int, d_head: int) -> None:
-        super().__init__()
-        self.w_query = nn.Linear(d_model, d_head, bias=False)
-        self.w_key = nn.Linear(d_model, d_head, bias=False)
-        self.w_value = nn.Linear(d_model, d_head, bias=False)
+# replace: return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
+# by:      parts = (self.w_query.weight, self.w_key.weight, self.w_value.weight)
+#          return scaled_dot_product_attention(*project_qkv(x, *parts))
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        parts = (self.w_query.weight, self.w_key.weight, self.w_value.weight)
-        return scaled_dot_product_attention(*project_qkv(x, *parts))
-
-
-# %% wrong SelfAttention key_asks
+# %% wrong SelfAttention key_asks of="solution"
 # Your keys ask and your queries answer: the query comes first, then the key.
-class SelfAttention(nn.Module):
-    def __init__(self, d_model: int, d_head: int) -> None:
-        super().__init__()
-        self.w_query = nn.Linear(d_model, d_head, bias=False)
-        self.w_key = nn.Linear(d_model, d_head, bias=False)
-        self.w_value = nn.Linear(d_model, d_head, bias=False)
+# replace: return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
+# by:      query, key = self.w_query(x), self.w_key(x)
+#          weights = softmax(key @ query.transpose(-2, -1) / math.sqrt(key.shape[-1]), dim=-1)
+#          return weights @ self.w_value(x), weights
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        query, key = self.w_query(x), self.w_key(x)
-        weights = softmax(key @ query.transpose(-2, -1) / math.sqrt(key.shape[-1]), dim=-1)
-        return weights @ self.w_value(x), weights
-
-
-# %% wrong SelfAttention value_layer_for_all
+# %% wrong SelfAttention value_layer_for_all of="solution"
 # Query, key and value all come from one and the same layer: make three layers, and use each of
 # them once.
-class SelfAttention(nn.Module):
-    def __init__(self, d_model: int, d_head: int) -> None:
-        super().__init__()
-        self.w_query = nn.Linear(d_model, d_head, bias=False)
-        self.w_key = nn.Linear(d_model, d_head, bias=False)
-        self.w_value = nn.Linear(d_model, d_head, bias=False)
+# replace: return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
+# by:      value = self.w_value(x)
+#          return scaled_dot_product_attention(value, value, value)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        value = self.w_value(x)
-        return scaled_dot_product_attention(value, value, value)
-
-
-# %% wrong SelfAttention query_layer_for_all
+# %% wrong SelfAttention query_layer_for_all of="solution"
 # Query, key and value all come from one and the same layer: make three layers, and use each of
 # them once.
-class SelfAttention(nn.Module):
-    def __init__(self, d_model: int, d_head: int) -> None:
-        super().__init__()
-        self.w_query = nn.Linear(d_model, d_head, bias=False)
-        self.w_key = nn.Linear(d_model, d_head, bias=False)
-        self.w_value = nn.Linear(d_model, d_head, bias=False)
+# replace: return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
+# by:      query = self.w_query(x)
+#          return scaled_dot_product_attention(query, query, query)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        query = self.w_query(x)
-        return scaled_dot_product_attention(query, query, query)
-
-
-# %% wrong SelfAttention divided_by_d_head
+# %% wrong SelfAttention divided_by_d_head of="key_asks"
 # Your weights are too even: the scores are divided by d_head, or by √d_head twice. Your attention
 # divides already, and once is enough.
-class SelfAttention(nn.Module):
-    def __init__(self, d_model: int, d_head: int) -> None:
-        super().__init__()
-        self.w_query = nn.Linear(d_model, d_head, bias=False)
-        self.w_key = nn.Linear(d_model, d_head, bias=False)
-        self.w_value = nn.Linear(d_model, d_head, bias=False)
+# replace: weights = softmax(key @ query.transpose(-2, -1) / math.sqrt(key.shape[-1]), dim=-1)
+# by:      weights = softmax(query @ key.transpose(-2, -1) / query.shape[-1], dim=-1)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        query, key = self.w_query(x), self.w_key(x)
-        weights = softmax(query @ key.transpose(-2, -1) / query.shape[-1], dim=-1)
-        return weights @ self.w_value(x), weights
-
-
-# %% wrong SelfAttention not_transposed
+# %% wrong SelfAttention not_transposed of="key_asks"
 # You multiply queries by keys without a transpose: hand both to your attention, which does this
 # step.
-class SelfAttention(nn.Module):
-    def __init__(self, d_model: int, d_head: int) -> None:
-        super().__init__()
-        self.w_query = nn.Linear(d_model, d_head, bias=False)
-        self.w_key = nn.Linear(d_model, d_head, bias=False)
-        self.w_value = nn.Linear(d_model, d_head, bias=False)
+# replace: weights = softmax(key @ query.transpose(-2, -1) / math.sqrt(key.shape[-1]), dim=-1)
+# by:      weights = softmax(query @ key / math.sqrt(query.shape[-1]), dim=-1)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        query, key = self.w_query(x), self.w_key(x)
-        weights = softmax(query @ key / math.sqrt(query.shape[-1]), dim=-1)
-        return weights @ self.w_value(x), weights
-
-
-# %% wrong SelfAttention first_two_axes_exchanged
+# %% wrong SelfAttention first_two_axes_exchanged of="key_asks"
 # You exchange axes 0 and 1, and in a batch axis 0 counts the sequences: hand query and key to
 # your attention, which exchanges the last two.
-class SelfAttention(nn.Module):
-    def __init__(self, d_model: int, d_head: int) -> None:
-        super().__init__()
-        self.w_query = nn.Linear(d_model, d_head, bias=False)
-        self.w_key = nn.Linear(d_model, d_head, bias=False)
-        self.w_value = nn.Linear(d_model, d_head, bias=False)
-
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        query, key = self.w_query(x), self.w_key(x)
-        weights = softmax(query @ key.transpose(0, 1) / math.sqrt(query.shape[-1]), dim=-1)
-        return weights @ self.w_value(x), weights
+# replace: weights = softmax(key @ query.transpose(-2, -1) / math.sqrt(key.shape[-1]), dim=-1)
+# by:      weights = softmax(query @ key.transpose(0, 1) / math.sqrt(query.shape[-1]), dim=-1)
 
 
 # %% wrong SelfAttention d_head_in_forward
@@ -2753,46 +2167,23 @@ class SelfAttention(nn.Module):
         return scaled_dot_product_attention(query, self.w_key(x), self.w_value(x))
 
 
-# %% right SelfAttention attention_of_torch
-class SelfAttention(nn.Module):
-    def __init__(self, d_model: int, d_head: int) -> None:
-        super().__init__()
-        self.w_query = nn.Linear(d_model, d_head, bias=False)
-        self.w_key = nn.Linear(d_model, d_head, bias=False)
-        self.w_value = nn.Linear(d_model, d_head, bias=False)
+# %% right SelfAttention attention_of_torch of="solution"
+# replace: return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
+# by:      query, key, value = self.w_query(x), self.w_key(x), self.w_value(x)
+#          weights = torch.softmax(query @ key.mT / math.sqrt(query.shape[-1]), dim=-1)
+#          return F.scaled_dot_product_attention(query, key, value), weights
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        query, key, value = self.w_query(x), self.w_key(x), self.w_value(x)
-        weights = torch.softmax(query @ key.mT / math.sqrt(query.shape[-1]), dim=-1)
-        return F.scaled_dot_product_attention(query, key, value), weights
+# %% right SelfAttention packed of="solution"
+# replace: return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
+# by:      matrices = [self.w_query.weight, self.w_key.weight, self.w_value.weight]
+#          return scaled_dot_product_attention(*F.linear(x, torch.cat(matrices)).chunk(3, dim=-1))
 
-
-# %% right SelfAttention packed
-class SelfAttention(nn.Module):
-    def __init__(self, d_model: int, d_head: int) -> None:
-        super().__init__()
-        self.w_query = nn.Linear(d_model, d_head, bias=False)
-        self.w_key = nn.Linear(d_model, d_head, bias=False)
-        self.w_value = nn.Linear(d_model, d_head, bias=False)
-
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        matrices = [self.w_query.weight, self.w_key.weight, self.w_value.weight]
-        return scaled_dot_product_attention(*F.linear(x, torch.cat(matrices)).chunk(3, dim=-1))
-
-
-# %% right SelfAttention projected_by_earlier_exercise
-class SelfAttention(nn.Module):
-    def __init__(self, d_model: int, d_head: int) -> None:
-        super().__init__()
-        self.w_query = nn.Linear(d_model, d_head, bias=False)
-        self.w_key = nn.Linear(d_model, d_head, bias=False)
-        self.w_value = nn.Linear(d_model, d_head, bias=False)
-
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        query, key, value = project_qkv(
-            x, self.w_query.weight.T, self.w_key.weight.T, self.w_value.weight.T
-        )
-        return scaled_dot_product_attention(query, key, value)
+# %% right SelfAttention projected_by_earlier_exercise of="solution"
+# replace: return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
+# by:      query, key, value = project_qkv(
+#              x, self.w_query.weight.T, self.w_key.weight.T, self.w_value.weight.T
+#          )
+#          return scaled_dot_product_attention(query, key, value)
 
 
 # %% right SelfAttention scale_in_a_buffer
@@ -2824,35 +2215,22 @@ class SelfAttention(nn.Module):
         return self.w_value(blend), weights
 
 
-# %% right SelfAttention one_bilinear_form
+# %% right SelfAttention one_bilinear_form of="solution"
 # query · key = x (w_queryᵀ w_key) xᵀ
-class SelfAttention(nn.Module):
-    def __init__(self, d_model: int, d_head: int) -> None:
-        super().__init__()
-        self.w_query = nn.Linear(d_model, d_head, bias=False)
-        self.w_key = nn.Linear(d_model, d_head, bias=False)
-        self.w_value = nn.Linear(d_model, d_head, bias=False)
+# replace: return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
+# by:      form = self.w_query.weight.T @ self.w_key.weight
+#          scores = x @ form @ x.mT * self.w_key.out_features**-0.5
+#          weights = softmax(scores, dim=-1)
+#          return weights @ self.w_value(x), weights
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        form = self.w_query.weight.T @ self.w_key.weight
-        scores = x @ form @ x.mT * self.w_key.out_features**-0.5
-        weights = softmax(scores, dim=-1)
-        return weights @ self.w_value(x), weights
-
-
-# %% right SelfAttention einsum
-class SelfAttention(nn.Module):
-    def __init__(self, d_model: int, d_head: int) -> None:
-        super().__init__()
-        self.d_head = d_head
-        self.w_query = nn.Linear(d_model, d_head, bias=False)
-        self.w_key = nn.Linear(d_model, d_head, bias=False)
-        self.w_value = nn.Linear(d_model, d_head, bias=False)
-
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        scores = torch.einsum("...qd,...kd->...qk", self.w_query(x), self.w_key(x))
-        weights = (scores / self.d_head**0.5).softmax(-1)
-        return torch.einsum("...qk,...kd->...qd", weights, self.w_value(x)), weights
+# %% right SelfAttention einsum of="solution"
+# replace: super().__init__()
+# by:      super().__init__()
+#          self.d_head = d_head
+# replace: return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
+# by:      scores = torch.einsum("...qd,...kd->...qk", self.w_query(x), self.w_key(x))
+#          weights = (scores / self.d_head**0.5).softmax(-1)
+#          return torch.einsum("...qk,...kd->...qd", weights, self.w_value(x)), weights
 
 
 # %% right SelfAttention derived_layer

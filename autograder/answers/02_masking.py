@@ -15,20 +15,17 @@ def causal_mask(length: int) -> Tensor:
     return torch.ones(length, length, dtype=torch.bool).triu()
 
 
-# %% wrong causal_mask comparison_turned_round
+# %% wrong causal_mask comparison_turned_round of="comparison"
 # Every word sees itself and the words after it, as if the text ran from right to left: keep the
 # other triangle, the columns up to the diagonal.
-def causal_mask(length: int) -> Tensor:
-    places = torch.arange(length)
-    return places[:, None] <= places
+# replace: return places[:, None] >= places
+# by:      return places[:, None] <= places
 
-
-# %% wrong causal_mask places_on_the_wrong_sides
+# %% wrong causal_mask places_on_the_wrong_sides of="comparison"
 # Every word sees itself and the words after it, as if the text ran from right to left: keep the
 # other triangle, the columns up to the diagonal.
-def causal_mask(length: int) -> Tensor:
-    places = torch.arange(length)
-    return places >= places[:, None]
+# replace: return places[:, None] >= places
+# by:      return places >= places[:, None]
 
 
 # %% wrong causal_mask diagonal_forbidden
@@ -38,12 +35,11 @@ def causal_mask(length: int) -> Tensor:
     return torch.ones(length, length, dtype=torch.bool).tril(-1)
 
 
-# %% wrong causal_mask strictly_before
+# %% wrong causal_mask strictly_before of="comparison"
 # The diagonal is False, so no word sees itself, and the first one sees nothing at all: a word may
 # know itself, it is written already.
-def causal_mask(length: int) -> Tensor:
-    places = torch.arange(length)
-    return places[:, None] > places
+# replace: return places[:, None] >= places
+# by:      return places[:, None] > places
 
 
 # %% wrong causal_mask true_is_forbidden
@@ -52,11 +48,10 @@ def causal_mask(length: int) -> Tensor:
     return torch.ones(length, length, dtype=torch.bool).triu(1)
 
 
-# %% wrong causal_mask later_places
+# %% wrong causal_mask later_places of="comparison"
 # You mark what is forbidden, and here True means allowed: turn each True and False round.
-def causal_mask(length: int) -> Tensor:
-    places = torch.arange(length)
-    return places[:, None] < places
+# replace: return places[:, None] >= places
+# by:      return places[:, None] < places
 
 
 # %% wrong causal_mask one_too_wide
@@ -146,11 +141,10 @@ def causal_mask(length: int) -> Tensor:
     return torch.tensor([[True, False, False], [True, True, False], [True, True, True]])
 
 
-# %% wrong causal_mask one_longer
+# %% wrong causal_mask one_longer of="comparison"
 # Your mask has one row and one column too many: the places run from 0 to length − 1.
-def causal_mask(length: int) -> Tensor:
-    places = torch.arange(length + 1)
-    return places[:, None] >= places
+# replace: places = torch.arange(length)
+# by:      places = torch.arange(length + 1)
 
 
 # %% wrong causal_mask list_of_lists
@@ -362,19 +356,16 @@ def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
     return (places >= lengths[:, None])[:, None]
 
 
-# %% wrong padding_mask turned_round
+# %% wrong padding_mask turned_round of="true_is_padding"
 # You mark the padding, and here True means may attend: the words are True, the padding False.
-def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
-    places = torch.arange(max_length)
-    return ~(places < lengths[:, None]).unsqueeze(1)
+# replace: return (places >= lengths[:, None])[:, None]
+# by:      return ~(places < lengths[:, None]).unsqueeze(1)
 
-
-# %% wrong padding_mask one_too_many
+# %% wrong padding_mask one_too_many of="true_is_padding"
 # One piece of padding in each sentence counts as a word: places count from 0, so a sentence of 2
 # words has the places 0 and 1.
-def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
-    places = torch.arange(max_length)
-    return (places <= lengths[:, None])[:, None]
+# replace: return (places >= lengths[:, None])[:, None]
+# by:      return (places <= lengths[:, None])[:, None]
 
 
 # %% wrong padding_mask one_too_few
@@ -425,12 +416,11 @@ def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
     return (torch.arange(max_length) < lengths[:, None])[:, None].long()
 
 
-# %% wrong padding_mask max_length_ignored
+# %% wrong padding_mask max_length_ignored of="one_too_few"
 # Your mask is as long as the longest sentence, and the batch is filled up to max_length: make it
 # that long.
-def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
-    places = torch.arange(int(lengths.max()))
-    return (places < lengths[:, None])[:, None]
+# replace: places = torch.arange(max_length) + 1
+# by:      places = torch.arange(int(lengths.max()))
 
 
 # %% wrong padding_mask square
@@ -441,19 +431,16 @@ def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
     return seen[:, None, :] & seen[:, :, None]
 
 
-# %% wrong padding_mask row_for_each_query
+# %% wrong padding_mask row_for_each_query of="square"
 # You repeat the row for each query: (batch, 1, max_length) is enough, the axis of size 1 fits any
 # number of queries.
-def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
-    seen = torch.arange(max_length) < lengths[:, None]
-    return seen[:, None, :].expand(-1, max_length, -1)
+# replace: return seen[:, None, :] & seen[:, :, None]
+# by:      return seen[:, None, :].expand(-1, max_length, -1)
 
-
-# %% wrong padding_mask padding_in_front
+# %% wrong padding_mask padding_in_front of="true_is_padding"
 # Your padding stands before the words: the words come first, the padding behind them.
-def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
-    places = torch.arange(max_length)
-    return (places >= max_length - lengths[:, None])[:, None]
+# replace: return (places >= lengths[:, None])[:, None]
+# by:      return (places >= max_length - lengths[:, None])[:, None]
 
 
 # %% wrong padding_mask all_words
@@ -481,12 +468,11 @@ def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
     return (torch.arange(max_length) < lengths.max()).expand(len(lengths), 1, max_length)
 
 
-# %% wrong padding_mask causal_too
+# %% wrong padding_mask causal_too of="true_is_padding"
 # Your mask is causal as well, (batch, max_length, max_length): here only the padding is
 # forbidden, `&` adds the rest later.
-def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
-    places = torch.arange(max_length)
-    return (places[:, None] >= places) & (places < lengths[:, None])[:, None]
+# replace: return (places >= lengths[:, None])[:, None]
+# by:      return (places[:, None] >= places) & (places < lengths[:, None])[:, None]
 
 
 # %% wrong padding_mask changes_its_input
@@ -496,12 +482,11 @@ def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
     return (torch.arange(max_length) <= lengths[:, None])[:, None]
 
 
-# %% wrong padding_mask minus_infinities
+# %% wrong padding_mask minus_infinities of="square"
 # You return what is added to the scores, 0 and −∞: the mask itself says only True, may attend, or
 # False.
-def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
-    seen = torch.arange(max_length) < lengths[:, None]
-    return torch.zeros(seen.shape).masked_fill(~seen, -math.inf)[:, None]
+# replace: return seen[:, None, :] & seen[:, :, None]
+# by:      return torch.zeros(seen.shape).masked_fill(~seen, -math.inf)[:, None]
 
 
 # %% wrong padding_mask forgotten_return
@@ -557,107 +542,86 @@ def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
 # and 2 by what is left of the sum, 1 + 2.
 masked_row = [0.1, 0.2, 0.0]
 
-
 # %% wrong masked_row nothing_forbidden
 # These are the weights with all three words allowed: the third one is forbidden, so its weight is
 # 0.
 masked_row = [0.1, 0.2, 0.7]
 
-
 # %% wrong masked_row score_becomes_zero
 # You let the forbidden score be 0, and exp(0) is 1, not 0: the forbidden word has no exp at all.
 masked_row = [1 / 4, 2 / 4, 1 / 4]
 
-
 # %% wrong masked_row shared_evenly
 # You give both words the same: their exps are 1 and 2, so the second still gets twice as much.
 masked_row = [1 / 2, 1 / 2, 0.0]
-
 
 # %% wrong masked_row rest_handed_out_evenly
 # You hand out the third word's 0.7 in equal halves: it goes to the others in proportion to their
 # exps, 1 to 2.
 masked_row = [0.45, 0.55, 0.0]
 
-
 # %% wrong masked_row in_the_wrong_order
 # The two weights have changed places: the second word has the larger exp.
 masked_row = [2 / 3, 1 / 3, 0.0]
-
 
 # %% wrong masked_row exp_taken_again
 # You take exp of 1 and 2, but these are the exps already: only the division is left.
 masked_row = [0.269, 0.731, 0.0]
 
-
 # %% wrong masked_row all_to_the_forbidden
 # The third word takes everything, and it is the forbidden one: what is forbidden gets 0.
 masked_row = [0.0, 0.0, 1.0]
-
 
 # %% wrong masked_row the_winner_takes_all
 # The larger of the two takes everything: softmax leaves the first word its share, one part to the
 # second's two.
 masked_row = [0.0, 1.0, 0.0]
 
-
 # %% wrong masked_row not_divided
 # These are the exps, not yet weights: divide both by their sum.
 masked_row = [1.0, 2.0, 0.0]
-
 
 # %% wrong masked_row divided_by_the_old_sum_less_one
 # They do not sum to 1: divide by the sum of what is left, 1 + 2.
 masked_row = [1 / 9, 2 / 9, 0.0]
 
-
 # %% wrong masked_row shared_by_three
 # You let all three words share evenly, the forbidden one too: it gets 0, and the others 1 to 2.
 masked_row = [1 / 3, 1 / 3, 1 / 3]
-
 
 # %% wrong masked_row the_first_is_forbidden
 # You forbid the first word: the third one is forbidden.
 masked_row = [0.0, 2 / 9, 7 / 9]
 
-
 # %% wrong masked_row the_second_is_forbidden
 # You forbid the second word: the third one is forbidden.
 masked_row = [1 / 8, 0.0, 7 / 8]
-
 
 # %% wrong masked_row minus_infinity
 # −∞ becomes of the forbidden score; its weight is exp(−∞), divided by the sum: 0.
 masked_row = [1 / 3, 2 / 3, float("-inf")]
 
-
 # %% wrong masked_row two_numbers
 # expected 3 numbers
 masked_row = [1 / 3, 2 / 3]
-
 
 # %% wrong masked_row percent
 # These are percent: as parts of 1 they sum to 1.
 masked_row = [33.3, 66.7, 0.0]
 
-
 # %% right masked_row decimals
 masked_row = [0.333, 0.667, 0]
-
 
 # %% right masked_row two_decimals
 masked_row = (0.33, 0.67, 0.0)
 
-
 # %% right masked_row tensor
 masked_row = torch.tensor([1.0, 2.0, 0.0]) / 3
-
 
 # %% right masked_row computed
 masked_row = torch.softmax(
     torch.tensor([1.0, 2.0, 7.0]).log().masked_fill(torch.tensor([0, 0, 1]) == 1, -math.inf), 0
 )
-
 
 # %% right masked_row cut_decimals
 masked_row = [0.333, 0.666, 0.0]
@@ -676,183 +640,97 @@ def masked_attention(
     return weights @ value, weights
 
 
-# %% wrong masked_attention weights_times_mask
+# %% wrong masked_attention weights_times_mask of="masked_after_softmax"
 # You forbid after softmax, so the weights that are left no longer sum to 1: forbid the scores,
 # before softmax.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    weights = torch.softmax(scores, dim=-1)
-    if mask is not None:
-        weights = weights * mask
-    return weights @ value, weights
+# replace: weights = weights.masked_fill(~mask, 0.0)
+# by:      weights = weights * mask
 
-
-# %% wrong masked_attention polarity_turned_round
+# %% wrong masked_attention polarity_turned_round of="nan_in_an_empty_row"
 # You forbid what is allowed, and allow what is forbidden: True means may attend, so −∞ goes where
 # the mask is False.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        scores = scores.masked_fill(mask, -math.inf)
-    weights = torch.softmax(scores, dim=-1)
-    if mask is not None:
-        weights = weights.masked_fill(mask, 0.0)
-    return weights @ value, weights
+# replace: scores = scores.masked_fill(~mask, -math.inf)
+# by:      scores = scores.masked_fill(mask, -math.inf)
+# replace: weights = torch.softmax(scores, dim=-1)
+# by:      weights = torch.softmax(scores, dim=-1)
+#          if mask is not None:
+#              weights = weights.masked_fill(mask, 0.0)
 
-
-# %% wrong masked_attention polarity_of_where
+# %% wrong masked_attention polarity_of_where of="nan_in_an_empty_row"
 # You forbid what is allowed, and allow what is forbidden: True means may attend, so −∞ goes where
 # the mask is False.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        scores = torch.where(mask, -math.inf, scores)
-    weights = torch.softmax(scores, dim=-1)
-    weights = weights.nan_to_num()
-    return weights @ value, weights
+# replace: scores = scores.masked_fill(~mask, -math.inf)
+# by:      scores = torch.where(mask, -math.inf, scores)
+# replace: weights = torch.softmax(scores, dim=-1)
+# by:      weights = torch.softmax(scores, dim=-1)
+#          weights = weights.nan_to_num()
 
-
-# %% wrong masked_attention minus_hundred
+# %% wrong masked_attention minus_hundred of="masked_after_softmax"
 # A forbidden score that lies far above the allowed ones takes all the weight from them: −∞ has to
 # stand in its place before softmax, and before you look for the largest score, if you subtract it.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -100.0)
-    weights = torch.softmax(scores, dim=-1)
-    if mask is not None:
-        weights = weights.masked_fill(~mask, 0.0)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+# by:      scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+#          if mask is not None:
+#              scores = scores.masked_fill(~mask, -100.0)
 
-
-# %% wrong masked_attention minus_hundred_added
+# %% wrong masked_attention minus_hundred_added of="masked_after_softmax"
 # A forbidden score that lies far above the allowed ones takes all the weight from them: −∞ has to
 # stand in its place before softmax, and before you look for the largest score, if you subtract it.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        scores = scores - 100.0 * (~mask)
-    weights = torch.softmax(scores, dim=-1)
-    if mask is not None:
-        weights = weights.masked_fill(~mask, 0.0)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+# by:      scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+#          if mask is not None:
+#              scores = scores - 100.0 * (~mask)
 
-
-# %% wrong masked_attention minus_thousand
+# %% wrong masked_attention minus_thousand of="masked_after_softmax"
 # A forbidden score that lies far above the allowed ones takes all the weight from them: −∞ has to
 # stand in its place before softmax, and before you look for the largest score, if you subtract it.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -1000.0)
-    weights = torch.softmax(scores, dim=-1)
-    if mask is not None:
-        weights = weights.masked_fill(~mask, 0.0)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+# by:      scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+#          if mask is not None:
+#              scores = scores.masked_fill(~mask, -1000.0)
 
-
-# %% wrong masked_attention score_becomes_zero
+# %% wrong masked_attention score_becomes_zero of="nan_in_an_empty_row"
 # The forbidden scores become 0, and exp(0) is 1: such a word still answers. It takes −∞ to make
 # its exp 0.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        scores = scores.masked_fill(~mask, 0.0)
-    weights = torch.softmax(scores, dim=-1)
-    return weights @ value, weights
+# replace: scores = scores.masked_fill(~mask, -math.inf)
+# by:      scores = scores.masked_fill(~mask, 0.0)
 
-
-# %% wrong masked_attention scores_times_mask
+# %% wrong masked_attention scores_times_mask of="nan_in_an_empty_row"
 # The forbidden scores become 0, and exp(0) is 1: such a word still answers. It takes −∞ to make
 # its exp 0.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        scores = scores * mask
-    weights = torch.softmax(scores, dim=-1)
-    return weights @ value, weights
+# replace: scores = scores.masked_fill(~mask, -math.inf)
+# by:      scores = scores * mask
 
-
-# %% wrong masked_attention mask_added
+# %% wrong masked_attention mask_added of="nan_in_an_empty_row"
 # You add True and False to the scores, which is 1 and 0: that lifts an allowed score by 1 and
 # forbids nothing.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        scores = scores + mask
-    weights = torch.softmax(scores, dim=-1)
-    return weights @ value, weights
+# replace: scores = scores.masked_fill(~mask, -math.inf)
+# by:      scores = scores + mask
 
-
-# %% wrong masked_attention empty_row_is_uniform
+# %% wrong masked_attention empty_row_is_uniform of="nan_in_an_empty_row"
 # A query that may see nothing takes in everything: all its scores fall alike, and softmax sees
 # only differences. Its weights must become 0.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -1e9)
-    weights = torch.softmax(scores, dim=-1)
-    return weights @ value, weights
+# replace: scores = scores.masked_fill(~mask, -math.inf)
+# by:      scores = scores.masked_fill(~mask, -1e9)
 
-
-# %% wrong masked_attention smallest_number_of_the_dtype
+# %% wrong masked_attention smallest_number_of_the_dtype of="nan_in_an_empty_row"
 # A query that may see nothing takes in everything: all its scores fall alike, and softmax sees
 # only differences. Its weights must become 0.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
-    weights = torch.softmax(scores, dim=-1)
-    return weights @ value, weights
+# replace: scores = scores.masked_fill(~mask, -math.inf)
+# by:      scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
 
-
-# %% wrong masked_attention nan_becomes_uniform
+# %% wrong masked_attention nan_becomes_uniform of="nan_in_an_empty_row"
 # A query that may see nothing takes in everything: all its scores fall alike, and softmax sees
 # only differences. Its weights must become 0.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
-    weights = torch.softmax(scores, dim=-1)
-    weights = weights.nan_to_num(1.0 / scores.shape[-1])
-    return weights @ value, weights
+# replace: weights = torch.softmax(scores, dim=-1)
+# by:      weights = torch.softmax(scores, dim=-1)
+#          weights = weights.nan_to_num(1.0 / scores.shape[-1])
 
-
-# %% wrong masked_attention large_number_subtracted
+# %% wrong masked_attention large_number_subtracted of="nan_in_an_empty_row"
 # A query that may see nothing sees everything in your code, as if there were no mask: its weights
 # and its output must be 0.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        scores = scores - 1e6 * (~mask).to(scores.dtype)
-    weights = torch.softmax(scores, dim=-1)
-    return weights @ value, weights
+# replace: scores = scores.masked_fill(~mask, -math.inf)
+# by:      scores = scores - 1e6 * (~mask).to(scores.dtype)
 
 
 # %% wrong masked_attention nan_in_an_empty_row
@@ -868,17 +746,11 @@ def masked_attention(
     return weights @ value, weights
 
 
-# %% wrong masked_attention nan_by_where
+# %% wrong masked_attention nan_by_where of="nan_in_an_empty_row"
 # A query that may see nothing has a row of −∞ alone, of which softmax makes NaN: set the weights
 # of what is forbidden to 0 afterwards.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        scores = torch.where(mask, scores, -math.inf)
-    weights = torch.softmax(scores, dim=-1)
-    return weights @ value, weights
+# replace: scores = scores.masked_fill(~mask, -math.inf)
+# by:      scores = torch.where(mask, scores, -math.inf)
 
 
 # %% wrong masked_attention nan_written_over
@@ -895,96 +767,55 @@ def masked_attention(
     return weights @ value, weights
 
 
-# %% wrong masked_attention nan_left_in_the_weights
+# %% wrong masked_attention nan_left_in_the_weights of="nan_in_an_empty_row"
 # A query that may see nothing has a row of −∞ alone, of which softmax makes NaN: set the weights
 # of what is forbidden to 0 afterwards.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
-    weights = torch.softmax(scores, dim=-1)
-    output = (weights @ value).nan_to_num()
-    return output, weights
+# replace: return weights @ value, weights
+# by:      output = (weights @ value).nan_to_num()
+#          return output, weights
 
-
-# %% wrong masked_attention nan_on_one_side
+# %% wrong masked_attention nan_on_one_side of="nan_in_an_empty_row"
 # The weights are 0, but the output is still made of the NaN before them: multiply the mended
 # weights by the values.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
-    weights = torch.softmax(scores, dim=-1)
-    return weights @ value, weights.nan_to_num()
+# replace: return weights @ value, weights
+# by:      return weights @ value, weights.nan_to_num()
 
-
-# %% wrong masked_attention minus_infinity_added
+# %% wrong masked_attention minus_infinity_added of="nan_in_an_empty_row"
 # The numbers are right, but the gradient of a row of −∞ is NaN: put −∞ in place of the score
 # (masked_fill, where) instead of adding it.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        scores = scores + torch.zeros_like(scores).masked_fill(~mask, -math.inf)
-    weights = torch.softmax(scores, dim=-1)
-    weights = weights.nan_to_num()
-    return weights @ value, weights
+# replace: scores = scores.masked_fill(~mask, -math.inf)
+# by:      scores = scores + torch.zeros_like(scores).masked_fill(~mask, -math.inf)
+# replace: weights = torch.softmax(scores, dim=-1)
+# by:      weights = torch.softmax(scores, dim=-1)
+#          weights = weights.nan_to_num()
 
-
-# %% wrong masked_attention logarithm_of_the_mask
+# %% wrong masked_attention logarithm_of_the_mask of="nan_in_an_empty_row"
 # The numbers are right, but the gradient of a row of −∞ is NaN: put −∞ in place of the score
 # (masked_fill, where) instead of adding it.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        scores = scores + mask.to(scores.dtype).log()
-    weights = torch.softmax(scores, dim=-1)
-    weights = weights.nan_to_num()
-    return weights @ value, weights
+# replace: scores = scores.masked_fill(~mask, -math.inf)
+# by:      scores = scores + mask.to(scores.dtype).log()
+# replace: weights = torch.softmax(scores, dim=-1)
+# by:      weights = torch.softmax(scores, dim=-1)
+#          weights = weights.nan_to_num()
 
-
-# %% wrong masked_attention minus_infinity_times_the_mask
+# %% wrong masked_attention minus_infinity_times_the_mask of="nan_in_an_empty_row"
 # Your scores hold +∞, or 0 · ∞, which is no number: −∞, and only where the mask is False
 # (masked_fill or where).
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        scores = scores + (~mask) * -math.inf
-    weights = torch.softmax(scores, dim=-1)
-    return weights @ value, weights
+# replace: scores = scores.masked_fill(~mask, -math.inf)
+# by:      scores = scores + (~mask) * -math.inf
 
-
-# %% wrong masked_attention plus_infinity
+# %% wrong masked_attention plus_infinity of="nan_in_an_empty_row"
 # Your scores hold +∞, or 0 · ∞, which is no number: −∞, and only where the mask is False
 # (masked_fill or where).
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        scores = scores.masked_fill(~mask, math.inf)
-    weights = torch.softmax(scores, dim=-1)
-    return weights @ value, weights
+# replace: scores = scores.masked_fill(~mask, -math.inf)
+# by:      scores = scores.masked_fill(~mask, math.inf)
 
-
-# %% wrong masked_attention mask_ignored
+# %% wrong masked_attention mask_ignored of="nan_in_an_empty_row"
 # Your weights are those without a mask: it belongs to the scores, pair by pair, before softmax;
 # not to the queries, the values or the output.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    weights = torch.softmax(scores, dim=-1)
-    return weights @ value, weights
+# replace: if mask is not None:
+#              scores = scores.masked_fill(~mask, -math.inf)
+# by:
 
 
 # %% wrong masked_attention mask_required
@@ -999,150 +830,87 @@ def masked_attention(
     return weights @ value, weights
 
 
-# %% wrong masked_attention nothing_without_a_mask
+# %% wrong masked_attention nothing_without_a_mask of="mask_required"
 # Without a mask all may look: you forbid everything.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is None:
-        mask = torch.zeros_like(scores, dtype=torch.bool)
-    scores = scores.masked_fill(~mask, -math.inf)
-    weights = torch.softmax(scores, dim=-1)
-    weights = weights.masked_fill(~mask, 0.0)
-    return weights @ value, weights
+# replace: scores = scores.masked_fill(~mask, -math.inf)  # pyright: ignore
+# by:      if mask is None:
+#              mask = torch.zeros_like(scores, dtype=torch.bool)
+#          scores = scores.masked_fill(~mask, -math.inf)
+# replace: weights = weights.masked_fill(~mask, 0.0)  # pyright: ignore
+# by:      weights = weights.masked_fill(~mask, 0.0)
 
-
-# %% wrong masked_attention causal_without_a_mask
+# %% wrong masked_attention causal_without_a_mask of="mask_required"
 # Without a mask all may look, ahead too: you take the causal mask when none is given.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is None:
-        mask = torch.ones_like(scores, dtype=torch.bool).tril()
-    scores = scores.masked_fill(~mask, -math.inf)
-    weights = torch.softmax(scores, dim=-1)
-    weights = weights.masked_fill(~mask, 0.0)
-    return weights @ value, weights
+# replace: scores = scores.masked_fill(~mask, -math.inf)  # pyright: ignore
+# by:      if mask is None:
+#              mask = torch.ones_like(scores, dtype=torch.bool).tril()
+#          scores = scores.masked_fill(~mask, -math.inf)
+# replace: weights = weights.masked_fill(~mask, 0.0)  # pyright: ignore
+# by:      weights = weights.masked_fill(~mask, 0.0)
 
-
-# %% wrong masked_attention always_causal
+# %% wrong masked_attention always_causal of="nan_in_an_empty_row"
 # You always use the causal mask: use the one that is given.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    mask = torch.ones_like(scores, dtype=torch.bool).tril()
-    scores = scores.masked_fill(~mask, -math.inf)
-    weights = torch.softmax(scores, dim=-1)
-    return weights @ value, weights
+# replace: if mask is not None:
+#              scores = scores.masked_fill(~mask, -math.inf)
+# by:      mask = torch.ones_like(scores, dtype=torch.bool).tril()
+#          scores = scores.masked_fill(~mask, -math.inf)
 
-
-# %% wrong masked_attention causal_too
+# %% wrong masked_attention causal_too of="masked_after_softmax"
 # You add a causal mask to the one that is given: forbid only what that one forbids.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        mask = mask & torch.ones_like(scores, dtype=torch.bool).tril()
-        scores = scores.masked_fill(~mask, -math.inf)
-    weights = torch.softmax(scores, dim=-1)
-    if mask is not None:
-        weights = weights.masked_fill(~mask, 0.0)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+# by:      scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+#          if mask is not None:
+#              mask = mask & torch.ones_like(scores, dtype=torch.bool).tril()
+#              scores = scores.masked_fill(~mask, -math.inf)
 
-
-# %% wrong masked_attention mask_along_the_queries
+# %% wrong masked_attention mask_along_the_queries of="masked_after_softmax"
 # You turn the mask round, so it stands along the queries: its last axis belongs to the keys, as
 # the scores' does.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        mask = mask.transpose(-2, -1)
-        scores = scores.masked_fill(~mask, -math.inf)
-    weights = torch.softmax(scores, dim=-1)
-    if mask is not None:
-        weights = weights.masked_fill(~mask, 0.0)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+# by:      scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+#          if mask is not None:
+#              mask = mask.transpose(-2, -1)
+#              scores = scores.masked_fill(~mask, -math.inf)
 
-
-# %% wrong masked_attention axis_put_in
+# %% wrong masked_attention axis_put_in of="masked_after_softmax"
 # You put one more axis into the mask: it fits the scores as it is given.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        mask = mask.unsqueeze(-3)
-        scores = scores.masked_fill(~mask, -math.inf)
-    weights = torch.softmax(scores, dim=-1)
-    if mask is not None:
-        weights = weights.masked_fill(~mask, 0.0)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+# by:      scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+#          if mask is not None:
+#              mask = mask.unsqueeze(-3)
+#              scores = scores.masked_fill(~mask, -math.inf)
 
-
-# %% wrong masked_attention axes_squeezed_out
+# %% wrong masked_attention axes_squeezed_out of="masked_after_softmax"
 # You take the axis of size 1 out of the mask, and its batch meets the queries: leave it, it is
 # what fits all queries.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        mask = mask.squeeze()
-        scores = scores.masked_fill(~mask, -math.inf)
-    weights = torch.softmax(scores, dim=-1)
-    if mask is not None:
-        weights = weights.masked_fill(~mask, 0.0)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+# by:      scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+#          if mask is not None:
+#              mask = mask.squeeze()
+#              scores = scores.masked_fill(~mask, -math.inf)
 
-
-# %% wrong masked_attention first_row_for_all
+# %% wrong masked_attention first_row_for_all of="masked_after_softmax"
 # All queries get the mask of the first one: each row of the mask belongs to its own query.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        mask = mask[..., :1, :]
-        scores = scores.masked_fill(~mask, -math.inf)
-    weights = torch.softmax(scores, dim=-1)
-    if mask is not None:
-        weights = weights.masked_fill(~mask, 0.0)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+# by:      scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+#          if mask is not None:
+#              mask = mask[..., :1, :]
+#              scores = scores.masked_fill(~mask, -math.inf)
 
-
-# %% wrong masked_attention rows_with_any_gap_are_emptied
+# %% wrong masked_attention rows_with_any_gap_are_emptied of="nan_in_an_empty_row"
 # You set every row to 0 in which something is forbidden: only a row in which everything is
 # forbidden becomes 0.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
-    weights = torch.softmax(scores, dim=-1)
-    if mask is not None:
-        weights = torch.where(mask.all(-1, keepdim=True), weights, 0.0)
-    return weights @ value, weights
+# replace: weights = torch.softmax(scores, dim=-1)
+# by:      weights = torch.softmax(scores, dim=-1)
+#          if mask is not None:
+#              weights = torch.where(mask.all(-1, keepdim=True), weights, 0.0)
 
-
-# %% wrong masked_attention values_set_to_zero
+# %% wrong masked_attention values_set_to_zero of="masked_after_softmax"
 # Your weights are those without a mask: it belongs to the scores, pair by pair, before softmax;
 # not to the queries, the values or the output.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    weights = torch.softmax(scores, dim=-1)
-    if mask is not None:
-        kept = mask.expand(scores.shape).any(-2)[..., None]
-        value = value * kept
-    return weights @ value, weights
+# replace: weights = weights.masked_fill(~mask, 0.0)
+# by:      kept = mask.expand(scores.shape).any(-2)[..., None]
+#          value = value * kept
 
 
 # %% wrong masked_attention output_masked
@@ -1159,16 +927,10 @@ def masked_attention(
     return output, weights
 
 
-# %% wrong masked_attention softmax_over_axis_one
+# %% wrong masked_attention softmax_over_axis_one of="nan_in_an_empty_row"
 # Your softmax runs over axis 1, which in a batch holds the queries: name the last axis, -1.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
-    weights = torch.softmax(scores, dim=1).nan_to_num()
-    return weights @ value, weights
+# replace: weights = torch.softmax(scores, dim=-1)
+# by:      weights = torch.softmax(scores, dim=1).nan_to_num()
 
 
 # %% wrong masked_attention queries_masked
@@ -1184,281 +946,154 @@ def masked_attention(
     return weights @ value, weights
 
 
-# %% wrong masked_attention changes_the_mask
+# %% wrong masked_attention changes_the_mask of="nan_in_an_empty_row"
 # Your code writes into the caller's mask: make a new one in place of changing it.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        mask[~mask.any(-1)] = True
-        scores = scores.masked_fill(~mask, -math.inf)
-    weights = torch.softmax(scores, dim=-1)
-    return weights @ value, weights
+# replace: if mask is not None:
+# by:      if mask is not None:
+#              mask[~mask.any(-1)] = True
 
-
-# %% wrong masked_attention turns_the_mask_in_place
+# %% wrong masked_attention turns_the_mask_in_place of="nan_in_an_empty_row"
 # Your code writes into the caller's mask: make a new one in place of changing it.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        scores = scores.masked_fill(mask.logical_not_(), -math.inf)
-    weights = torch.softmax(scores, dim=-1)
-    weights = weights.nan_to_num()
-    return weights @ value, weights
+# replace: scores = scores.masked_fill(~mask, -math.inf)
+# by:      scores = scores.masked_fill(mask.logical_not_(), -math.inf)
+# replace: weights = torch.softmax(scores, dim=-1)
+# by:      weights = torch.softmax(scores, dim=-1)
+#          weights = weights.nan_to_num()
 
-
-# %% wrong masked_attention empty_rows_see_everything
+# %% wrong masked_attention empty_rows_see_everything of="nan_in_an_empty_row"
 # A query that may see nothing sees everything in your code, as if there were no mask: its weights
 # and its output must be 0.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        mask = mask | ~mask.any(-1, keepdim=True)
-        scores = scores.masked_fill(~mask, -math.inf)
-    weights = torch.softmax(scores, dim=-1)
-    return weights @ value, weights
+# replace: if mask is not None:
+# by:      if mask is not None:
+#              mask = mask | ~mask.any(-1, keepdim=True)
 
-
-# %% wrong masked_attention renormalised_afterwards
+# %% wrong masked_attention renormalised_afterwards of="masked_after_softmax"
 # A forbidden score that lies far above the allowed ones takes all the weight from them: −∞ has to
 # stand in its place before softmax, and before you look for the largest score, if you subtract it.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    weights = torch.softmax(scores, dim=-1)
-    if mask is not None:
-        weights = weights * mask
-        weights = weights / weights.sum(-1, keepdim=True)
-    weights = weights.nan_to_num()
-    return weights @ value, weights
+# replace:     weights = weights.masked_fill(~mask, 0.0)
+# by:          weights = weights * mask
+#              weights = weights / weights.sum(-1, keepdim=True)
+#          weights = weights.nan_to_num()
 
-
-# %% wrong masked_attention renormalised_with_an_epsilon
+# %% wrong masked_attention renormalised_with_an_epsilon of="masked_after_softmax"
 # Your weights are right to a few digits only: mask before softmax, add nothing to their sum, and
 # stay out of float32.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    weights = torch.softmax(scores, dim=-1)
-    if mask is not None:
-        weights = weights * mask
-        weights = weights / (weights.sum(-1, keepdim=True) + 1e-6)
-    return weights @ value, weights
+# replace: weights = weights.masked_fill(~mask, 0.0)
+# by:      weights = weights * mask
+#          weights = weights / (weights.sum(-1, keepdim=True) + 1e-6)
 
-
-# %% wrong masked_attention exponentials_without_a_shift
+# %% wrong masked_attention exponentials_without_a_shift of="masked_after_softmax"
 # exp of a score of 1000 is infinite: torch.softmax subtracts the maximum for you.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    powers = scores.exp()
-    if mask is not None:
-        powers = powers * mask
-    weights = powers / powers.sum(-1, keepdim=True)
-    return weights @ value, weights
+# replace: weights = torch.softmax(scores, dim=-1)
+# by:      powers = scores.exp()
+# replace:     weights = weights.masked_fill(~mask, 0.0)
+# by:          powers = powers * mask
+#          weights = powers / powers.sum(-1, keepdim=True)
 
-
-# %% wrong masked_attention no_scale
+# %% wrong masked_attention no_scale of="masked_after_softmax"
 # The weights are too sharp: the scores are not divided by √d_k.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1)
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
-    weights = torch.softmax(scores, dim=-1)
-    if mask is not None:
-        weights = weights.masked_fill(~mask, 0.0)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+# by:      scores = query @ key.transpose(-2, -1)
+#          if mask is not None:
+#              scores = scores.masked_fill(~mask, -math.inf)
 
-
-# %% wrong masked_attention divided_by_d_k
+# %% wrong masked_attention divided_by_d_k of="masked_after_softmax"
 # The weights are too even: divide the scores by the root of d_k, not by d_k.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / query.shape[-1]
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
-    weights = torch.softmax(scores, dim=-1)
-    if mask is not None:
-        weights = weights.masked_fill(~mask, 0.0)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+# by:      scores = query @ key.transpose(-2, -1) / query.shape[-1]
+#          if mask is not None:
+#              scores = scores.masked_fill(~mask, -math.inf)
 
-
-# %% wrong masked_attention root_of_the_length
+# %% wrong masked_attention root_of_the_length of="masked_after_softmax"
 # You divide by the root of the number of keys: d_k is the width of a query, its last axis.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(key.shape[-2])
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
-    weights = torch.softmax(scores, dim=-1)
-    if mask is not None:
-        weights = weights.masked_fill(~mask, 0.0)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+# by:      scores = query @ key.transpose(-2, -1) / math.sqrt(key.shape[-2])
+#          if mask is not None:
+#              scores = scores.masked_fill(~mask, -math.inf)
 
-
-# %% wrong masked_attention softmax_over_the_queries
+# %% wrong masked_attention softmax_over_the_queries of="nan_in_an_empty_row"
 # Each column sums to 1, and each row should: softmax runs over the keys, the last axis.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
-    weights = torch.softmax(scores, dim=-2).nan_to_num()
-    return weights @ value, weights
+# replace: weights = torch.softmax(scores, dim=-1)
+# by:      weights = torch.softmax(scores, dim=-2).nan_to_num()
 
-
-# %% wrong masked_attention two_axes_only
+# %% wrong masked_attention two_axes_only of="masked_after_softmax"
 # Your transpose turns round all axes, or the wrong ones, when there is a batch: name the last
 # two.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.T / math.sqrt(query.shape[-1])
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
-    weights = torch.softmax(scores, dim=-1)
-    if mask is not None:
-        weights = weights.masked_fill(~mask, 0.0)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+# by:      scores = query @ key.T / math.sqrt(query.shape[-1])
+#          if mask is not None:
+#              scores = scores.masked_fill(~mask, -math.inf)
 
-
-# %% wrong masked_attention output_only
+# %% wrong masked_attention output_only of="nan_in_an_empty_row"
 # expected a tuple (output, weights)
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
-    weights = torch.softmax(scores, dim=-1)
-    if mask is not None:
-        weights = weights.masked_fill(~mask, 0.0)
-    return weights @ value
+# replace: return weights @ value, weights
+# by:      if mask is not None:
+#              weights = weights.masked_fill(~mask, 0.0)
+#          return weights @ value
 
-
-# %% wrong masked_attention wrong_order
+# %% wrong masked_attention wrong_order of="nan_in_an_empty_row"
 # The two results have changed places: the output comes first, then the weights.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
-    weights = torch.softmax(scores, dim=-1)
-    if mask is not None:
-        weights = weights.masked_fill(~mask, 0.0)
-    return weights, weights @ value
+# replace: return weights @ value, weights
+# by:      if mask is not None:
+#              weights = weights.masked_fill(~mask, 0.0)
+#          return weights, weights @ value
 
-
-# %% wrong masked_attention scores_returned
+# %% wrong masked_attention scores_returned of="nan_in_an_empty_row"
 # You return the scores as second result: asked for are the weights, after softmax.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
-    weights = torch.softmax(scores, dim=-1)
-    if mask is not None:
-        weights = weights.masked_fill(~mask, 0.0)
-    return weights @ value, scores
+# replace: return weights @ value, weights
+# by:      if mask is not None:
+#              weights = weights.masked_fill(~mask, 0.0)
+#          return weights @ value, scores
 
-
-# %% wrong masked_attention weights_before_the_mask
+# %% wrong masked_attention weights_before_the_mask of="nan_in_an_empty_row"
 # You return the weights as they were before the mask: the output is made with others.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    plain = torch.softmax(scores, dim=-1)
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
-    weights = torch.softmax(scores, dim=-1)
-    if mask is not None:
-        weights = weights.masked_fill(~mask, 0.0)
-    return weights @ value, plain
+# replace: scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+# by:      scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+#          plain = torch.softmax(scores, dim=-1)
+# replace: return weights @ value, weights
+# by:      if mask is not None:
+#              weights = weights.masked_fill(~mask, 0.0)
+#          return weights @ value, plain
 
-
-# %% wrong masked_attention detached
+# %% wrong masked_attention detached of="masked_after_softmax"
 # No gradient flows: stay on the tensors that you are given, without detach.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query.detach() @ key.detach().transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
-    weights = torch.softmax(scores, dim=-1)
-    if mask is not None:
-        weights = weights.masked_fill(~mask, 0.0)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+# by:      scores = query.detach() @ key.detach().transpose(-2, -1) / math.sqrt(query.shape[-1])
+#          if mask is not None:
+#              scores = scores.masked_fill(~mask, -math.inf)
 
-
-# %% wrong masked_attention float32_on_the_way
+# %% wrong masked_attention float32_on_the_way of="nan_in_an_empty_row"
 # Your weights are right to a few digits only: mask before softmax, add nothing to their sum, and
 # stay out of float32.
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    scores = scores.float()
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
-    weights = torch.softmax(scores, dim=-1)
-    if mask is not None:
-        weights = weights.masked_fill(~mask, 0.0)
-    weights = weights.to(query.dtype)
-    return weights @ value, weights
+# replace: scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+# by:      scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+#          scores = scores.float()
+# replace: weights = torch.softmax(scores, dim=-1)
+# by:      weights = torch.softmax(scores, dim=-1)
+#          if mask is not None:
+#              weights = weights.masked_fill(~mask, 0.0)
+#          weights = weights.to(query.dtype)
 
-
-# %% wrong masked_attention forgotten_return
+# %% wrong masked_attention forgotten_return of="nan_in_an_empty_row"
 # does the last line say `return`?
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        scores = scores.masked_fill(~mask, -math.inf)
-    weights = torch.softmax(scores, dim=-1)
-    if mask is not None:
-        weights = weights.masked_fill(~mask, 0.0)
-    weights @ value, weights
+# replace: return weights @ value, weights
+# by:      if mask is not None:
+#              weights = weights.masked_fill(~mask, 0.0)
+#          weights @ value, weights
 
+# %% right masked_attention where_and_nan_to_num of="nan_in_an_empty_row"
+# replace:     scores = scores.masked_fill(~mask, -math.inf)
+#          weights = torch.softmax(scores, dim=-1)
+# by:          scores = torch.where(mask, scores, -math.inf)
+#          weights = scores.softmax(-1).nan_to_num()
 
-# %% right masked_attention where_and_nan_to_num
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        scores = torch.where(mask, scores, -math.inf)
-    weights = scores.softmax(-1).nan_to_num()
-    return weights @ value, weights
-
-
-# %% right masked_attention finite_then_zero
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
-    weights = torch.softmax(scores, dim=-1)
-    if mask is not None:
-        weights = weights * mask
-    return weights @ value, weights
+# %% right masked_attention finite_then_zero of="nan_in_an_empty_row"
+# replace: scores = scores.masked_fill(~mask, -math.inf)
+# by:      scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
+# replace: weights = torch.softmax(scores, dim=-1)
+# by:      weights = torch.softmax(scores, dim=-1)
+#          if mask is not None:
+#              weights = weights * mask
 
 
 # %% right masked_attention minus_a_billion_then_zero
@@ -1484,17 +1119,13 @@ def masked_attention(
     return torch.einsum("...qk,...kd->...qd", weights, value), weights
 
 
-# %% right masked_attention in_place_on_its_own_scores
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is not None:
-        scores.masked_fill_(~mask, -math.inf)
-    weights = scores.softmax(dim=-1)
-    if mask is not None:
-        weights = weights.masked_fill(~mask, 0.0)
-    return weights.matmul(value), weights
+# %% right masked_attention in_place_on_its_own_scores of="masked_after_softmax"
+# replace: weights = torch.softmax(scores, dim=-1)
+# by:      if mask is not None:
+#              scores.masked_fill_(~mask, -math.inf)
+#          weights = scores.softmax(dim=-1)
+# replace: return weights @ value, weights
+# by:      return weights.matmul(value), weights
 
 
 # %% right masked_attention empty_rows_apart
@@ -1523,31 +1154,22 @@ def masked_attention(
     return weights @ value, weights
 
 
-# %% right masked_attention logarithms
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
-    if mask is None:
-        mask = torch.ones_like(scores, dtype=torch.bool)
-    forbidden = ~mask
-    logs = F.log_softmax(scores.masked_fill(forbidden, -1e12), dim=-1)
-    weights = logs.exp().masked_fill(forbidden, 0.0)
-    return weights @ value, weights
+# %% right masked_attention logarithms of="shifted_exponentials"
+# replace: scores = scores.masked_fill(~mask, -1e30)
+#          powers = (scores - scores.amax(-1, keepdim=True)).exp() * mask
+#          weights = powers / powers.sum(-1, keepdim=True).clamp(min=1e-30)
+# by:      forbidden = ~mask
+#          logs = F.log_softmax(scores.masked_fill(forbidden, -1e12), dim=-1)
+#          weights = logs.exp().masked_fill(forbidden, 0.0)
 
-
-# %% right masked_attention of_pytorch
-def masked_attention(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-) -> tuple[Tensor, Tensor]:
-    leading = torch.broadcast_shapes(query.shape[:-2], key.shape[:-2])
-    identity = torch.eye(key.shape[-2], dtype=query.dtype).expand(*leading, -1, -1)
-    if mask is None:
-        weights = F.scaled_dot_product_attention(query, key, identity)
-    else:
-        some = mask.any(-1, keepdim=True)
-        weights = F.scaled_dot_product_attention(query, key, identity, mask | ~some) * some
-    return weights @ value, weights
+# %% right masked_attention of_pytorch of="empty_rows_apart"
+# replace: scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+# by:      leading = torch.broadcast_shapes(query.shape[:-2], key.shape[:-2])
+#          identity = torch.eye(key.shape[-2], dtype=query.dtype).expand(*leading, -1, -1)
+# replace: weights = scores.softmax(-1)
+# by:      weights = F.scaled_dot_product_attention(query, key, identity)
+# replace: weights = scores.masked_fill(~mask & some, -math.inf).softmax(-1) * some
+# by:      weights = F.scaled_dot_product_attention(query, key, identity, mask | ~some) * some
 
 
 # %% right masked_attention scaled_query
@@ -1614,22 +1236,17 @@ def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
     return bool((strongest.triu(1) > 1e-8).any())
 
 
-# %% wrong leaks_future diagonal_counts
+# %% wrong leaks_future diagonal_counts of="looks_at_the_past"
 # You count an output's own input as a leak: only inputs after it are forbidden, the diagonal is
 # not.
-def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
-    slopes = torch.autograd.functional.jacobian(attend, x)
-    strongest = slopes.abs().amax(dim=(1, 3))
-    return bool((strongest.triu() > 1e-8).any())
+# replace: return bool((strongest.tril(-1) > 1e-8).any())
+# by:      return bool((strongest.triu() > 1e-8).any())
 
-
-# %% wrong leaks_future any_dependence
+# %% wrong leaks_future any_dependence of="looks_at_the_past"
 # You ask whether anything depends on another word: what counts is later words alone.
-def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
-    slopes = torch.autograd.functional.jacobian(attend, x)
-    strongest = slopes.abs().amax(dim=(1, 3))
-    own = torch.eye(len(x), dtype=torch.bool)
-    return bool((strongest.masked_fill(own, 0.0) > 1e-8).any())
+# replace: return bool((strongest.tril(-1) > 1e-8).any())
+# by:      own = torch.eye(len(x), dtype=torch.bool)
+#          return bool((strongest.masked_fill(own, 0.0) > 1e-8).any())
 
 
 # %% wrong leaks_future everything_counts
@@ -1649,46 +1266,32 @@ def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
     return bool((slope[1:].abs() > 1e-8).any())
 
 
-# %% wrong leaks_future threshold_zero
+# %% wrong leaks_future threshold_zero of="looks_at_the_past"
 # You count every derivative that is not exactly 0: rounding alone makes some of 1e-12. The
 # docstring says from where on one counts.
-def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
-    slopes = torch.autograd.functional.jacobian(attend, x)
-    strongest = slopes.abs().amax(dim=(1, 3))
-    return bool((strongest.triu(1) > 0).any())
+# replace: return bool((strongest.tril(-1) > 1e-8).any())
+# by:      return bool((strongest.triu(1) > 0).any())
 
-
-# %% wrong leaks_future threshold_too_coarse
+# %% wrong leaks_future threshold_too_coarse of="looks_at_the_past"
 # Small leaks slip through: a derivative counts if it is larger than 1e-8. (If you change an input
 # and look: divide the change of the output by it.)
-def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
-    slopes = torch.autograd.functional.jacobian(attend, x)
-    strongest = slopes.abs().amax(dim=(1, 3))
-    return bool((strongest.triu(1) > 1e-2).any())
+# replace: return bool((strongest.tril(-1) > 1e-8).any())
+# by:      return bool((strongest.triu(1) > 1e-2).any())
 
-
-# %% wrong leaks_future no_absolute_value
+# %% wrong leaks_future no_absolute_value of="axes_turned_round"
 # A negative derivative is a dependence too: take absolute values before you compare.
-def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
-    slopes = torch.autograd.functional.jacobian(attend, x)
-    strongest = slopes.amax(dim=(1, 3))
-    return bool((strongest.triu(1) > 1e-8).any())
+# replace: strongest = slopes.abs().amax(dim=(1, 3)).T
+# by:      strongest = slopes.amax(dim=(1, 3))
 
-
-# %% wrong leaks_future first_output_only
+# %% wrong leaks_future first_output_only of="looks_at_the_past"
 # You examine the first output alone: each output must be examined, by the inputs after it.
-def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
-    slopes = torch.autograd.functional.jacobian(attend, x)
-    strongest = slopes.abs().amax(dim=(1, 3))
-    return bool((strongest[0, 1:] > 1e-8).any())
+# replace: return bool((strongest.tril(-1) > 1e-8).any())
+# by:      return bool((strongest[0, 1:] > 1e-8).any())
 
-
-# %% wrong leaks_future last_input_only
+# %% wrong leaks_future last_input_only of="looks_at_the_past"
 # You examine the last input alone: every input can leak into the outputs before it.
-def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
-    slopes = torch.autograd.functional.jacobian(attend, x)
-    strongest = slopes.abs().amax(dim=(1, 3))
-    return bool((strongest[:-1, -1] > 1e-8).any())
+# replace: return bool((strongest.tril(-1) > 1e-8).any())
+# by:      return bool((strongest[:-1, -1] > 1e-8).any())
 
 
 # %% wrong leaks_future last_word_changed
@@ -1699,55 +1302,38 @@ def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
     return bool(((attend(other) - attend(x))[:-1].abs() > 1e-8).any())
 
 
-# %% wrong leaks_future neighbours_only
+# %% wrong leaks_future neighbours_only of="looks_at_the_past"
 # You examine the next word alone: a word further off can leak too.
-def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
-    slopes = torch.autograd.functional.jacobian(attend, x)
-    strongest = slopes.abs().amax(dim=(1, 3))
-    return bool((strongest.diagonal(1) > 1e-8).any())
+# replace: return bool((strongest.tril(-1) > 1e-8).any())
+# by:      return bool((strongest.diagonal(1) > 1e-8).any())
 
-
-# %% wrong leaks_future two_diagonals_off
+# %% wrong leaks_future two_diagonals_off of="looks_at_the_past"
 # You leave out the next word, which is the commonest leak of all: everything right of the
 # diagonal is forbidden.
-def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
-    slopes = torch.autograd.functional.jacobian(attend, x)
-    strongest = slopes.abs().amax(dim=(1, 3))
-    return bool((strongest.triu(2) > 1e-8).any())
+# replace: return bool((strongest.tril(-1) > 1e-8).any())
+# by:      return bool((strongest.triu(2) > 1e-8).any())
 
-
-# %% wrong leaks_future features_for_words
+# %% wrong leaks_future features_for_words of="axes_turned_round"
 # You take the maximum over the words and keep the features: keep the two axes of length, and take
 # it over the other two.
-def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
-    slopes = torch.autograd.functional.jacobian(attend, x)
-    strongest = slopes.abs().amax(dim=(0, 2))
-    return bool((strongest.triu(1) > 1e-8).any())
+# replace: strongest = slopes.abs().amax(dim=(1, 3)).T
+# by:      strongest = slopes.abs().amax(dim=(0, 2))
 
-
-# %% wrong leaks_future first_feature_only
+# %% wrong leaks_future first_feature_only of="axes_turned_round"
 # You examine the derivatives of one feature by one feature: a leak may run through any of them.
-def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
-    slopes = torch.autograd.functional.jacobian(attend, x)
-    strongest = slopes[:, 0, :, 0].abs()
-    return bool((strongest.triu(1) > 1e-8).any())
+# replace: strongest = slopes.abs().amax(dim=(1, 3)).T
+# by:      strongest = slopes[:, 0, :, 0].abs()
 
-
-# %% wrong leaks_future all_must_leak
+# %% wrong leaks_future all_must_leak of="looks_at_the_past"
 # You ask whether all later inputs leak: one is enough.
-def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
-    slopes = torch.autograd.functional.jacobian(attend, x)
-    strongest = slopes.abs().amax(dim=(1, 3))
-    later = torch.ones(len(x), len(x)).triu(1) == 1
-    return bool((strongest[later] > 1e-8).all())
+# replace: return bool((strongest.tril(-1) > 1e-8).any())
+# by:      later = torch.ones(len(x), len(x)).triu(1) == 1
+#          return bool((strongest[later] > 1e-8).all())
 
-
-# %% wrong leaks_future turned_answer
+# %% wrong leaks_future turned_answer of="looks_at_the_past"
 # Your answers are the wrong way round: True says that something leaks.
-def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
-    slopes = torch.autograd.functional.jacobian(attend, x)
-    strongest = slopes.abs().amax(dim=(1, 3))
-    return not bool((strongest.triu(1) > 1e-8).any())
+# replace: return bool((strongest.tril(-1) > 1e-8).any())
+# by:      return not bool((strongest.triu(1) > 1e-8).any())
 
 
 # %% wrong leaks_future change_not_divided
@@ -1781,20 +1367,15 @@ def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
     return False
 
 
-# %% wrong leaks_future a_mask_in_place_of_an_answer
+# %% wrong leaks_future a_mask_in_place_of_an_answer of="looks_at_the_past"
 # You return a tensor of answers: one True or False is asked for, whether any of them is True.
-def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
-    slopes = torch.autograd.functional.jacobian(attend, x)
-    strongest = slopes.abs().amax(dim=(1, 3))
-    return strongest.triu(1) > 1e-8
+# replace: return bool((strongest.tril(-1) > 1e-8).any())
+# by:      return strongest.triu(1) > 1e-8
 
-
-# %% wrong leaks_future size_in_place_of_an_answer
+# %% wrong leaks_future size_in_place_of_an_answer of="looks_at_the_past"
 # You return the size of the leak: asked for is True or False, whether it is larger than 1e-8.
-def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
-    slopes = torch.autograd.functional.jacobian(attend, x)
-    strongest = slopes.abs().amax(dim=(1, 3))
-    return strongest.triu(1).max()
+# replace: return bool((strongest.tril(-1) > 1e-8).any())
+# by:      return strongest.triu(1).max()
 
 
 # %% wrong leaks_future no_gradient_asked_for
@@ -1823,12 +1404,10 @@ def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
     return False
 
 
-# %% wrong leaks_future forgotten_return
+# %% wrong leaks_future forgotten_return of="looks_at_the_past"
 # does the last line say `return`?
-def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
-    slopes = torch.autograd.functional.jacobian(attend, x)
-    strongest = slopes.abs().amax(dim=(1, 3))
-    bool((strongest.triu(1) > 1e-8).any())
+# replace: return bool((strongest.tril(-1) > 1e-8).any())
+# by:      bool((strongest.triu(1) > 1e-8).any())
 
 
 # %% wrong leaks_future loose
@@ -1846,11 +1425,10 @@ def leaks_future(attend, x):
     return bool((jac.norm(dim=(1, 3)).triu(1) > 1e-8).any())
 
 
-# %% wrong leaks_future relative
+# %% wrong leaks_future relative of="loose"
 # You measure derivatives by the largest one: each counts by itself, from 1e-8 on.
-def leaks_future(attend, x):
-    jac = torch.autograd.functional.jacobian(attend, x).abs().amax((1, 3))
-    return bool(((jac / jac.max()).triu(1) > 1e-8).any())
+# replace: return bool((jac.triu(1) > 1e-6).any())
+# by:      return bool(((jac / jac.max()).triu(1) > 1e-8).any())
 
 
 # %% wrong leaks_future at_zero
@@ -1860,22 +1438,17 @@ def leaks_future(attend, x):
     return bool((jac.abs().amax((1, 3)).triu(1) > 1e-8).any())
 
 
-# %% wrong leaks_future double
+# %% wrong leaks_future double of="at_zero"
 # You change the dtype of x, and a model has weights of its own dtype: leave x as it is.
-def leaks_future(attend, x):
-    jac = torch.autograd.functional.jacobian(attend, x.double())
-    return bool((jac.abs().amax((1, 3)).triu(1) > 1e-8).any())
+# replace: jac = torch.autograd.functional.jacobian(attend, torch.zeros_like(x))
+# by:      jac = torch.autograd.functional.jacobian(attend, x.double())
 
-
-# %% right leaks_future one_output_at_a_time
-def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
-    source = x.detach().clone().requires_grad_()
-    output = attend(source)
-    for i in range(len(x) - 1):
-        (slope,) = torch.autograd.grad(output[i].sum(), source, retain_graph=True)
-        if (slope[i + 1 :].abs() > 1e-8).any():
-            return True
-    return False
+# %% right leaks_future one_output_at_a_time of="no_gradient_asked_for"
+# replace: output = attend(x)
+# by:      source = x.detach().clone().requires_grad_()
+#          output = attend(source)
+# replace: (slope,) = torch.autograd.grad(output[i].sum(), x, retain_graph=True)
+# by:      (slope,) = torch.autograd.grad(output[i].sum(), source, retain_graph=True)
 
 
 # %% right leaks_future transform

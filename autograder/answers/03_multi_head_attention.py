@@ -44,29 +44,10 @@ class ConcatMultiHead(nn.Module):
         )
 
 
-# %% wrong ConcatMultiHead added_heads
+# %% wrong ConcatMultiHead added_heads of="averaged_heads"
 # You add the heads up, where they belong side by side.
-class ConcatMultiHead(nn.Module):
-    def __init__(self, d_model: int, num_heads: int) -> None:
-        super().__init__()
-        self.queries = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
-        self.values = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
-
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        outputs, weights = [], []
-        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
-            output, weight = attention(ask(x), answer(x), give(x))
-            outputs.append(output)
-            weights.append(weight)
-        return self.w_output(torch.stack(outputs).sum(0).repeat(1, 1, len(outputs))), torch.stack(
-            weights, dim=1
-        )
+# replace: outputs).mean(
+# by:      outputs).sum(
 
 
 # %% wrong ConcatMultiHead averaged_weights
@@ -92,51 +73,16 @@ class ConcatMultiHead(nn.Module):
         return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
 
 
-# %% wrong ConcatMultiHead summed_output_without_projection
+# %% wrong ConcatMultiHead summed_output_without_projection of="averaged_weights"
 # The output projection is missing: w_output brings the heads, side by side, back to the width of
 # the model.
-class ConcatMultiHead(nn.Module):
-    def __init__(self, d_model: int, num_heads: int) -> None:
-        super().__init__()
-        self.queries = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
-        self.values = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+# replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
+# by:      return torch.stack(outputs).sum(0), torch.stack(weights, dim=1)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        outputs, weights = [], []
-        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
-            output, weight = attention(ask(x), answer(x), give(x))
-            outputs.append(output)
-            weights.append(weight)
-        return torch.stack(outputs).sum(0), torch.stack(weights, dim=1)
-
-
-# %% wrong ConcatMultiHead not_projected
+# %% wrong ConcatMultiHead not_projected of="averaged_weights"
 # The heads come back side by side, h times as wide as the model: w_output is still missing.
-class ConcatMultiHead(nn.Module):
-    def __init__(self, d_model: int, num_heads: int) -> None:
-        super().__init__()
-        self.queries = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
-        self.values = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
-
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        outputs, weights = [], []
-        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
-            output, weight = attention(ask(x), answer(x), give(x))
-            outputs.append(output)
-            weights.append(weight)
-        return torch.cat(outputs, dim=-1), torch.stack(weights, dim=1)
+# replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
+# by:      return torch.cat(outputs, dim=-1), torch.stack(weights, dim=1)
 
 
 # %% wrong ConcatMultiHead shared_layers
@@ -159,479 +105,166 @@ class ConcatMultiHead(nn.Module):
         return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
 
 
-# %% wrong ConcatMultiHead plain_lists
+# %% wrong ConcatMultiHead plain_lists of="shared_layers"
 # PyTorch does not see layers in a plain list: keep them in an nn.ModuleList.
-class ConcatMultiHead(nn.Module):
-    def __init__(self, d_model: int, num_heads: int) -> None:
-        super().__init__()
-        self.queries = [nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)]
-        self.keys = [nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)]
-        self.values = [nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)]
-        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+# replace: self.queries = nn.ModuleList([nn.Linear(d_model, d_model, bias=False)] * num_heads)
+#          self.keys = nn.ModuleList([nn.Linear(d_model, d_model, bias=False)] * num_heads)
+#          self.values = nn.ModuleList([nn.Linear(d_model, d_model, bias=False)] * num_heads)
+# by:      self.queries = [nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)]
+#          self.keys = [nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)]
+#          self.values = [nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)]
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        outputs, weights = [], []
-        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
-            output, weight = attention(ask(x), answer(x), give(x))
-            outputs.append(output)
-            weights.append(weight)
-        return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
-
-
-# %% wrong ConcatMultiHead with_biases
+# %% wrong ConcatMultiHead with_biases of="averaged_weights"
 # Your layers have biases: here none has one.
-class ConcatMultiHead(nn.Module):
-    def __init__(self, d_model: int, num_heads: int) -> None:
-        super().__init__()
-        self.queries = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=True) for _ in range(num_heads)
-        )
-        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=True) for _ in range(num_heads))
-        self.values = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=True) for _ in range(num_heads)
-        )
-        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=True)
+# replace: self.queries = nn.ModuleList(
+#              nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+# by:      self.queries = nn.ModuleList(
+#              nn.Linear(d_model, d_model, bias=True) for _ in range(num_heads)
+# replace: nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
+# by:      nn.ModuleList(nn.Linear(d_model, d_model, bias=True) for _ in range(num_heads))
+# replace: nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
+# by:      nn.Linear(d_model, d_model, bias=True) for _ in range(num_heads)
+# replace: self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+# by:      self.w_output = nn.Linear(num_heads * d_model, d_model, bias=True)
+# replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
+# by:      return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        outputs, weights = [], []
-        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
-            output, weight = attention(ask(x), answer(x), give(x))
-            outputs.append(output)
-            weights.append(weight)
-        return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
-
-
-# %% wrong ConcatMultiHead output_with_bias
+# %% wrong ConcatMultiHead output_with_bias of="averaged_weights"
 # Your w_output has a bias: here no layer has one.
-class ConcatMultiHead(nn.Module):
-    def __init__(self, d_model: int, num_heads: int) -> None:
-        super().__init__()
-        self.queries = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
-        self.values = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.w_output = nn.Linear(num_heads * d_model, d_model)
+# replace: self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+# by:      self.w_output = nn.Linear(num_heads * d_model, d_model)
+# replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
+# by:      return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        outputs, weights = [], []
-        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
-            output, weight = attention(ask(x), answer(x), give(x))
-            outputs.append(output)
-            weights.append(weight)
-        return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
-
-
-# %% wrong ConcatMultiHead concatenated_words
+# %% wrong ConcatMultiHead concatenated_words of="averaged_weights"
 # You put the heads one below the other, along the words: side by side is along the features, the
 # last axis.
-class ConcatMultiHead(nn.Module):
-    def __init__(self, d_model: int, num_heads: int) -> None:
-        super().__init__()
-        self.queries = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
-        self.values = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+# replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
+# by:      return self.w_output(torch.cat(outputs, dim=1)), torch.stack(weights, dim=1)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        outputs, weights = [], []
-        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
-            output, weight = attention(ask(x), answer(x), give(x))
-            outputs.append(output)
-            weights.append(weight)
-        return self.w_output(torch.cat(outputs, dim=1)), torch.stack(weights, dim=1)
-
-
-# %% wrong ConcatMultiHead stacked_heads_first
+# %% wrong ConcatMultiHead stacked_heads_first of="averaged_weights"
 # The heads axis of your weights stands before the batch: the order is (batch, heads, query,
 # key).
-class ConcatMultiHead(nn.Module):
-    def __init__(self, d_model: int, num_heads: int) -> None:
-        super().__init__()
-        self.queries = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
-        self.values = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+# replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
+# by:      return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        outputs, weights = [], []
-        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
-            output, weight = attention(ask(x), answer(x), give(x))
-            outputs.append(output)
-            weights.append(weight)
-        return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights)
-
-
-# %% wrong ConcatMultiHead stacked_heads_last
+# %% wrong ConcatMultiHead stacked_heads_last of="averaged_weights"
 # The heads axis of your weights stands last: the order is (batch, heads, query, key).
-class ConcatMultiHead(nn.Module):
-    def __init__(self, d_model: int, num_heads: int) -> None:
-        super().__init__()
-        self.queries = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
-        self.values = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+# replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
+# by:      return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=-1)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        outputs, weights = [], []
-        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
-            output, weight = attention(ask(x), answer(x), give(x))
-            outputs.append(output)
-            weights.append(weight)
-        return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=-1)
-
-
-# %% wrong ConcatMultiHead weights_side_by_side
+# %% wrong ConcatMultiHead weights_side_by_side of="averaged_weights"
 # Your weights of all heads stand in one row: make a new axis for the heads instead.
-class ConcatMultiHead(nn.Module):
-    def __init__(self, d_model: int, num_heads: int) -> None:
-        super().__init__()
-        self.queries = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
-        self.values = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+# replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
+# by:      return self.w_output(torch.cat(outputs, dim=-1)), torch.cat(weights, dim=-1)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        outputs, weights = [], []
-        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
-            output, weight = attention(ask(x), answer(x), give(x))
-            outputs.append(output)
-            weights.append(weight)
-        return self.w_output(torch.cat(outputs, dim=-1)), torch.cat(weights, dim=-1)
-
-
-# %% wrong ConcatMultiHead last_head_only
+# %% wrong ConcatMultiHead last_head_only of="averaged_weights"
 # Only the weights of the last head come back: collect those of every head.
-class ConcatMultiHead(nn.Module):
-    def __init__(self, d_model: int, num_heads: int) -> None:
-        super().__init__()
-        self.queries = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
-        self.values = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+# replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
+# by:      return self.w_output(torch.cat(outputs, dim=-1)), weights[-1][:, None].expand(
+#              -1, len(weights), -1, -1
+#          )
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        outputs, weights = [], []
-        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
-            output, weight = attention(ask(x), answer(x), give(x))
-            outputs.append(output)
-            weights.append(weight)
-        return self.w_output(torch.cat(outputs, dim=-1)), weights[-1][:, None].expand(
-            -1, len(weights), -1, -1
-        )
-
-
-# %% wrong ConcatMultiHead heads_interleaved
+# %% wrong ConcatMultiHead heads_interleaved of="averaged_weights"
 # You mix the heads feature by feature: first all features of head 0, then all of head 1.
-class ConcatMultiHead(nn.Module):
-    def __init__(self, d_model: int, num_heads: int) -> None:
-        super().__init__()
-        self.queries = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
-        self.values = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+# replace: torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(
+# by:      torch.stack(outputs, dim=-1).flatten(-2)), torch.stack(weights, dim=
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        outputs, weights = [], []
-        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
-            output, weight = attention(ask(x), answer(x), give(x))
-            outputs.append(output)
-            weights.append(weight)
-        return self.w_output(torch.stack(outputs, dim=-1).flatten(-2)), torch.stack(weights, dim=1)
-
-
-# %% wrong ConcatMultiHead heads_backwards
+# %% wrong ConcatMultiHead heads_backwards of="averaged_weights"
 # The heads stand in reverse order before w_output: head 0 comes first.
-class ConcatMultiHead(nn.Module):
-    def __init__(self, d_model: int, num_heads: int) -> None:
-        super().__init__()
-        self.queries = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
-        self.values = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+# replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
+# by:      return self.w_output(torch.cat(outputs[::-1], dim=-1)), torch.stack(weights, dim=1)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        outputs, weights = [], []
-        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
-            output, weight = attention(ask(x), answer(x), give(x))
-            outputs.append(output)
-            weights.append(weight)
-        return self.w_output(torch.cat(outputs[::-1], dim=-1)), torch.stack(weights, dim=1)
-
-
-# %% wrong ConcatMultiHead key_asks_itself
+# %% wrong ConcatMultiHead key_asks_itself of="averaged_weights"
 # Your queries never get used, the keys ask themselves: queries first, then keys.
-class ConcatMultiHead(nn.Module):
-    def __init__(self, d_model: int, num_heads: int) -> None:
-        super().__init__()
-        self.queries = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
-        self.values = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+# replace: for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
+#              output, weight = attention(ask(x), answer(x), give(x))
+# by:      for _ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
+#              output, weight = attention(answer(x), answer(x), give(x))
+# replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
+# by:      return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        outputs, weights = [], []
-        for _ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
-            output, weight = attention(answer(x), answer(x), give(x))
-            outputs.append(output)
-            weights.append(weight)
-        return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
-
-
-# %% wrong ConcatMultiHead query_used_for_key
+# %% wrong ConcatMultiHead query_used_for_key of="averaged_weights"
 # Your keys never get used: the queries are compared with the keys, not with themselves.
-class ConcatMultiHead(nn.Module):
-    def __init__(self, d_model: int, num_heads: int) -> None:
-        super().__init__()
-        self.queries = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
-        self.values = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+# replace: for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
+#              output, weight = attention(ask(x), answer(x), give(x))
+# by:      for ask, _answer, give in zip(self.queries, self.keys, self.values, strict=True):
+#              output, weight = attention(ask(x), ask(x), give(x))
+# replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
+# by:      return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        outputs, weights = [], []
-        for ask, _answer, give in zip(self.queries, self.keys, self.values, strict=True):
-            output, weight = attention(ask(x), ask(x), give(x))
-            outputs.append(output)
-            weights.append(weight)
-        return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
-
-
-# %% wrong ConcatMultiHead value_not_projected
+# %% wrong ConcatMultiHead value_not_projected of="averaged_weights"
 # The heads blend x itself: each head projects its values too.
-class ConcatMultiHead(nn.Module):
-    def __init__(self, d_model: int, num_heads: int) -> None:
-        super().__init__()
-        self.queries = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
-        self.values = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+# replace: for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
+#              output, weight = attention(ask(x), answer(x), give(x))
+# by:      for ask, answer, _give in zip(self.queries, self.keys, self.values, strict=True):
+#              output, weight = attention(ask(x), answer(x), x)
+# replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
+# by:      return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        outputs, weights = [], []
-        for ask, answer, _give in zip(self.queries, self.keys, self.values, strict=True):
-            output, weight = attention(ask(x), answer(x), x)
-            outputs.append(output)
-            weights.append(weight)
-        return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
-
-
-# %% wrong ConcatMultiHead head_feeds_the_next
+# %% wrong ConcatMultiHead head_feeds_the_next of="averaged_weights"
 # Each head reads what the head before it gave: all heads read the same x.
-class ConcatMultiHead(nn.Module):
-    def __init__(self, d_model: int, num_heads: int) -> None:
-        super().__init__()
-        self.queries = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
-        self.values = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+# replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
+# by:          x = output
+#          return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        outputs, weights = [], []
-        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
-            output, weight = attention(ask(x), answer(x), give(x))
-            outputs.append(output)
-            weights.append(weight)
-            x = output
-        return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
-
-
-# %% wrong ConcatMultiHead first_query_for_all
+# %% wrong ConcatMultiHead first_query_for_all of="averaged_weights"
 # Every head asks with the layer of head 0: use its own.
-class ConcatMultiHead(nn.Module):
-    def __init__(self, d_model: int, num_heads: int) -> None:
-        super().__init__()
-        self.queries = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
-        self.values = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+# replace: for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
+#              output, weight = attention(ask(x), answer(x), give(x))
+# by:      for _ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
+#              output, weight = attention(self.queries[0](x), answer(x), give(x))
+# replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
+# by:      return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        outputs, weights = [], []
-        for _ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
-            output, weight = attention(self.queries[0](x), answer(x), give(x))
-            outputs.append(output)
-            weights.append(weight)
-        return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
-
-
-# %% wrong ConcatMultiHead no_scale
+# %% wrong ConcatMultiHead no_scale of="averaged_weights"
 # The scores are not divided by anything: divide them by the root of the head's width, here
 # d_model.
-class ConcatMultiHead(nn.Module):
-    def __init__(self, d_model: int, num_heads: int) -> None:
-        super().__init__()
-        self.queries = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
-        self.values = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+# replace: output, weight = attention(ask(x), answer(x), give(x))
+# by:      scores = ask(x) @ answer(x).transpose(-2, -1)
+#          weight = torch.softmax(scores, dim=-1)
+#          output = weight @ give(x)
+# replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
+# by:      return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        outputs, weights = [], []
-        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
-            scores = ask(x) @ answer(x).transpose(-2, -1)
-            weight = torch.softmax(scores, dim=-1)
-            output = weight @ give(x)
-            outputs.append(output)
-            weights.append(weight)
-        return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
-
-
-# %% wrong ConcatMultiHead scaled_by_split_width
+# %% wrong ConcatMultiHead scaled_by_split_width of="averaged_weights"
 # You divide by the root of d_model / heads: these heads are as wide as the model, so by the root
 # of d_model.
-class ConcatMultiHead(nn.Module):
-    def __init__(self, d_model: int, num_heads: int) -> None:
-        super().__init__()
-        self.queries = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
-        self.values = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+# replace: output, weight = attention(ask(x), answer(x), give(x))
+# by:      scores = ask(x) @ answer(x).transpose(-2, -1)
+#          weight = torch.softmax(scores / math.sqrt(x.shape[-1] / len(self.queries)), dim=-1)
+#          output = weight @ give(x)
+# replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
+# by:      return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        outputs, weights = [], []
-        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
-            scores = ask(x) @ answer(x).transpose(-2, -1)
-            weight = torch.softmax(scores / math.sqrt(x.shape[-1] / len(self.queries)), dim=-1)
-            output = weight @ give(x)
-            outputs.append(output)
-            weights.append(weight)
-        return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
-
-
-# %% wrong ConcatMultiHead divided_by_width
+# %% wrong ConcatMultiHead divided_by_width of="averaged_weights"
 # In all you divide the scores by the width, and not by its root: the given `attention` divides by
 # the root already.
-class ConcatMultiHead(nn.Module):
-    def __init__(self, d_model: int, num_heads: int) -> None:
-        super().__init__()
-        self.queries = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
-        self.values = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+# replace: output, weight = attention(ask(x), answer(x), give(x))
+# by:      scores = ask(x) @ answer(x).transpose(-2, -1)
+#          weight = torch.softmax(scores / x.shape[-1], dim=-1)
+#          output = weight @ give(x)
+# replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
+# by:      return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        outputs, weights = [], []
-        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
-            scores = ask(x) @ answer(x).transpose(-2, -1)
-            weight = torch.softmax(scores / x.shape[-1], dim=-1)
-            output = weight @ give(x)
-            outputs.append(output)
-            weights.append(weight)
-        return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
-
-
-# %% wrong ConcatMultiHead softmax_over_queries
+# %% wrong ConcatMultiHead softmax_over_queries of="averaged_weights"
 # Each column of your weights sums to 1, and each row should: softmax runs over the keys, the
 # last axis.
-class ConcatMultiHead(nn.Module):
-    def __init__(self, d_model: int, num_heads: int) -> None:
-        super().__init__()
-        self.queries = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
-        self.values = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+# replace: output, weight = attention(ask(x), answer(x), give(x))
+# by:      scores = ask(x) @ answer(x).transpose(-2, -1)
+#          weight = torch.softmax(scores / math.sqrt(x.shape[-1]), dim=-2)
+#          output = weight @ give(x)
+# replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
+# by:      return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        outputs, weights = [], []
-        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
-            scores = ask(x) @ answer(x).transpose(-2, -1)
-            weight = torch.softmax(scores / math.sqrt(x.shape[-1]), dim=-2)
-            output = weight @ give(x)
-            outputs.append(output)
-            weights.append(weight)
-        return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
-
-
-# %% wrong ConcatMultiHead softmax_over_batch
+# %% wrong ConcatMultiHead softmax_over_batch of="averaged_weights"
 # Your softmax runs over the batch: it belongs to the keys, the last axis.
-class ConcatMultiHead(nn.Module):
-    def __init__(self, d_model: int, num_heads: int) -> None:
-        super().__init__()
-        self.queries = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
-        self.values = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
-
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        outputs, weights = [], []
-        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
-            scores = ask(x) @ answer(x).transpose(-2, -1)
-            weight = torch.softmax(scores / math.sqrt(x.shape[-1]), dim=0)
-            output = weight @ give(x)
-            outputs.append(output)
-            weights.append(weight)
-        return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
+# replace: output, weight = attention(ask(x), answer(x), give(x))
+# by:      scores = ask(x) @ answer(x).transpose(-2, -1)
+#          weight = torch.softmax(scores / math.sqrt(x.shape[-1]), dim=0)
+#          output = weight @ give(x)
+# replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
+# by:      return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
 
 
 # %% wrong ConcatMultiHead narrow_heads
@@ -659,168 +292,54 @@ class ConcatMultiHead(nn.Module):
         return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
 
 
-# %% wrong ConcatMultiHead output_misnamed
+# %% wrong ConcatMultiHead output_misnamed of="averaged_weights"
 # the layer that brings the heads back to d_model is called `w_output`
-class ConcatMultiHead(nn.Module):
-    def __init__(self, d_model: int, num_heads: int) -> None:
-        super().__init__()
-        self.queries = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
-        self.values = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.w_out = nn.Linear(num_heads * d_model, d_model, bias=False)
+# replace: self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+# by:      self.w_out = nn.Linear(num_heads * d_model, d_model, bias=False)
+# replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
+# by:      return self.w_out(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        outputs, weights = [], []
-        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
-            output, weight = attention(ask(x), answer(x), give(x))
-            outputs.append(output)
-            weights.append(weight)
-        return self.w_out(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
-
-
-# %% wrong ConcatMultiHead only_output
+# %% wrong ConcatMultiHead only_output of="averaged_weights"
 # The weights are missing: return the output and the weights.
-class ConcatMultiHead(nn.Module):
-    def __init__(self, d_model: int, num_heads: int) -> None:
-        super().__init__()
-        self.queries = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
-        self.values = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+# replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
+# by:      return self.w_output(torch.cat(outputs, dim=-1))
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        outputs, weights = [], []
-        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
-            output, weight = attention(ask(x), answer(x), give(x))
-            outputs.append(output)
-            weights.append(weight)
-        return self.w_output(torch.cat(outputs, dim=-1))
-
-
-# %% wrong ConcatMultiHead detached
+# %% wrong ConcatMultiHead detached of="averaged_weights"
 # Your output is cut off from the weights of the heads: no gradient can flow back.
-class ConcatMultiHead(nn.Module):
-    def __init__(self, d_model: int, num_heads: int) -> None:
-        super().__init__()
-        self.queries = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
-        self.values = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+# replace: output, weight = attention(ask(x), answer(x), give(x))
+# by:      output, weight = attention(ask(x).detach(), answer(x).detach(), give(x).detach())
+# replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
+# by:      return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        outputs, weights = [], []
-        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
-            output, weight = attention(ask(x).detach(), answer(x).detach(), give(x).detach())
-            outputs.append(output)
-            weights.append(weight)
-        return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
-
-
-# %% wrong ConcatMultiHead causal
+# %% wrong ConcatMultiHead causal of="averaged_weights"
 # No word looks at a later one: in this exercise every word sees all words.
-class ConcatMultiHead(nn.Module):
-    def __init__(self, d_model: int, num_heads: int) -> None:
-        super().__init__()
-        self.queries = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
-        self.values = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+# replace: output, weight = attention(ask(x), answer(x), give(x))
+# by:      output, weight = attention(
+#              ask(x), answer(x), give(x), torch.ones(x.shape[1], x.shape[1]).tril().bool()
+#          )
+# replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
+# by:      return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        outputs, weights = [], []
-        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
-            output, weight = attention(
-                ask(x), answer(x), give(x), torch.ones(x.shape[1], x.shape[1]).tril().bool()
-            )
-            outputs.append(output)
-            weights.append(weight)
-        return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
-
-
-# %% wrong ConcatMultiHead no_call_of_super
+# %% wrong ConcatMultiHead no_call_of_super of="averaged_weights"
 # Your `__init__` makes layers before the module is ready for them: its first line calls the
 # `__init__` of nn.Module.
-class ConcatMultiHead(nn.Module):
-    def __init__(self, d_model: int, num_heads: int) -> None:
-        self.queries = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
-        self.values = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+# replace: super().__init__()
+# by:
+# replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
+# by:      return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        outputs, weights = [], []
-        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
-            output, weight = attention(ask(x), answer(x), give(x))
-            outputs.append(output)
-            weights.append(weight)
-        return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
-
-
-# %% wrong ConcatMultiHead residual
+# %% wrong ConcatMultiHead residual of="averaged_weights"
 # You add x to the result: here the output is what w_output gives.
-class ConcatMultiHead(nn.Module):
-    def __init__(self, d_model: int, num_heads: int) -> None:
-        super().__init__()
-        self.queries = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
-        self.values = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+# replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
+# by:      return x + self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        outputs, weights = [], []
-        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
-            output, weight = attention(ask(x), answer(x), give(x))
-            outputs.append(output)
-            weights.append(weight)
-        return x + self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
-
-
-# %% wrong ConcatMultiHead output_per_head
+# %% wrong ConcatMultiHead output_per_head of="averaged_weights"
 # w_output takes all heads side by side, each as wide as the model: nn.Linear(num_heads *
 # d_model, d_model)
-class ConcatMultiHead(nn.Module):
-    def __init__(self, d_model: int, num_heads: int) -> None:
-        super().__init__()
-        self.queries = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
-        self.values = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.w_output = nn.Linear(d_model, d_model, bias=False)
-
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        outputs, weights = [], []
-        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
-            output, weight = attention(ask(x), answer(x), give(x))
-            outputs.append(output)
-            weights.append(weight)
-        return sum(self.w_output(output) for output in outputs), torch.stack(weights, dim=1)
+# replace: self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+# by:      self.w_output = nn.Linear(d_model, d_model, bias=False)
+# replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
+# by:      return sum(self.w_output(output) for output in outputs), torch.stack(weights, dim=1)
 
 
 # %% right ConcatMultiHead one_list_of_heads
@@ -900,138 +419,86 @@ class ConcatMultiHead(nn.Module):
         return self.w_output(joined), torch.cat([pair[1][:, None] for pair in found], 1)
 
 
-# %% right ConcatMultiHead output_in_parts
-class ConcatMultiHead(nn.Module):
-    def __init__(self, d_model: int, num_heads: int) -> None:
-        super().__init__()
-        self.queries = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.keys = nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
-        self.values = nn.ModuleList(
-            nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
-        )
-        self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
+# %% right ConcatMultiHead output_in_parts of="averaged_weights"
+# replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
+# by:      blocks = self.w_output.weight.chunk(len(outputs), dim=1)
+#          parts = [output @ block.T for output, block in zip(outputs, blocks, strict=True)]
+#          return torch.stack(parts).sum(0), torch.stack(weights, dim=1)
 
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        outputs, weights = [], []
-        for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
-            output, weight = attention(ask(x), answer(x), give(x))
-            outputs.append(output)
-            weights.append(weight)
-        blocks = self.w_output.weight.chunk(len(outputs), dim=1)
-        parts = [output @ block.T for output, block in zip(outputs, blocks, strict=True)]
-        return torch.stack(parts).sum(0), torch.stack(weights, dim=1)
-
-
-# %% wrong split_heads view_without_transpose
+# %% wrong split_heads view_without_transpose of="chunks_stacked"
 # The shape is right, but each head holds the features of a few words: first cut the last axis,
 # then exchange the axes of length and heads.
-def split_heads(x: Tensor, num_heads: int) -> Tensor:
-    if x.shape[-1] % num_heads:
-        raise ValueError(f"d_model {x.shape[-1]} is no multiple of num_heads {num_heads}")
-    batch, length, d_model = x.shape
-    return x.reshape(batch, num_heads, length, d_model // num_heads)
+# replace: return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
+# by:      batch, length, d_model = x.shape
+#          return x.reshape(batch, num_heads, length, d_model // num_heads)
 
-
-# %% wrong split_heads not_transposed
+# %% wrong split_heads not_transposed of="chunks_stacked"
 # The heads stand behind the length: exchange these two axes.
-def split_heads(x: Tensor, num_heads: int) -> Tensor:
-    if x.shape[-1] % num_heads:
-        raise ValueError(f"d_model {x.shape[-1]} is no multiple of num_heads {num_heads}")
-    batch, length, d_model = x.shape
-    return x.reshape(batch, length, num_heads, d_model // num_heads)
+# replace: return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
+# by:      batch, length, d_model = x.shape
+#          return x.reshape(batch, length, num_heads, d_model // num_heads)
 
-
-# %% wrong split_heads interleaved
+# %% wrong split_heads interleaved of="chunks_stacked"
 # You deal the features out like cards, one to each head in turn: each head gets neighbours.
-def split_heads(x: Tensor, num_heads: int) -> Tensor:
-    if x.shape[-1] % num_heads:
-        raise ValueError(f"d_model {x.shape[-1]} is no multiple of num_heads {num_heads}")
-    batch, length, d_model = x.shape
-    return x.reshape(batch, length, d_model // num_heads, num_heads).permute(0, 3, 1, 2)
+# replace: return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
+# by:      batch, length, d_model = x.shape
+#          return x.reshape(batch, length, d_model // num_heads, num_heads).permute(0, 3, 1, 2)
 
-
-# %% wrong split_heads sizes_exchanged
+# %% wrong split_heads sizes_exchanged of="chunks_stacked"
 # You make as many heads as a head has features, and the other way round: heads first, then their
 # width.
-def split_heads(x: Tensor, num_heads: int) -> Tensor:
-    if x.shape[-1] % num_heads:
-        raise ValueError(f"d_model {x.shape[-1]} is no multiple of num_heads {num_heads}")
-    batch, length, d_model = x.shape
-    return x.reshape(batch, length, d_model // num_heads, num_heads).transpose(1, 2)
+# replace: return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
+# by:      batch, length, d_model = x.shape
+#          return x.reshape(batch, length, d_model // num_heads, num_heads).transpose(1, 2)
 
-
-# %% wrong split_heads heads_first
+# %% wrong split_heads heads_first of="chunks_stacked"
 # The heads stand before the batch: the order is (batch, heads, length, d_head).
-def split_heads(x: Tensor, num_heads: int) -> Tensor:
-    if x.shape[-1] % num_heads:
-        raise ValueError(f"d_model {x.shape[-1]} is no multiple of num_heads {num_heads}")
-    return torch.stack(x.chunk(num_heads, dim=-1))
+# replace: return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
+# by:      return torch.stack(x.chunk(num_heads, dim=-1))
 
-
-# %% wrong split_heads transposed_then_reshaped
+# %% wrong split_heads transposed_then_reshaped of="chunks_stacked"
 # You exchange length and features before you cut, and so the cut goes through the words: cut
 # first.
-def split_heads(x: Tensor, num_heads: int) -> Tensor:
-    if x.shape[-1] % num_heads:
-        raise ValueError(f"d_model {x.shape[-1]} is no multiple of num_heads {num_heads}")
-    batch, length, d_model = x.shape
-    return x.transpose(1, 2).reshape(batch, num_heads, length, d_model // num_heads)
+# replace: return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
+# by:      batch, length, d_model = x.shape
+#          return x.transpose(1, 2).reshape(batch, num_heads, length, d_model // num_heads)
 
-
-# %% wrong split_heads features_and_words_exchanged
+# %% wrong split_heads features_and_words_exchanged of="chunks_stacked"
 # The last two axes are exchanged: each head is (length, d_head).
-def split_heads(x: Tensor, num_heads: int) -> Tensor:
-    if x.shape[-1] % num_heads:
-        raise ValueError(f"d_model {x.shape[-1]} is no multiple of num_heads {num_heads}")
-    batch, length, d_model = x.shape
-    return x.transpose(1, 2).reshape(batch, num_heads, d_model // num_heads, length)
+# replace: return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
+# by:      batch, length, d_model = x.shape
+#          return x.transpose(1, 2).reshape(batch, num_heads, d_model // num_heads, length)
 
-
-# %% wrong split_heads heads_in_the_batch
+# %% wrong split_heads heads_in_the_batch of="chunks_stacked"
 # Batch and heads share one axis: here they are two, (batch, heads, length, d_head).
-def split_heads(x: Tensor, num_heads: int) -> Tensor:
-    if x.shape[-1] % num_heads:
-        raise ValueError(f"d_model {x.shape[-1]} is no multiple of num_heads {num_heads}")
-    batch, length, d_model = x.shape
-    parts = x.reshape(batch, length, num_heads, d_model // num_heads).transpose(1, 2)
-    return parts.flatten(0, 1)
+# replace: return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
+# by:      batch, length, d_model = x.shape
+#          parts = x.reshape(batch, length, num_heads, d_model // num_heads).transpose(1, 2)
+#          return parts.flatten(0, 1)
 
-
-# %% wrong split_heads wrong_axes_exchanged
+# %% wrong split_heads wrong_axes_exchanged of="chunks_stacked"
 # You exchange the axes of batch and heads: the batch stays first, exchange length and heads.
-def split_heads(x: Tensor, num_heads: int) -> Tensor:
-    if x.shape[-1] % num_heads:
-        raise ValueError(f"d_model {x.shape[-1]} is no multiple of num_heads {num_heads}")
-    batch, length, d_model = x.shape
-    return x.reshape(batch, length, num_heads, d_model // num_heads).transpose(0, 2)
+# replace: return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
+# by:      batch, length, d_model = x.shape
+#          return x.reshape(batch, length, num_heads, d_model // num_heads).transpose(0, 2)
 
-
-# %% wrong split_heads last_two_exchanged
+# %% wrong split_heads last_two_exchanged of="chunks_stacked"
 # You exchange the axes of heads and d_head: exchange those of length and heads.
-def split_heads(x: Tensor, num_heads: int) -> Tensor:
-    if x.shape[-1] % num_heads:
-        raise ValueError(f"d_model {x.shape[-1]} is no multiple of num_heads {num_heads}")
-    batch, length, d_model = x.shape
-    return x.reshape(batch, length, num_heads, d_model // num_heads).transpose(2, 3)
+# replace: return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
+# by:      batch, length, d_model = x.shape
+#          return x.reshape(batch, length, num_heads, d_model // num_heads).transpose(2, 3)
 
-
-# %% wrong split_heads words_split
+# %% wrong split_heads words_split of="chunks_stacked"
 # You share out the words among the heads: each head gets all words, and a share of the features.
-def split_heads(x: Tensor, num_heads: int) -> Tensor:
-    if x.shape[-1] % num_heads:
-        raise ValueError(f"d_model {x.shape[-1]} is no multiple of num_heads {num_heads}")
-    batch, length, d_model = x.shape
-    return x.repeat(1, num_heads, 1).reshape(batch, num_heads, length, d_model)
+# replace: return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
+# by:      batch, length, d_model = x.shape
+#          return x.repeat(1, num_heads, 1).reshape(batch, num_heads, length, d_model)
 
-
-# %% wrong split_heads no_check
+# %% wrong split_heads no_check of="assertion"
 # The heads cannot share these features evenly, and you say nothing of it: test it first, and
 # raise a ValueError with both numbers.
-def split_heads(x: Tensor, num_heads: int) -> Tensor:
-    batch, length, d_model = x.shape
-    return x.reshape(batch, length, num_heads, d_model // num_heads).transpose(1, 2)
+# replace: assert x.shape[-1] % num_heads == 0, (x.shape[-1], num_heads)
+# by:
 
 
 # %% wrong split_heads rest_cut_off
@@ -1044,22 +511,17 @@ def split_heads(x: Tensor, num_heads: int) -> Tensor:
     return kept.reshape(batch, length, num_heads, d_head).transpose(1, 2)
 
 
-# %% wrong split_heads error_without_numbers
+# %% wrong split_heads error_without_numbers of="assertion"
 # Your error does not name both numbers: put d_model and num_heads into its text.
-def split_heads(x: Tensor, num_heads: int) -> Tensor:
-    if x.shape[-1] % num_heads:
-        raise ValueError("d_model is no multiple of num_heads")
-    batch, length, d_model = x.shape
-    return x.reshape(batch, length, num_heads, d_model // num_heads).transpose(1, 2)
+# replace: assert x.shape[-1] % num_heads == 0, (x.shape[-1], num_heads)
+# by:      if x.shape[-1] % num_heads:
+#              raise ValueError("d_model is no multiple of num_heads")
 
-
-# %% wrong split_heads error_with_one_number
+# %% wrong split_heads error_with_one_number of="assertion"
 # Your error does not name both numbers: put d_model and num_heads into its text.
-def split_heads(x: Tensor, num_heads: int) -> Tensor:
-    if x.shape[-1] % num_heads:
-        raise ValueError(f"{x.shape[-1]} features cannot be shared evenly")
-    batch, length, d_model = x.shape
-    return x.reshape(batch, length, num_heads, d_model // num_heads).transpose(1, 2)
+# replace: assert x.shape[-1] % num_heads == 0, (x.shape[-1], num_heads)
+# by:      if x.shape[-1] % num_heads:
+#              raise ValueError(f"{x.shape[-1]} features cannot be shared evenly")
 
 
 # %% wrong split_heads assertion
@@ -1070,92 +532,63 @@ def split_heads(x: Tensor, num_heads: int) -> Tensor:
     return x.reshape(batch, length, num_heads, d_model // num_heads).transpose(1, 2)
 
 
-# %% wrong split_heads length_tested
+# %% wrong split_heads length_tested of="assertion"
 # You test whether the heads divide the length: they share the features, the last axis.
-def split_heads(x: Tensor, num_heads: int) -> Tensor:
-    if x.shape[1] % num_heads:
-        raise ValueError(f"{x.shape[1]} {num_heads}")
-    batch, length, d_model = x.shape
-    return x.reshape(batch, length, num_heads, d_model // num_heads).transpose(1, 2)
+# replace: assert x.shape[-1] % num_heads == 0, (x.shape[-1], num_heads)
+# by:      if x.shape[1] % num_heads:
+#              raise ValueError(f"{x.shape[1]} {num_heads}")
 
-
-# %% wrong split_heads test_inverted
+# %% wrong split_heads test_inverted of="assertion"
 # You raise the error where the heads do share the features evenly: turn the condition round.
-def split_heads(x: Tensor, num_heads: int) -> Tensor:
-    if x.shape[-1] % num_heads == 0:
-        raise ValueError(f"{x.shape[-1]} {num_heads}")
-    batch, length, d_model = x.shape
-    return x.reshape(batch, length, num_heads, d_model // num_heads).transpose(1, 2)
+# replace: assert x.shape[-1] % num_heads == 0, (x.shape[-1], num_heads)
+# by:      if x.shape[-1] % num_heads == 0:
+#              raise ValueError(f"{x.shape[-1]} {num_heads}")
 
-
-# %% wrong split_heads error_returned
+# %% wrong split_heads error_returned of="assertion"
 # Nothing is raised where the heads cannot share the features evenly: raise a ValueError that
 # names both numbers, and neither return it nor drop what is left over.
-def split_heads(x: Tensor, num_heads: int) -> Tensor:
-    if x.shape[-1] % num_heads:
-        return ValueError(f"{x.shape[-1]} {num_heads}")
-    batch, length, d_model = x.shape
-    return x.reshape(batch, length, num_heads, d_model // num_heads).transpose(1, 2)
+# replace: assert x.shape[-1] % num_heads == 0, (x.shape[-1], num_heads)
+# by:      if x.shape[-1] % num_heads:
+#              return ValueError(f"{x.shape[-1]} {num_heads}")
 
-
-# %% wrong split_heads a_tuple_of_heads
+# %% wrong split_heads a_tuple_of_heads of="chunks_stacked"
 # You return several tensors: put the heads on an axis of one tensor.
-def split_heads(x: Tensor, num_heads: int) -> Tensor:
-    if x.shape[-1] % num_heads:
-        raise ValueError(f"d_model {x.shape[-1]} is no multiple of num_heads {num_heads}")
-    return x.chunk(num_heads, dim=-1)
+# replace: return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
+# by:      return x.chunk(num_heads, dim=-1)
 
-
-# %% wrong split_heads chunks_of_that_size
+# %% wrong split_heads chunks_of_that_size of="chunks_stacked"
 # You make as many heads as a head has features, and the other way round: heads first, then their
 # width.
-def split_heads(x: Tensor, num_heads: int) -> Tensor:
-    if x.shape[-1] % num_heads:
-        raise ValueError(f"d_model {x.shape[-1]} is no multiple of num_heads {num_heads}")
-    return torch.stack(x.split(num_heads, dim=-1), dim=1)
+# replace: return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
+# by:      return torch.stack(x.split(num_heads, dim=-1), dim=1)
 
-
-# %% wrong split_heads detached
+# %% wrong split_heads detached of="chunks_stacked"
 # Your heads are cut off from x: no gradient can flow back.
-def split_heads(x: Tensor, num_heads: int) -> Tensor:
-    if x.shape[-1] % num_heads:
-        raise ValueError(f"d_model {x.shape[-1]} is no multiple of num_heads {num_heads}")
-    batch, length, d_model = x.shape
-    return x.detach().reshape(batch, length, num_heads, d_model // num_heads).transpose(1, 2)
+# replace: return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
+# by:      batch, length, d_model = x.shape
+#          return x.detach().reshape(batch, length, num_heads, d_model // num_heads).transpose(1, 2)
 
-
-# %% wrong split_heads number_of_heads_fixed
+# %% wrong split_heads number_of_heads_fixed of="chunks_stacked"
 # You always make two heads: num_heads says how many.
-def split_heads(x: Tensor, num_heads: int) -> Tensor:
-    if x.shape[-1] % num_heads:
-        raise ValueError(f"d_model {x.shape[-1]} is no multiple of num_heads {num_heads}")
-    return torch.stack(x.chunk(2, dim=-1), dim=1)
+# replace: return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
+# by:      return torch.stack(x.chunk(2, dim=-1), dim=1)
 
-
-# %% wrong split_heads heads_backwards
+# %% wrong split_heads heads_backwards of="chunks_stacked"
 # The heads stand in reverse order: head 0 gets the first features.
-def split_heads(x: Tensor, num_heads: int) -> Tensor:
-    if x.shape[-1] % num_heads:
-        raise ValueError(f"d_model {x.shape[-1]} is no multiple of num_heads {num_heads}")
-    return torch.stack(x.chunk(num_heads, dim=-1)[::-1], dim=1)
+# replace: return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
+# by:      return torch.stack(x.chunk(num_heads, dim=-1)[::-1], dim=1)
 
-
-# %% wrong split_heads true_division
+# %% wrong split_heads true_division of="chunks_stacked"
 # d_model / num_heads is 3.0, and no size: whole numbers divide with //.
-def split_heads(x: Tensor, num_heads: int) -> Tensor:
-    if x.shape[-1] % num_heads:
-        raise ValueError(f"d_model {x.shape[-1]} is no multiple of num_heads {num_heads}")
-    batch, length, d_model = x.shape
-    return x.reshape(batch, length, num_heads, d_model / num_heads).transpose(1, 2)
+# replace: return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
+# by:      batch, length, d_model = x.shape
+#          return x.reshape(batch, length, num_heads, d_model / num_heads).transpose(1, 2)
 
-
-# %% wrong split_heads forgotten_return
+# %% wrong split_heads forgotten_return of="chunks_stacked"
 # does the last line say `return`?
-def split_heads(x: Tensor, num_heads: int) -> Tensor:
-    if x.shape[-1] % num_heads:
-        raise ValueError(f"d_model {x.shape[-1]} is no multiple of num_heads {num_heads}")
-    batch, length, d_model = x.shape
-    x.reshape(batch, length, num_heads, d_model // num_heads).transpose(1, 2)
+# replace: return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
+# by:      batch, length, d_model = x.shape
+#          x.reshape(batch, length, num_heads, d_model // num_heads).transpose(1, 2)
 
 
 # %% right split_heads chunks_stacked
@@ -1194,35 +627,27 @@ def split_heads(x: Tensor, num_heads: int) -> Tensor:
         raise ValueError(f"num_heads={num_heads} does not divide d_model={d_model}") from error
 
 
-# %% right split_heads by_places
-def split_heads(x: Tensor, num_heads: int) -> Tensor:
-    if x.shape[-1] % num_heads:
-        raise ValueError(f"d_model {x.shape[-1]} is no multiple of num_heads {num_heads}")
-    places = torch.arange(x.shape[-1]).reshape(num_heads, -1)
-    return x[:, :, places].transpose(1, 2)
+# %% right split_heads by_places of="chunks_stacked"
+# replace: return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
+# by:      places = torch.arange(x.shape[-1]).reshape(num_heads, -1)
+#          return x[:, :, places].transpose(1, 2)
 
-
-# %% wrong merge_heads view_without_transpose
+# %% wrong merge_heads view_without_transpose of="contiguous_view"
 # The shape is right, but the features of a word come from several words: exchange the axes of
 # heads and length first.
-def merge_heads(x: Tensor) -> Tensor:
-    batch, heads, length, d_head = x.shape
-    return x.reshape(batch, length, heads * d_head)
+# replace: return x.transpose(1, 2).contiguous().view(batch, length, heads * d_head)
+# by:      return x.reshape(batch, length, heads * d_head)
 
-
-# %% wrong merge_heads view_after_transpose
+# %% wrong merge_heads view_after_transpose of="contiguous_view"
 # After a transpose the numbers do not lie in memory in their new order, and `view` refuses:
 # reshape copies them.
-def merge_heads(x: Tensor) -> Tensor:
-    batch, heads, length, d_head = x.shape
-    return x.transpose(1, 2).view(batch, length, heads * d_head)
+# replace: return x.transpose(1, 2).contiguous().view(batch, length, heads * d_head)
+# by:      return x.transpose(1, 2).view(batch, length, heads * d_head)
 
-
-# %% wrong merge_heads interleaved
+# %% wrong merge_heads interleaved of="contiguous_view"
 # You deal the features of the heads like cards: first all of head 0, then all of head 1.
-def merge_heads(x: Tensor) -> Tensor:
-    batch, heads, length, d_head = x.shape
-    return x.permute(0, 2, 3, 1).reshape(batch, length, heads * d_head)
+# replace: return x.transpose(1, 2).contiguous().view(batch, length, heads * d_head)
+# by:      return x.permute(0, 2, 3, 1).reshape(batch, length, heads * d_head)
 
 
 # %% wrong merge_heads averaged
@@ -1249,26 +674,21 @@ def merge_heads(x: Tensor) -> Tensor:
     return x.transpose(1, 2)
 
 
-# %% wrong merge_heads wrong_axes_exchanged
+# %% wrong merge_heads wrong_axes_exchanged of="contiguous_view"
 # You exchange the length and the features of a head: exchange heads and length.
-def merge_heads(x: Tensor) -> Tensor:
-    batch, heads, length, d_head = x.shape
-    return x.transpose(2, 3).reshape(batch, length, heads * d_head)
+# replace: return x.transpose(1, 2).contiguous().view(batch, length, heads * d_head)
+# by:      return x.transpose(2, 3).reshape(batch, length, heads * d_head)
 
-
-# %% wrong merge_heads mixed_sequences
+# %% wrong merge_heads mixed_sequences of="contiguous_view"
 # The shape is right, but the features of a word come from several words: exchange the axes of
 # heads and length first.
-def merge_heads(x: Tensor) -> Tensor:
-    batch, heads, length, d_head = x.shape
-    return x.transpose(0, 1).reshape(batch, length, heads * d_head)
+# replace: return x.transpose(1, 2).contiguous().view(batch, length, heads * d_head)
+# by:      return x.transpose(0, 1).reshape(batch, length, heads * d_head)
 
-
-# %% wrong merge_heads transposed_back_wrongly
+# %% wrong merge_heads transposed_back_wrongly of="contiguous_view"
 # You exchange batch and length as well: the batch stays where it is.
-def merge_heads(x: Tensor) -> Tensor:
-    batch, heads, length, d_head = x.shape
-    return x.permute(2, 0, 1, 3).reshape(batch, length, heads * d_head)
+# replace: return x.transpose(1, 2).contiguous().view(batch, length, heads * d_head)
+# by:      return x.permute(2, 0, 1, 3).reshape(batch, length, heads * d_head)
 
 
 # %% wrong merge_heads first_head_only
@@ -1576,806 +996,281 @@ def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
     return (w_output @ merged.transpose(1, 2)).transpose(1, 2)
 
 
-# %% wrong MultiHeadAttention scaled_by_model_width
+# %% base MultiHeadAttention four_linear_layers
+class MultiHeadAttention(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
+        super().__init__()
+        self.num_heads = num_heads
+        self.w_query = nn.Linear(d_model, d_model, bias)
+        self.w_key = nn.Linear(d_model, d_model, bias)
+        self.w_value = nn.Linear(d_model, d_model, bias)
+        self.w_output = nn.Linear(d_model, d_model, bias)
+
+    def forward(
+        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
+    ) -> tuple[Tensor, Tensor]:
+        if mask is not None and mask.dim() == 3:
+            mask = mask[:, None]
+        q = split_heads(self.w_query(query), self.num_heads)
+        k = split_heads(self.w_key(key), self.num_heads)
+        v = split_heads(self.w_value(value), self.num_heads)
+        heads, weights = attention(q, k, v, mask)
+        return self.w_output(merge_heads(heads)), weights
+
+
+# %% wrong MultiHeadAttention scaled_by_model_width of="four_linear_layers"
 # Your weights are too even: you divide the scores by the root of d_model, and each score sums
 # over the features of one head only, so divide by the root of d_head.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: heads, weights = attention(q, k, v, mask)
+# by:      scores = q @ k.transpose(-2, -1) / math.sqrt(query.shape[-1])
+#          if mask is not None:
+#              scores = scores.masked_fill(~mask, -math.inf)
+#          weights = torch.softmax(scores, dim=-1).nan_to_num()
+#          heads = weights @ v
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        scores = q @ k.transpose(-2, -1) / math.sqrt(query.shape[-1])
-        if mask is not None:
-            scores = scores.masked_fill(~mask, -math.inf)
-        weights = torch.softmax(scores, dim=-1).nan_to_num()
-        heads = weights @ v
-        return self.w_output(merge_heads(heads)), weights
-
-
-# %% wrong MultiHeadAttention no_scale
+# %% wrong MultiHeadAttention no_scale of="four_linear_layers"
 # Your weights are too sharp: the scores are not divided by the root of d_head.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: heads, weights = attention(q, k, v, mask)
+# by:      scores = q @ k.transpose(-2, -1)
+#          if mask is not None:
+#              scores = scores.masked_fill(~mask, -math.inf)
+#          weights = torch.softmax(scores, dim=-1).nan_to_num()
+#          heads = weights @ v
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        scores = q @ k.transpose(-2, -1)
-        if mask is not None:
-            scores = scores.masked_fill(~mask, -math.inf)
-        weights = torch.softmax(scores, dim=-1).nan_to_num()
-        heads = weights @ v
-        return self.w_output(merge_heads(heads)), weights
-
-
-# %% wrong MultiHeadAttention divided_by_d_head
+# %% wrong MultiHeadAttention divided_by_d_head of="four_linear_layers"
 # Your weights are too even: in all you divide the scores by d_head, and not by its root. (The given
 # `attention` divides by the root already.)
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: heads, weights = attention(q, k, v, mask)
+# by:      scores = q @ k.transpose(-2, -1) / q.shape[-1]
+#          if mask is not None:
+#              scores = scores.masked_fill(~mask, -math.inf)
+#          weights = torch.softmax(scores, dim=-1).nan_to_num()
+#          heads = weights @ v
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        scores = q @ k.transpose(-2, -1) / q.shape[-1]
-        if mask is not None:
-            scores = scores.masked_fill(~mask, -math.inf)
-        weights = torch.softmax(scores, dim=-1).nan_to_num()
-        heads = weights @ v
-        return self.w_output(merge_heads(heads)), weights
-
-
-# %% wrong MultiHeadAttention scaled_by_heads
+# %% wrong MultiHeadAttention scaled_by_heads of="four_linear_layers"
 # You divide by the root of the number of heads: divide by the root of d_head.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: heads, weights = attention(q, k, v, mask)
+# by:      scores = q @ k.transpose(-2, -1) / math.sqrt(self.num_heads)
+#          if mask is not None:
+#              scores = scores.masked_fill(~mask, -math.inf)
+#          weights = torch.softmax(scores, dim=-1).nan_to_num()
+#          heads = weights @ v
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        scores = q @ k.transpose(-2, -1) / math.sqrt(self.num_heads)
-        if mask is not None:
-            scores = scores.masked_fill(~mask, -math.inf)
-        weights = torch.softmax(scores, dim=-1).nan_to_num()
-        heads = weights @ v
-        return self.w_output(merge_heads(heads)), weights
-
-
-# %% wrong MultiHeadAttention scaled_by_length
+# %% wrong MultiHeadAttention scaled_by_length of="four_linear_layers"
 # You divide by the root of the number of words: divide by the root of d_head.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: heads, weights = attention(q, k, v, mask)
+# by:      scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-2])
+#          if mask is not None:
+#              scores = scores.masked_fill(~mask, -math.inf)
+#          weights = torch.softmax(scores, dim=-1).nan_to_num()
+#          heads = weights @ v
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-2])
-        if mask is not None:
-            scores = scores.masked_fill(~mask, -math.inf)
-        weights = torch.softmax(scores, dim=-1).nan_to_num()
-        heads = weights @ v
-        return self.w_output(merge_heads(heads)), weights
-
-
-# %% wrong MultiHeadAttention softmax_over_queries
+# %% wrong MultiHeadAttention softmax_over_queries of="four_linear_layers"
 # Each column of your weights sums to 1, and each row should: softmax runs over the keys.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: heads, weights = attention(q, k, v, mask)
+# by:      scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+#          weights = torch.softmax(scores, dim=-2).nan_to_num()
+#          heads = weights @ v
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
-        weights = torch.softmax(scores, dim=-2).nan_to_num()
-        heads = weights @ v
-        return self.w_output(merge_heads(heads)), weights
-
-
-# %% wrong MultiHeadAttention softmax_over_heads
+# %% wrong MultiHeadAttention softmax_over_heads of="four_linear_layers"
 # Your softmax runs over the heads: the weights of one head sum to 1 over the keys.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: heads, weights = attention(q, k, v, mask)
+# by:      scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+#          weights = torch.softmax(scores, dim=1).nan_to_num()
+#          heads = weights @ v
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
-        weights = torch.softmax(scores, dim=1).nan_to_num()
-        heads = weights @ v
-        return self.w_output(merge_heads(heads)), weights
-
-
-# %% wrong MultiHeadAttention view_without_transpose
+# %% wrong MultiHeadAttention view_without_transpose of="four_linear_layers"
 # Your heads hold a few words each, torn apart by a view: cut the last axis, then exchange the
 # axes of length and heads.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: q = split_heads(self.w_query(query), self.num_heads)
+#          k = split_heads(self.w_key(key), self.num_heads)
+#          v = split_heads(self.w_value(value), self.num_heads)
+# by:      batch = len(query)
+#          q, k, v = (
+#              layer(x).view(batch, self.num_heads, x.shape[1], -1)
+#              for layer, x in ((self.w_query, query), (self.w_key, key), (self.w_value, value))
+#          )
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        batch = len(query)
-        q, k, v = (
-            layer(x).view(batch, self.num_heads, x.shape[1], -1)
-            for layer, x in ((self.w_query, query), (self.w_key, key), (self.w_value, value))
-        )
-        heads, weights = attention(q, k, v, mask)
-        return self.w_output(merge_heads(heads)), weights
-
-
-# %% wrong MultiHeadAttention heads_merged_by_view
+# %% wrong MultiHeadAttention heads_merged_by_view of="four_linear_layers"
 # The heads of several words end up in one: exchange heads and length back before you make one
 # axis of them.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: return self.w_output(merge_heads(heads)), weights
+# by:      return self.w_output(heads.reshape(query.shape)), weights
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        heads, weights = attention(q, k, v, mask)
-        return self.w_output(heads.reshape(query.shape)), weights
-
-
-# %% wrong MultiHeadAttention interleaved_heads
+# %% wrong MultiHeadAttention interleaved_heads of="four_linear_layers"
 # You deal the features out to the heads like cards: head 0 gets the first d_head neighbours.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: q = split_heads(self.w_query(query), self.num_heads)
+#          k = split_heads(self.w_key(key), self.num_heads)
+#          v = split_heads(self.w_value(value), self.num_heads)
+# by:      q, k, v = (
+#              layer(x).unflatten(-1, (-1, self.num_heads)).permute(0, 3, 1, 2)
+#              for layer, x in ((self.w_query, query), (self.w_key, key), (self.w_value, value))
+#          )
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q, k, v = (
-            layer(x).unflatten(-1, (-1, self.num_heads)).permute(0, 3, 1, 2)
-            for layer, x in ((self.w_query, query), (self.w_key, key), (self.w_value, value))
-        )
-        heads, weights = attention(q, k, v, mask)
-        return self.w_output(merge_heads(heads)), weights
-
-
-# %% wrong MultiHeadAttention no_output_projection
+# %% wrong MultiHeadAttention no_output_projection of="four_linear_layers"
 # The output projection is missing: the merged heads go through w_output.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: return self.w_output(merge_heads(heads)), weights
+# by:      return merge_heads(heads), weights
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        heads, weights = attention(q, k, v, mask)
-        return merge_heads(heads), weights
-
-
-# %% wrong MultiHeadAttention averaged_weights
+# %% wrong MultiHeadAttention averaged_weights of="four_linear_layers"
 # Your weights are the mean over the heads: return those of each head.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: return self.w_output(merge_heads(heads)), weights
+# by:      return self.w_output(merge_heads(heads)), weights.mean(1)
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        heads, weights = attention(q, k, v, mask)
-        return self.w_output(merge_heads(heads)), weights.mean(1)
-
-
-# %% wrong MultiHeadAttention averaged_weights_in_every_head
+# %% wrong MultiHeadAttention averaged_weights_in_every_head of="four_linear_layers"
 # Your weights are the mean over the heads, repeated: return those of each head.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: self.w_output(merge_heads(heads)), weights
+# by:      self.w_output(merge_heads(heads)), weights.mean(1, keepdim=True).expand_as(weights)
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        heads, weights = attention(q, k, v, mask)
-        return self.w_output(merge_heads(heads)), weights.mean(1, keepdim=True).expand_as(weights)
-
-
-# %% wrong MultiHeadAttention summed_weights
+# %% wrong MultiHeadAttention summed_weights of="four_linear_layers"
 # Your weights are added up over the heads: return those of each head.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: return self.w_output(merge_heads(heads)), weights
+# by:      return self.w_output(merge_heads(heads)), weights.sum(1)
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        heads, weights = attention(q, k, v, mask)
-        return self.w_output(merge_heads(heads)), weights.sum(1)
-
-
-# %% wrong MultiHeadAttention query_used_for_key
+# %% wrong MultiHeadAttention query_used_for_key of="four_linear_layers"
 # Your keys are made from the query: each of the three has its own input.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: k = split_heads(self.w_key(key), self.num_heads)
+# by:      k = split_heads(self.w_key(query), self.num_heads)
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(query), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        heads, weights = attention(q, k, v, mask)
-        return self.w_output(merge_heads(heads)), weights
-
-
-# %% wrong MultiHeadAttention query_for_all
+# %% wrong MultiHeadAttention query_for_all of="four_linear_layers"
 # Keys and values are made from the query: each of the three has its own input.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: k = split_heads(self.w_key(key), self.num_heads)
+#          v = split_heads(self.w_value(value), self.num_heads)
+# by:      k = split_heads(self.w_key(query), self.num_heads)
+#          v = split_heads(self.w_value(query), self.num_heads)
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(query), self.num_heads)
-        v = split_heads(self.w_value(query), self.num_heads)
-        heads, weights = attention(q, k, v, mask)
-        return self.w_output(merge_heads(heads)), weights
-
-
-# %% wrong MultiHeadAttention key_used_for_value
+# %% wrong MultiHeadAttention key_used_for_value of="four_linear_layers"
 # Your values are made from the key: each of the three has its own input.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: v = split_heads(self.w_value(value), self.num_heads)
+# by:      v = split_heads(self.w_value(key), self.num_heads)
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(key), self.num_heads)
-        heads, weights = attention(q, k, v, mask)
-        return self.w_output(merge_heads(heads)), weights
-
-
-# %% wrong MultiHeadAttention key_layer_for_query
+# %% wrong MultiHeadAttention key_layer_for_query of="four_linear_layers"
 # The query goes through the layer of the keys: it has its own, w_query.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: q = split_heads(self.w_query(query), self.num_heads)
+# by:      q = split_heads(self.w_key(query), self.num_heads)
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_key(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        heads, weights = attention(q, k, v, mask)
-        return self.w_output(merge_heads(heads)), weights
-
-
-# %% wrong MultiHeadAttention query_layer_for_key
+# %% wrong MultiHeadAttention query_layer_for_key of="four_linear_layers"
 # The key goes through the layer of the queries: it has its own, w_key.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: k = split_heads(self.w_key(key), self.num_heads)
+# by:      k = split_heads(self.w_query(key), self.num_heads)
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_query(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        heads, weights = attention(q, k, v, mask)
-        return self.w_output(merge_heads(heads)), weights
-
-
-# %% wrong MultiHeadAttention key_layer_for_value
+# %% wrong MultiHeadAttention key_layer_for_value of="four_linear_layers"
 # The value goes through the layer of the keys: it has its own, w_value.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: v = split_heads(self.w_value(value), self.num_heads)
+# by:      v = split_heads(self.w_key(value), self.num_heads)
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_key(value), self.num_heads)
-        heads, weights = attention(q, k, v, mask)
-        return self.w_output(merge_heads(heads)), weights
-
-
-# %% wrong MultiHeadAttention values_not_projected
+# %% wrong MultiHeadAttention values_not_projected of="four_linear_layers"
 # The heads blend the values as they come: they go through w_value first.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: v = split_heads(self.w_value(value), self.num_heads)
+# by:      v = split_heads(value, self.num_heads)
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(value, self.num_heads)
-        heads, weights = attention(q, k, v, mask)
-        return self.w_output(merge_heads(heads)), weights
-
-
-# %% wrong MultiHeadAttention nothing_projected
+# %% wrong MultiHeadAttention nothing_projected of="four_linear_layers"
 # Queries and keys are not projected: each goes through its layer first.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: q = split_heads(self.w_query(query), self.num_heads)
+#          k = split_heads(self.w_key(key), self.num_heads)
+# by:      q = split_heads(query, self.num_heads)
+#          k = split_heads(key, self.num_heads)
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(query, self.num_heads)
-        k = split_heads(key, self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        heads, weights = attention(q, k, v, mask)
-        return self.w_output(merge_heads(heads)), weights
-
-
-# %% wrong MultiHeadAttention split_before_projection
+# %% wrong MultiHeadAttention split_before_projection of="four_linear_layers"
 # Each head goes through a block of the matrix alone, so it is blind to the rest of the word:
 # project whole words, then split.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: q = split_heads(self.w_query(query), self.num_heads)
+#          k = split_heads(self.w_key(key), self.num_heads)
+#          v = split_heads(self.w_value(value), self.num_heads)
+# by:      d_head = query.shape[-1] // self.num_heads
+#
+#          def per_slice(layer: nn.Linear, x: Tensor) -> Tensor:
+#              parts = []
+#              for i in range(self.num_heads):
+#                  own = slice(i * d_head, (i + 1) * d_head)
+#                  shift = None if layer.bias is None else layer.bias[own]
+#                  parts.append(F.linear(x[..., own], layer.weight[own, own], shift))
+#              return torch.stack(parts, dim=1)
+#
+#          q, k = per_slice(self.w_query, query), per_slice(self.w_key, key)
+#          v = per_slice(self.w_value, value)
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        d_head = query.shape[-1] // self.num_heads
-
-        def per_slice(layer: nn.Linear, x: Tensor) -> Tensor:
-            parts = []
-            for i in range(self.num_heads):
-                own = slice(i * d_head, (i + 1) * d_head)
-                shift = None if layer.bias is None else layer.bias[own]
-                parts.append(F.linear(x[..., own], layer.weight[own, own], shift))
-            return torch.stack(parts, dim=1)
-
-        q, k = per_slice(self.w_query, query), per_slice(self.w_key, key)
-        v = per_slice(self.w_value, value)
-        heads, weights = attention(q, k, v, mask)
-        return self.w_output(merge_heads(heads)), weights
-
-
-# %% wrong MultiHeadAttention shared_layer
+# %% wrong MultiHeadAttention shared_layer of="four_linear_layers"
 # All three roles share one layer: make one for each.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = self.w_query
-        self.w_value = self.w_query
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: self.w_key = nn.Linear(d_model, d_model, bias)
+#          self.w_value = nn.Linear(d_model, d_model, bias)
+# by:      self.w_key = self.w_query
+#          self.w_value = self.w_query
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        heads, weights = attention(q, k, v, mask)
-        return self.w_output(merge_heads(heads)), weights
-
-
-# %% wrong MultiHeadAttention heads_share_weights
+# %% wrong MultiHeadAttention heads_share_weights of="four_linear_layers"
 # All heads use the features of head 0: each has its own share.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: v = split_heads(self.w_value(value), self.num_heads)
+# by:      v = split_heads(self.w_value(value), self.num_heads)
+#          q, k, v = (part[:, :1].expand_as(part) for part in (q, k, v))
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        q, k, v = (part[:, :1].expand_as(part) for part in (q, k, v))
-        heads, weights = attention(q, k, v, mask)
-        return self.w_output(merge_heads(heads)), weights
-
-
-# %% wrong MultiHeadAttention one_head
+# %% wrong MultiHeadAttention one_head of="four_linear_layers"
 # You attend once, with all features: split into heads first.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: q = split_heads(self.w_query(query), self.num_heads)
+#          k = split_heads(self.w_key(key), self.num_heads)
+#          v = split_heads(self.w_value(value), self.num_heads)
+#          heads, weights = attention(q, k, v, mask)
+#          return self.w_output(merge_heads(heads)), weights
+# by:      q, k, v = self.w_query(query), self.w_key(key), self.w_value(value)
+#          heads, weights = attention(q[:, None], k[:, None], v[:, None], mask)
+#          weights = weights.expand(-1, self.num_heads, -1, -1)
+#          return self.w_output(heads[:, 0]), weights
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q, k, v = self.w_query(query), self.w_key(key), self.w_value(value)
-        heads, weights = attention(q[:, None], k[:, None], v[:, None], mask)
-        weights = weights.expand(-1, self.num_heads, -1, -1)
-        return self.w_output(heads[:, 0]), weights
-
-
-# %% wrong MultiHeadAttention heads_averaged
+# %% wrong MultiHeadAttention heads_averaged of="four_linear_layers"
 # You average the heads in place of merging them: put them side by side.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: return self.w_output(merge_heads(heads)), weights
+# by:      return self.w_output(heads.mean(1).repeat(1, 1, self.num_heads)), weights
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        heads, weights = attention(q, k, v, mask)
-        return self.w_output(heads.mean(1).repeat(1, 1, self.num_heads)), weights
-
-
-# %% wrong MultiHeadAttention attends_over_heads
+# %% wrong MultiHeadAttention attends_over_heads of="four_linear_layers"
 # Your attention compares the heads of one word with one another: the length must stand second
 # last.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: q = split_heads(self.w_query(query), self.num_heads)
+#          k = split_heads(self.w_key(key), self.num_heads)
+#          v = split_heads(self.w_value(value), self.num_heads)
+# by:      q = split_heads(self.w_query(query), self.num_heads).transpose(1, 2)
+#          k = split_heads(self.w_key(key), self.num_heads).transpose(1, 2)
+#          v = split_heads(self.w_value(value), self.num_heads).transpose(1, 2)
+# replace: return self.w_output(merge_heads(heads)), weights
+# by:      return self.w_output(heads.flatten(2)), weights
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads).transpose(1, 2)
-        k = split_heads(self.w_key(key), self.num_heads).transpose(1, 2)
-        v = split_heads(self.w_value(value), self.num_heads).transpose(1, 2)
-        heads, weights = attention(q, k, v, mask)
-        return self.w_output(heads.flatten(2)), weights
-
-
-# %% wrong MultiHeadAttention bias_ignored
+# %% wrong MultiHeadAttention bias_ignored of="four_linear_layers"
 # hand `bias` on to each of the four layers, w_output too
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model)
-        self.w_key = nn.Linear(d_model, d_model)
-        self.w_value = nn.Linear(d_model, d_model)
-        self.w_output = nn.Linear(d_model, d_model)
+# replace: self.w_query = nn.Linear(d_model, d_model, bias)
+#          self.w_key = nn.Linear(d_model, d_model, bias)
+#          self.w_value = nn.Linear(d_model, d_model, bias)
+#          self.w_output = nn.Linear(d_model, d_model, bias)
+# by:      self.w_query = nn.Linear(d_model, d_model)
+#          self.w_key = nn.Linear(d_model, d_model)
+#          self.w_value = nn.Linear(d_model, d_model)
+#          self.w_output = nn.Linear(d_model, d_model)
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        heads, weights = attention(q, k, v, mask)
-        return self.w_output(merge_heads(heads)), weights
-
-
-# %% wrong MultiHeadAttention never_a_bias
+# %% wrong MultiHeadAttention never_a_bias of="four_linear_layers"
 # hand `bias` on to each of the four layers, w_output too
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias=False)
-        self.w_key = nn.Linear(d_model, d_model, bias=False)
-        self.w_value = nn.Linear(d_model, d_model, bias=False)
-        self.w_output = nn.Linear(d_model, d_model, bias=False)
+# replace: self.w_query = nn.Linear(d_model, d_model, bias)
+#          self.w_key = nn.Linear(d_model, d_model, bias)
+#          self.w_value = nn.Linear(d_model, d_model, bias)
+#          self.w_output = nn.Linear(d_model, d_model, bias)
+# by:      self.w_query = nn.Linear(d_model, d_model, bias=False)
+#          self.w_key = nn.Linear(d_model, d_model, bias=False)
+#          self.w_value = nn.Linear(d_model, d_model, bias=False)
+#          self.w_output = nn.Linear(d_model, d_model, bias=False)
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        heads, weights = attention(q, k, v, mask)
-        return self.w_output(merge_heads(heads)), weights
-
-
-# %% wrong MultiHeadAttention output_without_bias
+# %% wrong MultiHeadAttention output_without_bias of="four_linear_layers"
 # hand `bias` on to each of the four layers, w_output too
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias=False)
+# replace: self.w_output = nn.Linear(d_model, d_model, bias)
+# by:      self.w_output = nn.Linear(d_model, d_model, bias=False)
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        heads, weights = attention(q, k, v, mask)
-        return self.w_output(merge_heads(heads)), weights
-
-
-# %% wrong MultiHeadAttention residual
+# %% wrong MultiHeadAttention residual of="four_linear_layers"
 # You add the query to the result: here the output is what w_output gives.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: return self.w_output(merge_heads(heads)), weights
+# by:      return query + self.w_output(merge_heads(heads)), weights
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        heads, weights = attention(q, k, v, mask)
-        return query + self.w_output(merge_heads(heads)), weights
-
-
-# %% wrong MultiHeadAttention narrow_layers
+# %% wrong MultiHeadAttention narrow_layers of="four_linear_layers"
 # four layers nn.Linear(d_model, d_model); then project, split, attend, merge, w_output
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        d_head = d_model // num_heads
-        self.w_query = nn.Linear(d_model, d_head, bias)
-        self.w_key = nn.Linear(d_model, d_head, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
-
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        heads, weights = attention(q, k, v, mask)
-        return self.w_output(merge_heads(heads)), weights
+# replace: self.w_query = nn.Linear(d_model, d_model, bias)
+#          self.w_key = nn.Linear(d_model, d_model, bias)
+# by:      d_head = d_model // num_heads
+#          self.w_query = nn.Linear(d_model, d_head, bias)
+#          self.w_key = nn.Linear(d_model, d_head, bias)
 
 
 # %% wrong MultiHeadAttention names_of_pytorch
@@ -2401,510 +1296,156 @@ class MultiHeadAttention(nn.Module):
         return self.out_proj(merge_heads(heads)), weights
 
 
-# %% wrong MultiHeadAttention output_only
+# %% wrong MultiHeadAttention output_only of="four_linear_layers"
 # The weights are missing: return the output and the weights.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: heads, weights = attention(q, k, v, mask)
+#          return self.w_output(merge_heads(heads)), weights
+# by:      heads, _weights = attention(q, k, v, mask)
+#          return self.w_output(merge_heads(heads))
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        heads, _weights = attention(q, k, v, mask)
-        return self.w_output(merge_heads(heads))
-
-
-# %% wrong MultiHeadAttention weights_first
+# %% wrong MultiHeadAttention weights_first of="four_linear_layers"
 # You return the weights first: the order is (output, weights).
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: return self.w_output(merge_heads(heads)), weights
+# by:      return weights, self.w_output(merge_heads(heads))
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        heads, weights = attention(q, k, v, mask)
-        return weights, self.w_output(merge_heads(heads))
-
-
-# %% wrong MultiHeadAttention output_applied_twice
+# %% wrong MultiHeadAttention output_applied_twice of="four_linear_layers"
 # w_output is applied twice: once is enough.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: return self.w_output(merge_heads(heads)), weights
+# by:      return self.w_output(self.w_output(merge_heads(heads))), weights
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        heads, weights = attention(q, k, v, mask)
-        return self.w_output(self.w_output(merge_heads(heads))), weights
-
-
-# %% wrong MultiHeadAttention detached
+# %% wrong MultiHeadAttention detached of="four_linear_layers"
 # Your queries and keys are cut off from their layers: no gradient can flow back.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: heads, weights = attention(q, k, v, mask)
+# by:      heads, weights = attention(q.detach(), k.detach(), v, mask)
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        heads, weights = attention(q.detach(), k.detach(), v, mask)
-        return self.w_output(merge_heads(heads)), weights
-
-
-# %% wrong MultiHeadAttention dropout_left_in
+# %% wrong MultiHeadAttention dropout_left_in of="four_linear_layers"
 # Your weights are dropped at random: there is no dropout in this exercise.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: heads, weights = attention(q, k, v, mask)
+# by:      heads, weights = attention(q, k, v, mask)
+#          weights = F.dropout(weights, 0.5)
+#          heads = weights @ v
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        heads, weights = attention(q, k, v, mask)
-        weights = F.dropout(weights, 0.5)
-        heads = weights @ v
-        return self.w_output(merge_heads(heads)), weights
-
-
-# %% wrong MultiHeadAttention mask_ignored
+# %% wrong MultiHeadAttention mask_ignored of="four_linear_layers"
 # The mask changes nothing in your weights: hand it to the attention.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: heads, weights = attention(q, k, v, mask)
+# by:      heads, weights = attention(q, k, v)
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        heads, weights = attention(q, k, v)
-        return self.w_output(merge_heads(heads)), weights
-
-
-# %% wrong MultiHeadAttention mask_without_heads_axis
+# %% wrong MultiHeadAttention mask_without_heads_axis of="four_linear_layers"
 # A mask (batch, query or 1, key) meets your scores with its batch at the place of the heads: put
 # the heads axis into it, behind the batch.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: if mask is not None and mask.dim() == 3:
+#              mask = mask[:, None]
+# by:
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        heads, weights = attention(q, k, v, mask)
-        return self.w_output(merge_heads(heads)), weights
-
-
-# %% wrong MultiHeadAttention mask_axis_at_the_wrong_place
+# %% wrong MultiHeadAttention mask_axis_at_the_wrong_place of="four_linear_layers"
 # A mask (batch, query or 1, key) meets your scores with its batch at the place of the heads: put
 # the heads axis into it, behind the batch.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: mask = mask[:, None]
+# by:      mask = mask[None]
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        heads, weights = attention(q, k, v, mask)
-        return self.w_output(merge_heads(heads)), weights
-
-
-# %% wrong MultiHeadAttention mask_axis_before_the_keys
+# %% wrong MultiHeadAttention mask_axis_before_the_keys of="four_linear_layers"
 # You put the new axis of the mask before the keys: the heads axis stands second, behind the
 # batch.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: mask = mask[:, None]
+# by:      mask = mask[:, :, None]
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, :, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        heads, weights = attention(q, k, v, mask)
-        return self.w_output(merge_heads(heads)), weights
-
-
-# %% wrong MultiHeadAttention every_mask_gets_an_axis
+# %% wrong MultiHeadAttention every_mask_gets_an_axis of="four_linear_layers"
 # A mask (query, key) gets an axis as well, and its queries are taken for sequences: only a mask
 # with three axes needs one.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: if mask is not None and mask.dim() == 3:
+# by:      if mask is not None:
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        heads, weights = attention(q, k, v, mask)
-        return self.w_output(merge_heads(heads)), weights
-
-
-# %% wrong MultiHeadAttention mask_turned_round
+# %% wrong MultiHeadAttention mask_turned_round of="four_linear_layers"
 # Your mask is turned round: True means may attend.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace:     mask = mask[:, None]
+# by:          mask = mask[:, None]
+#          if mask is not None:
+#              mask = ~mask
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        if mask is not None:
-            mask = ~mask
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        heads, weights = attention(q, k, v, mask)
-        return self.w_output(merge_heads(heads)), weights
-
-
-# %% wrong MultiHeadAttention empty_row_is_nan
+# %% wrong MultiHeadAttention empty_row_is_nan of="four_linear_layers"
 # A query that may look at nothing has weights that are no numbers: they must become 0.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: heads, weights = attention(q, k, v, mask)
+# by:      scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+#          if mask is not None:
+#              scores = scores.masked_fill(~mask, -math.inf)
+#          weights = torch.softmax(scores, dim=-1)
+#          heads = weights @ v
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
-        if mask is not None:
-            scores = scores.masked_fill(~mask, -math.inf)
-        weights = torch.softmax(scores, dim=-1)
-        heads = weights @ v
-        return self.w_output(merge_heads(heads)), weights
-
-
-# %% wrong MultiHeadAttention minus_1e9
+# %% wrong MultiHeadAttention minus_1e9 of="four_linear_layers"
 # A query that may look at nothing looks at everything: a large negative score is not enough
 # there, its weights must be 0.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: heads, weights = attention(q, k, v, mask)
+# by:      scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+#          if mask is not None:
+#              scores = scores.masked_fill(~mask, -1e9)
+#          weights = torch.softmax(scores, dim=-1)
+#          heads = weights @ v
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
-        if mask is not None:
-            scores = scores.masked_fill(~mask, -1e9)
-        weights = torch.softmax(scores, dim=-1)
-        heads = weights @ v
-        return self.w_output(merge_heads(heads)), weights
-
-
-# %% wrong MultiHeadAttention masked_after_softmax
+# %% wrong MultiHeadAttention masked_after_softmax of="four_linear_layers"
 # The allowed words do not share the whole 1: forbid before softmax, not after it.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: heads, weights = attention(q, k, v, mask)
+# by:      scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+#          weights = torch.softmax(scores, dim=-1)
+#          if mask is not None:
+#              weights = weights * mask
+#          heads = weights @ v
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
-        weights = torch.softmax(scores, dim=-1)
-        if mask is not None:
-            weights = weights * mask
-        heads = weights @ v
-        return self.w_output(merge_heads(heads)), weights
-
-
-# %% wrong MultiHeadAttention score_zero
+# %% wrong MultiHeadAttention score_zero of="four_linear_layers"
 # You set forbidden scores to 0, and exp(0) = 1: a forbidden score becomes minus infinity.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: heads, weights = attention(q, k, v, mask)
+# by:      scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+#          if mask is not None:
+#              scores = scores * mask
+#          weights = torch.softmax(scores, dim=-1).nan_to_num()
+#          heads = weights @ v
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
-        if mask is not None:
-            scores = scores * mask
-        weights = torch.softmax(scores, dim=-1).nan_to_num()
-        heads = weights @ v
-        return self.w_output(merge_heads(heads)), weights
-
-
-# %% wrong MultiHeadAttention mask_for_head_zero
+# %% wrong MultiHeadAttention mask_for_head_zero of="four_linear_layers"
 # Only head 0 obeys the mask: all heads do.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: heads, weights = attention(q, k, v, mask)
+# by:      scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+#          if mask is not None:
+#              full = torch.ones_like(scores, dtype=torch.bool)
+#              full[:, 0] = mask.expand(len(query), -1, -1, -1)[:, 0] if mask.dim() == 4 else mask
+#              scores = scores.masked_fill(~full, -math.inf)
+#          weights = torch.softmax(scores, dim=-1).nan_to_num()
+#          heads = weights @ v
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
-        if mask is not None:
-            full = torch.ones_like(scores, dtype=torch.bool)
-            full[:, 0] = mask.expand(len(query), -1, -1, -1)[:, 0] if mask.dim() == 4 else mask
-            scores = scores.masked_fill(~full, -math.inf)
-        weights = torch.softmax(scores, dim=-1).nan_to_num()
-        heads = weights @ v
-        return self.w_output(merge_heads(heads)), weights
-
-
-# %% wrong MultiHeadAttention mask_repeated_in_blocks
+# %% wrong MultiHeadAttention mask_repeated_in_blocks of="four_linear_layers"
 # A mask (batch, query or 1, key) meets your scores with its batch at the place of the heads: put
 # the heads axis into it, behind the batch.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: mask = mask[:, None]
+# by:      batch, rows, keys = mask.shape
+#          mask = mask.repeat(self.num_heads, 1, 1).view(batch, self.num_heads, rows, keys)
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            batch, rows, keys = mask.shape
-            mask = mask.repeat(self.num_heads, 1, 1).view(batch, self.num_heads, rows, keys)
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        heads, weights = attention(q, k, v, mask)
-        return self.w_output(merge_heads(heads)), weights
-
-
-# %% wrong MultiHeadAttention padding_masked_on_queries
+# %% wrong MultiHeadAttention padding_masked_on_queries of="four_linear_layers"
 # You mask the queries of the padding, and its keys still answer: the last axis of a mask belongs
 # to the keys.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: heads, weights = attention(q, k, v, mask)
+# by:      scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+#          if mask is not None:
+#              if mask.shape[-2] == 1:
+#                  mask = mask[..., :1].expand_as(mask)
+#              scores = scores.masked_fill(~mask, -math.inf)
+#          weights = torch.softmax(scores, dim=-1).nan_to_num()
+#          heads = weights @ v
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
-        if mask is not None:
-            if mask.shape[-2] == 1:
-                mask = mask[..., :1].expand_as(mask)
-            scores = scores.masked_fill(~mask, -math.inf)
-        weights = torch.softmax(scores, dim=-1).nan_to_num()
-        heads = weights @ v
-        return self.w_output(merge_heads(heads)), weights
-
-
-# %% wrong MultiHeadAttention output_zeroed
+# %% wrong MultiHeadAttention output_zeroed of="four_linear_layers"
 # The output of a query that sees nothing is w_output(0), which is its bias: you set it to 0.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
+# replace: return self.w_output(merge_heads(heads)), weights
+# by:      output = self.w_output(merge_heads(heads))
+#          if mask is not None:
+#              output = output * (weights.sum(-1) > 0).all(1)[..., None]
+#          return output, weights
 
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        heads, weights = attention(q, k, v, mask)
-        output = self.w_output(merge_heads(heads))
-        if mask is not None:
-            output = output * (weights.sum(-1) > 0).all(1)[..., None]
-        return output, weights
-
-
-# %% wrong MultiHeadAttention nan_in_the_gradient
+# %% wrong MultiHeadAttention nan_in_the_gradient of="four_linear_layers"
 # The gradient holds NaN: a forbidden score is added to, where it should be replaced, or NaN is
 # made and wiped away later.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
-
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
-        if mask is not None:
-            scores = scores + torch.where(mask, 0.0, -math.inf)
-        weights = torch.softmax(scores, dim=-1).nan_to_num()
-        heads = weights @ v
-        return self.w_output(merge_heads(heads)), weights
+# replace: heads, weights = attention(q, k, v, mask)
+# by:      scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
+#          if mask is not None:
+#              scores = scores + torch.where(mask, 0.0, -math.inf)
+#          weights = torch.softmax(scores, dim=-1).nan_to_num()
+#          heads = weights @ v
 
 
 # %% wrong MultiHeadAttention axis_by_batch_size
@@ -2930,27 +1471,14 @@ class MultiHeadAttention(nn.Module):
         return self.w_output(merge_heads(output)), weights
 
 
-# %% wrong MultiHeadAttention key_is_value
+# %% wrong MultiHeadAttention key_is_value of="axis_by_batch_size"
 # Keys or values are taken from another input where the shapes agree: each of the three is its own.
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model, num_heads, bias=True):
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias=bias)
-        self.w_key = nn.Linear(d_model, d_model, bias=bias)
-        self.w_value = nn.Linear(d_model, d_model, bias=bias)
-        self.w_output = nn.Linear(d_model, d_model, bias=bias)
-        pass
-
-    def forward(self, query, key, value, mask=None):
-        pass
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(key), self.num_heads)
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        output, weights = attention(q, k, v, mask)
-        return self.w_output(merge_heads(output)), weights
+# replace: v = split_heads(self.w_value(value), self.num_heads)
+#          if mask is not None and mask.shape[0] == query.shape[0] and mask.dim() < 4:
+#              mask = mask.unsqueeze(1)
+# by:      v = split_heads(self.w_value(key), self.num_heads)
+#          if mask is not None and mask.dim() == 3:
+#              mask = mask[:, None]
 
 
 # %% right MultiHeadAttention fused_kernel
@@ -3059,31 +1587,14 @@ class MultiHeadAttention(nn.Module):
         return self.w_output(output), weights.unflatten(0, (batch, self.num_heads))
 
 
-# %% right MultiHeadAttention scaled_queries
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.w_query = nn.Linear(d_model, d_model, bias)
-        self.w_key = nn.Linear(d_model, d_model, bias)
-        self.w_value = nn.Linear(d_model, d_model, bias)
-        self.w_output = nn.Linear(d_model, d_model, bias)
-
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        scores = (q * q.shape[-1] ** -0.5) @ k.mT
-        if mask is None:
-            mask = torch.ones_like(scores, dtype=torch.bool)
-        powers = (scores - scores.amax(-1, keepdim=True).detach()).exp() * mask
-        weights = powers / powers.sum(-1, keepdim=True).clamp_min(1e-30)
-        heads = weights @ v
-        return self.w_output(merge_heads(heads)), weights
+# %% right MultiHeadAttention scaled_queries of="four_linear_layers"
+# replace: heads, weights = attention(q, k, v, mask)
+# by:      scores = (q * q.shape[-1] ** -0.5) @ k.mT
+#          if mask is None:
+#              mask = torch.ones_like(scores, dtype=torch.bool)
+#          powers = (scores - scores.amax(-1, keepdim=True).detach()).exp() * mask
+#          weights = powers / powers.sum(-1, keepdim=True).clamp_min(1e-30)
+#          heads = weights @ v
 
 
 # %% right MultiHeadAttention functional_of_torch
@@ -3109,25 +1620,14 @@ class MultiHeadAttention(nn.Module):
         return self.w_output(torch.cat(heads.unbind(1), -1)), weights
 
 
-# %% right MultiHeadAttention layers_in_a_loop
-class MultiHeadAttention(nn.Module):
-    def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
-        super().__init__()
-        self.num_heads = num_heads
-        self.d_head = d_model // num_heads
-        for role in ("output", "value", "key", "query"):
-            setattr(self, f"w_{role}", nn.Linear(d_model, d_model, bias=bias))
-
-    def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
-    ) -> tuple[Tensor, Tensor]:
-        if mask is not None and mask.dim() == 3:
-            mask = mask[:, None]
-        q = split_heads(self.w_query(query), self.num_heads)
-        k = split_heads(self.w_key(key), self.num_heads)
-        v = split_heads(self.w_value(value), self.num_heads)
-        heads, weights = attention(q, k, v, mask)
-        return self.w_output(merge_heads(heads)), weights
+# %% right MultiHeadAttention layers_in_a_loop of="four_linear_layers"
+# replace: self.w_query = nn.Linear(d_model, d_model, bias)
+#          self.w_key = nn.Linear(d_model, d_model, bias)
+#          self.w_value = nn.Linear(d_model, d_model, bias)
+#          self.w_output = nn.Linear(d_model, d_model, bias)
+# by:      self.d_head = d_model // num_heads
+#          for role in ("output", "value", "key", "query"):
+#              setattr(self, f"w_{role}", nn.Linear(d_model, d_model, bias=bias))
 
 
 # %% wrong attention_parameters three_matrices
@@ -3234,8 +1734,8 @@ def attention_parameters(d_model: int, bias: bool) -> int:
 
 
 # %% wrong heads_fit divisible
-# You ask whether the heads divide d_model, and d_head plays no part: how wide are all heads
-# together?
+# You ask whether the heads divide d_model, and d_head plays no part: how wide are
+# all heads together?
 def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
     return d_model % num_heads == 0
 
@@ -3341,112 +1841,59 @@ def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
     return not (d_model - d_head * num_heads)
 
 
-# %% wrong load_from_torch transposed
+# %% base load_from_torch part_by_part
+def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
+    parts = (mine.w_query, mine.w_key, mine.w_value)
+    with torch.no_grad():
+        for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
+            part.weight.copy_(weight)
+        if theirs.in_proj_bias is not None:
+            for part, shift in zip(parts, theirs.in_proj_bias.chunk(3), strict=True):
+                part.bias.copy_(shift)
+            mine.w_output.bias.copy_(theirs.out_proj.bias)
+        mine.w_output.weight.copy_(theirs.out_proj.weight)
+
+
+# %% wrong load_from_torch transposed of="part_by_part"
 # Your matrices are transposed: both blocks keep them the same way round.
-def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
-    parts = (mine.w_query, mine.w_key, mine.w_value)
-    with torch.no_grad():
-        for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
-            part.weight.copy_(weight.T)
-        if theirs.in_proj_bias is not None:
-            for part, shift in zip(parts, theirs.in_proj_bias.chunk(3), strict=True):
-                part.bias.copy_(shift)
-            mine.w_output.bias.copy_(theirs.out_proj.bias)
-        mine.w_output.weight.copy_(theirs.out_proj.weight)
+# replace: part.weight.copy_(weight)
+# by:      part.weight.copy_(weight.T)
 
-
-# %% wrong load_from_torch output_transposed
+# %% wrong load_from_torch output_transposed of="part_by_part"
 # The matrix of w_output is transposed: out_proj keeps it the same way round.
-def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
-    parts = (mine.w_query, mine.w_key, mine.w_value)
-    with torch.no_grad():
-        for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
-            part.weight.copy_(weight)
-        if theirs.in_proj_bias is not None:
-            for part, shift in zip(parts, theirs.in_proj_bias.chunk(3), strict=True):
-                part.bias.copy_(shift)
-            mine.w_output.bias.copy_(theirs.out_proj.bias)
-        mine.w_output.weight.copy_(theirs.out_proj.weight.T)
+# replace: mine.w_output.weight.copy_(theirs.out_proj.weight)
+# by:      mine.w_output.weight.copy_(theirs.out_proj.weight.T)
 
-
-# %% wrong load_from_torch key_first
+# %% wrong load_from_torch key_first of="part_by_part"
 # The first third of in_proj_weight belongs to the queries, the second to the keys.
-def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
-    parts = (mine.w_key, mine.w_query, mine.w_value)
-    with torch.no_grad():
-        for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
-            part.weight.copy_(weight)
-        if theirs.in_proj_bias is not None:
-            for part, shift in zip(parts, theirs.in_proj_bias.chunk(3), strict=True):
-                part.bias.copy_(shift)
-            mine.w_output.bias.copy_(theirs.out_proj.bias)
-        mine.w_output.weight.copy_(theirs.out_proj.weight)
+# replace: parts = (mine.w_query, mine.w_key, mine.w_value)
+# by:      parts = (mine.w_key, mine.w_query, mine.w_value)
 
-
-# %% wrong load_from_torch value_second
+# %% wrong load_from_torch value_second of="part_by_part"
 # The order in in_proj_weight is queries, keys, values: keys and values are exchanged.
-def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
-    parts = (mine.w_query, mine.w_value, mine.w_key)
-    with torch.no_grad():
-        for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
-            part.weight.copy_(weight)
-        if theirs.in_proj_bias is not None:
-            for part, shift in zip(parts, theirs.in_proj_bias.chunk(3), strict=True):
-                part.bias.copy_(shift)
-            mine.w_output.bias.copy_(theirs.out_proj.bias)
-        mine.w_output.weight.copy_(theirs.out_proj.weight)
+# replace: parts = (mine.w_query, mine.w_key, mine.w_value)
+# by:      parts = (mine.w_query, mine.w_value, mine.w_key)
 
-
-# %% wrong load_from_torch value_first
+# %% wrong load_from_torch value_first of="part_by_part"
 # The order in in_proj_weight is queries, keys, values: yours is the reverse.
-def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
-    parts = (mine.w_value, mine.w_key, mine.w_query)
-    with torch.no_grad():
-        for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
-            part.weight.copy_(weight)
-        if theirs.in_proj_bias is not None:
-            for part, shift in zip(parts, theirs.in_proj_bias.chunk(3), strict=True):
-                part.bias.copy_(shift)
-            mine.w_output.bias.copy_(theirs.out_proj.bias)
-        mine.w_output.weight.copy_(theirs.out_proj.weight)
+# replace: parts = (mine.w_query, mine.w_key, mine.w_value)
+# by:      parts = (mine.w_value, mine.w_key, mine.w_query)
 
-
-# %% wrong load_from_torch no_output
+# %% wrong load_from_torch no_output of="part_by_part"
 # w_output still holds what it held: it gets the weights of out_proj.
-def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
-    parts = (mine.w_query, mine.w_key, mine.w_value)
-    with torch.no_grad():
-        for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
-            part.weight.copy_(weight)
-        if theirs.in_proj_bias is not None:
-            for part, shift in zip(parts, theirs.in_proj_bias.chunk(3), strict=True):
-                part.bias.copy_(shift)
-            mine.w_output.bias.copy_(theirs.out_proj.bias)
+# replace: mine.w_output.weight.copy_(theirs.out_proj.weight)
+# by:
 
-
-# %% wrong load_from_torch no_biases
+# %% wrong load_from_torch no_biases of="part_by_part"
 # The biases of the three parts still hold what they held: they come from in_proj_bias.
-def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
-    parts = (mine.w_query, mine.w_key, mine.w_value)
-    with torch.no_grad():
-        for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
-            part.weight.copy_(weight)
-        if theirs.in_proj_bias is not None:
-            mine.w_output.bias.copy_(theirs.out_proj.bias)
-        mine.w_output.weight.copy_(theirs.out_proj.weight)
+# replace: for part, shift in zip(parts, theirs.in_proj_bias.chunk(3), strict=True):
+#              part.bias.copy_(shift)
+# by:
 
-
-# %% wrong load_from_torch no_output_bias
+# %% wrong load_from_torch no_output_bias of="part_by_part"
 # The bias of w_output still holds what it held: out_proj has one.
-def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
-    parts = (mine.w_query, mine.w_key, mine.w_value)
-    with torch.no_grad():
-        for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
-            part.weight.copy_(weight)
-        if theirs.in_proj_bias is not None:
-            for part, shift in zip(parts, theirs.in_proj_bias.chunk(3), strict=True):
-                part.bias.copy_(shift)
-        mine.w_output.weight.copy_(theirs.out_proj.weight)
+# replace: mine.w_output.bias.copy_(theirs.out_proj.bias)
+# by:
 
 
 # %% wrong load_from_torch biases_demanded
@@ -3462,149 +1909,60 @@ def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> 
         mine.w_output.weight.copy_(theirs.out_proj.weight)
 
 
-# %% wrong load_from_torch columns_cut
+# %% wrong load_from_torch columns_cut of="part_by_part"
 # You cut in_proj_weight along its columns: the three matrices stand below one another.
-def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
-    parts = (mine.w_query, mine.w_key, mine.w_value)
-    with torch.no_grad():
-        for part, weight in zip(parts, theirs.in_proj_weight.chunk(3, dim=1), strict=True):
-            part.weight.copy_(weight)
-        if theirs.in_proj_bias is not None:
-            for part, shift in zip(parts, theirs.in_proj_bias.chunk(3), strict=True):
-                part.bias.copy_(shift)
-            mine.w_output.bias.copy_(theirs.out_proj.bias)
-        mine.w_output.weight.copy_(theirs.out_proj.weight)
+# replace: for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
+# by:      for part, weight in zip(parts, theirs.in_proj_weight.chunk(3, dim=1), strict=True):
 
-
-# %% wrong load_from_torch interleaved_rows
+# %% wrong load_from_torch interleaved_rows of="part_by_part"
 # The numbers are theirs, in another order: the rows of a part stand together, as they are.
-def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
-    parts = (mine.w_query, mine.w_key, mine.w_value)
-    with torch.no_grad():
-        for part, weight in zip(
-            parts, [theirs.in_proj_weight[i::3] for i in range(3)], strict=True
-        ):
-            part.weight.copy_(weight)
-        if theirs.in_proj_bias is not None:
-            for part, shift in zip(parts, theirs.in_proj_bias.chunk(3), strict=True):
-                part.bias.copy_(shift)
-            mine.w_output.bias.copy_(theirs.out_proj.bias)
-        mine.w_output.weight.copy_(theirs.out_proj.weight)
+# replace: for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
+# by:      for part, weight in zip(
+#              parts, [theirs.in_proj_weight[i::3] for i in range(3)], strict=True
+#          ):
 
-
-# %% wrong load_from_torch first_third_for_all
+# %% wrong load_from_torch first_third_for_all of="part_by_part"
 # All three parts get the same third: cut in_proj_weight into three.
-def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
-    parts = (mine.w_query, mine.w_key, mine.w_value)
-    with torch.no_grad():
-        for part, weight in zip(
-            parts, [theirs.in_proj_weight[: theirs.embed_dim]] * 3, strict=True
-        ):
-            part.weight.copy_(weight)
-        if theirs.in_proj_bias is not None:
-            for part, shift in zip(parts, theirs.in_proj_bias.chunk(3), strict=True):
-                part.bias.copy_(shift)
-            mine.w_output.bias.copy_(theirs.out_proj.bias)
-        mine.w_output.weight.copy_(theirs.out_proj.weight)
+# replace: for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
+# by:      for part, weight in zip(
+#              parts, [theirs.in_proj_weight[: theirs.embed_dim]] * 3, strict=True
+#          ):
 
-
-# %% wrong load_from_torch biases_in_another_order
+# %% wrong load_from_torch biases_in_another_order of="part_by_part"
 # The biases stand in the same order as the matrices: queries, keys, values.
-def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
-    parts = (mine.w_query, mine.w_key, mine.w_value)
-    with torch.no_grad():
-        for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
-            part.weight.copy_(weight)
-        if theirs.in_proj_bias is not None:
-            for part, shift in zip(parts, theirs.in_proj_bias.chunk(3)[::-1], strict=True):
-                part.bias.copy_(shift)
-            mine.w_output.bias.copy_(theirs.out_proj.bias)
-        mine.w_output.weight.copy_(theirs.out_proj.weight)
+# replace: for part, shift in zip(parts, theirs.in_proj_bias.chunk(3), strict=True):
+# by:      for part, shift in zip(parts, theirs.in_proj_bias.chunk(3)[::-1], strict=True):
 
-
-# %% wrong load_from_torch shared
+# %% wrong load_from_torch shared of="part_by_part"
 # Theirs and mine share their numbers, so training theirs changes mine: copy them.
-def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
-    parts = (mine.w_query, mine.w_key, mine.w_value)
-    with torch.no_grad():
-        for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
-            part.weight.data = weight
-        if theirs.in_proj_bias is not None:
-            for part, shift in zip(parts, theirs.in_proj_bias.chunk(3), strict=True):
-                part.bias.copy_(shift)
-            mine.w_output.bias.copy_(theirs.out_proj.bias)
-        mine.w_output.weight.copy_(theirs.out_proj.weight)
+# replace: part.weight.copy_(weight)
+# by:      part.weight.data = weight
 
-
-# %% wrong load_from_torch output_shared
+# %% wrong load_from_torch output_shared of="part_by_part"
 # w_output shares its numbers with out_proj, so training theirs changes mine: copy them.
-def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
-    parts = (mine.w_query, mine.w_key, mine.w_value)
-    with torch.no_grad():
-        for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
-            part.weight.copy_(weight)
-        if theirs.in_proj_bias is not None:
-            for part, shift in zip(parts, theirs.in_proj_bias.chunk(3), strict=True):
-                part.bias.copy_(shift)
-            mine.w_output.bias.copy_(theirs.out_proj.bias)
-        mine.w_output.weight.data = theirs.out_proj.weight.data
+# replace: mine.w_output.weight.copy_(theirs.out_proj.weight)
+# by:      mine.w_output.weight.data = theirs.out_proj.weight.data
 
-
-# %% wrong load_from_torch biases_shared
+# %% wrong load_from_torch biases_shared of="part_by_part"
 # The biases share their numbers with theirs, so training theirs changes mine: copy them.
-def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
-    parts = (mine.w_query, mine.w_key, mine.w_value)
-    with torch.no_grad():
-        for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
-            part.weight.copy_(weight)
-        if theirs.in_proj_bias is not None:
-            for part, shift in zip(parts, theirs.in_proj_bias.chunk(3), strict=True):
-                part.bias.data = shift
-            mine.w_output.bias.copy_(theirs.out_proj.bias)
-        mine.w_output.weight.copy_(theirs.out_proj.weight)
+# replace: part.bias.copy_(shift)
+# by:      part.bias.data = shift
 
-
-# %% wrong load_from_torch other_direction
+# %% wrong load_from_torch other_direction of="part_by_part"
 # You copy from mine to theirs: theirs is where the numbers come from.
-def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
-    parts = (mine.w_query, mine.w_key, mine.w_value)
-    with torch.no_grad():
-        for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
-            weight.copy_(part.weight)
-        if theirs.in_proj_bias is not None:
-            for part, shift in zip(parts, theirs.in_proj_bias.chunk(3), strict=True):
-                part.bias.copy_(shift)
-            mine.w_output.bias.copy_(theirs.out_proj.bias)
-        mine.w_output.weight.copy_(theirs.out_proj.weight)
+# replace: part.weight.copy_(weight)
+# by:      weight.copy_(part.weight)
 
-
-# %% wrong load_from_torch no_grad_forgotten
+# %% wrong load_from_torch no_grad_forgotten of="part_by_part"
 # A weight that learns cannot be written into outside `torch.no_grad()`.
-def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
-    parts = (mine.w_query, mine.w_key, mine.w_value)
-    if True:
-        for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
-            part.weight.copy_(weight)
-        if theirs.in_proj_bias is not None:
-            for part, shift in zip(parts, theirs.in_proj_bias.chunk(3), strict=True):
-                part.bias.copy_(shift)
-            mine.w_output.bias.copy_(theirs.out_proj.bias)
-        mine.w_output.weight.copy_(theirs.out_proj.weight)
+# replace: with torch.no_grad():
+# by:      if True:
 
-
-# %% wrong load_from_torch names_rebound
+# %% wrong load_from_torch names_rebound of="part_by_part"
 # Nothing was written into w_query: write into its own weight with copy_. (`load_state_dict` with
 # strict=False keeps silent about names that it does not find.)
-def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
-    parts = (mine.w_query, mine.w_key, mine.w_value)
-    with torch.no_grad():
-        for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
-            part.weight.data.clone().copy_(weight)
-        if theirs.in_proj_bias is not None:
-            for part, shift in zip(parts, theirs.in_proj_bias.chunk(3), strict=True):
-                part.bias.copy_(shift)
-            mine.w_output.bias.copy_(theirs.out_proj.bias)
-        mine.w_output.weight.copy_(theirs.out_proj.weight)
+# replace: part.weight.copy_(weight)
+# by:      part.weight.data.clone().copy_(weight)
 
 
 # %% wrong load_from_torch nothing_copied
@@ -3621,18 +1979,10 @@ def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> 
     mine.load_state_dict(theirs.state_dict())
 
 
-# %% wrong load_from_torch scaled_as_well
+# %% wrong load_from_torch scaled_as_well of="part_by_part"
 # The weights are changed on their way: copy them as they are.
-def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
-    parts = (mine.w_query, mine.w_key, mine.w_value)
-    with torch.no_grad():
-        for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
-            part.weight.copy_(weight / math.sqrt(theirs.head_dim * 4))
-        if theirs.in_proj_bias is not None:
-            for part, shift in zip(parts, theirs.in_proj_bias.chunk(3), strict=True):
-                part.bias.copy_(shift)
-            mine.w_output.bias.copy_(theirs.out_proj.bias)
-        mine.w_output.weight.copy_(theirs.out_proj.weight)
+# replace: part.weight.copy_(weight)
+# by:      part.weight.copy_(weight / math.sqrt(theirs.head_dim * 4))
 
 
 # %% wrong load_from_torch theirs_in_eval_mode
@@ -3649,18 +1999,13 @@ def load_from_torch(mine, theirs):
             mine.w_output.bias.copy_(theirs.out_proj.bias)
 
 
-# %% wrong load_from_torch theirs_zeroed
+# %% wrong load_from_torch theirs_zeroed of="theirs_in_eval_mode"
 # Your code changes theirs: only mine may get new numbers.
-def load_from_torch(mine, theirs):
-    with torch.no_grad():
-        for i, layer in enumerate((mine.w_query, mine.w_key, mine.w_value)):
-            layer.weight.copy_(theirs.in_proj_weight.chunk(3)[i])
-            if theirs.in_proj_bias is not None:
-                layer.bias.copy_(theirs.in_proj_bias.chunk(3)[i])
-        mine.w_output.weight.copy_(theirs.out_proj.weight)
-        if theirs.out_proj.bias is not None:
-            mine.w_output.bias.copy_(theirs.out_proj.bias)
-        theirs.in_proj_weight.zero_()
+# replace: theirs.eval()
+# by:
+# replace:     mine.w_output.bias.copy_(theirs.out_proj.bias)
+# by:          mine.w_output.bias.copy_(theirs.out_proj.bias)
+#          theirs.in_proj_weight.zero_()
 
 
 # %% right load_from_torch state_of_mine

@@ -13,20 +13,17 @@ def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tens
     return gain * (x - x.mean(-1, keepdim=True)) / (variance + eps).sqrt() + bias
 
 
-# %% wrong layer_norm unbiased_deviation
+# %% wrong layer_norm unbiased_deviation of="no_eps"
 # Your variance divides by d − 1, as `var` does by itself: here it is the plain mean of the squared
 # deviations, so divide by d.
-def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    deviation = (x.std(-1, keepdim=True).square() + eps).sqrt()
-    return gain * (x - x.mean(-1, keepdim=True)) / deviation + bias
+# replace: deviation = x.std(-1, keepdim=True, correction=0)
+# by:      deviation = (x.std(-1, keepdim=True).square() + eps).sqrt()
 
-
-# %% wrong layer_norm eps_outside_the_root
+# %% wrong layer_norm eps_outside_the_root of="no_eps"
 # You add eps to the standard deviation, behind the root: add it to the variance, then take the
 # root.
-def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    deviation = x.std(-1, keepdim=True, correction=0)
-    return gain * (x - x.mean(-1, keepdim=True)) / (deviation + eps) + bias
+# replace: return gain * (x - x.mean(-1, keepdim=True)) / deviation + bias
+# by:      return gain * (x - x.mean(-1, keepdim=True)) / (deviation + eps) + bias
 
 
 # %% wrong layer_norm eps_squared
@@ -44,12 +41,11 @@ def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tens
     return gain * (x - x.mean(-1, keepdim=True)) / deviation + bias
 
 
-# %% wrong layer_norm eps_written_as_a_number
+# %% wrong layer_norm eps_written_as_a_number of="eps_squared"
 # Your result is right to a few digits only: something other than `eps` stands under the root, or
 # a step runs in float32.
-def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    variance = x.var(-1, keepdim=True, correction=0)
-    return gain * (x - x.mean(-1, keepdim=True)) / (variance + 1e-5).sqrt() + bias
+# replace: return gain * (x - x.mean(-1, keepdim=True)) / (variance + eps**2).sqrt() + bias
+# by:      return gain * (x - x.mean(-1, keepdim=True)) / (variance + 1e-5).sqrt() + bias
 
 
 # %% wrong layer_norm eps_as_a_floor
@@ -66,25 +62,20 @@ def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-6) -> Tens
     return F.layer_norm(x, gain.shape, gain, bias, eps)
 
 
-# %% wrong layer_norm divided_by_variance
+# %% wrong layer_norm divided_by_variance of="eps_squared"
 # You divide by the variance: take its root first.
-def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    variance = x.var(-1, keepdim=True, correction=0)
-    return gain * (x - x.mean(-1, keepdim=True)) / (variance + eps) + bias
+# replace: return gain * (x - x.mean(-1, keepdim=True)) / (variance + eps**2).sqrt() + bias
+# by:      return gain * (x - x.mean(-1, keepdim=True)) / (variance + eps) + bias
 
-
-# %% wrong layer_norm root_taken_twice
+# %% wrong layer_norm root_taken_twice of="no_eps"
 # The root is taken twice, so large words stay large: `std` has taken it already.
-def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    deviation = x.std(-1, keepdim=True, correction=0)
-    return gain * (x - x.mean(-1, keepdim=True)) / (deviation + eps).sqrt() + bias
+# replace: return gain * (x - x.mean(-1, keepdim=True)) / deviation + bias
+# by:      return gain * (x - x.mean(-1, keepdim=True)) / (deviation + eps).sqrt() + bias
 
-
-# %% wrong layer_norm sum_for_mean
+# %% wrong layer_norm sum_for_mean of="eps_squared"
 # You subtract the sum of the features and not their mean: divide the sum by their number.
-def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    variance = x.var(-1, keepdim=True, correction=0)
-    return gain * (x - x.sum(-1, keepdim=True)) / (variance + eps).sqrt() + bias
+# replace: return gain * (x - x.mean(-1, keepdim=True)) / (variance + eps**2).sqrt() + bias
+# by:      return gain * (x - x.sum(-1, keepdim=True)) / (variance + eps).sqrt() + bias
 
 
 # %% wrong layer_norm as_the_slide_has_it
@@ -112,11 +103,10 @@ def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tens
     return gain * centred / length + bias
 
 
-# %% wrong layer_norm mean_not_subtracted
+# %% wrong layer_norm mean_not_subtracted of="eps_squared"
 # You divide by the deviation, but the mean is still in: subtract it above the fraction line.
-def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    variance = x.var(-1, keepdim=True, correction=0)
-    return gain * x / (variance + eps).sqrt() + bias
+# replace: return gain * (x - x.mean(-1, keepdim=True)) / (variance + eps**2).sqrt() + bias
+# by:      return gain * x / (variance + eps).sqrt() + bias
 
 
 # %% wrong layer_norm root_mean_square
@@ -139,11 +129,10 @@ def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tens
     return gain * (x - x.mean(-1, keepdim=True)) + bias
 
 
-# %% wrong layer_norm mean_of_sizes
+# %% wrong layer_norm mean_of_sizes of="root_mean_square"
 # You divide by the mean of the absolute deviations: square them, take the mean, then the root.
-def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    centred = x - x.mean(-1, keepdim=True)
-    return gain * centred / (centred.abs().mean(-1, keepdim=True) + eps) + bias
+# replace: return gain * centred / (x.square().mean(-1, keepdim=True) + eps).sqrt() + bias
+# by:      return gain * centred / (centred.abs().mean(-1, keepdim=True) + eps) + bias
 
 
 # %% wrong layer_norm between_smallest_and_largest
@@ -187,11 +176,10 @@ def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tens
     return gain * centred / (centred.square().mean(axes, keepdim=True) + eps).sqrt() + bias
 
 
-# %% wrong layer_norm own_mean_but_shared_variance
+# %% wrong layer_norm own_mean_but_shared_variance of="root_mean_square"
 # Each word has its own mean, but all share one variance: the variance, too, belongs to one word.
-def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    centred = x - x.mean(-1, keepdim=True)
-    return gain * centred / (centred.square().mean() + eps).sqrt() + bias
+# replace: return gain * centred / (x.square().mean(-1, keepdim=True) + eps).sqrt() + bias
+# by:      return gain * centred / (centred.square().mean() + eps).sqrt() + bias
 
 
 # %% wrong layer_norm axis_lost
@@ -243,12 +231,11 @@ def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tens
     return F.layer_norm(gain * x, x.shape[-1:], None, bias, eps)
 
 
-# %% wrong layer_norm brackets_forgotten
+# %% wrong layer_norm brackets_forgotten of="eps_squared"
 # Only the mean is divided, because a division binds before a subtraction: put x minus the mean in
 # brackets.
-def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    variance = x.var(-1, keepdim=True, correction=0)
-    return gain * (x - x.mean(-1, keepdim=True) / (variance + eps).sqrt()) + bias
+# replace: return gain * (x - x.mean(-1, keepdim=True)) / (variance + eps**2).sqrt() + bias
+# by:      return gain * (x - x.mean(-1, keepdim=True) / (variance + eps).sqrt()) + bias
 
 
 # %% wrong layer_norm mean_without_gradient
@@ -266,12 +253,10 @@ def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tens
     return gain * (x - mean) / (variance + eps).sqrt() + bias
 
 
-# %% wrong layer_norm deviation_without_gradient
+# %% wrong layer_norm deviation_without_gradient of="sum_of_squares"
 # You cut the variance off from x, so the gradient misses a part: let it flow through every step.
-def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    centred = x - x.mean(-1, keepdim=True)
-    variance = centred.square().mean(-1, keepdim=True).detach()
-    return gain * centred / (variance + eps).sqrt() + bias
+# replace: variance = centred.square().sum(-1, keepdim=True)
+# by:      variance = centred.square().mean(-1, keepdim=True).detach()
 
 
 # %% wrong layer_norm changes_its_input
@@ -301,11 +286,10 @@ def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tens
     return gain * normalised.to(x.dtype) + bias
 
 
-# %% wrong layer_norm forgotten_return
+# %% wrong layer_norm forgotten_return of="root_mean_square"
 # does the last line say `return`?
-def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    centred = x - x.mean(-1, keepdim=True)
-    gain * centred / (centred.square().mean(-1, keepdim=True) + eps).sqrt() + bias
+# replace: return gain * centred / (x.square().mean(-1, keepdim=True) + eps).sqrt() + bias
+# by:      gain * centred / (centred.square().mean(-1, keepdim=True) + eps).sqrt() + bias
 
 
 # %% right layer_norm of_torch
@@ -373,11 +357,10 @@ def repaired_divisor(x: Tensor, eps: float) -> Tensor:
     return sigma.sqrt() + eps
 
 
-# %% wrong repaired_divisor sum_still_there
+# %% wrong repaired_divisor sum_still_there of="solution"
 # The roots are mended, but μ is still a sum: divide it by d.
-def repaired_divisor(x: Tensor, eps: float) -> Tensor:
-    variance = (x - x.sum(-1, keepdim=True)).square().mean(-1, keepdim=True)
-    return (variance + eps).sqrt()
+# replace: variance = x.var(dim=-1, correction=0, keepdim=True)
+# by:      variance = (x - x.sum(-1, keepdim=True)).square().mean(-1, keepdim=True)
 
 
 # %% wrong repaired_divisor eps_outside
@@ -531,7 +514,6 @@ fooling_word = [1.5, 0.5, -0.5, -1.5]
 # The numbers of your word are no fooling word: the two formulas differ in the second decimal.
 fooling_word = [1.0, -1.0, 1.01, -1.02]
 
-
 # %% right fooling_word other_order
 fooling_word = [1, 1, -1, -1]
 
@@ -551,19 +533,13 @@ fooling_word = [1.73, -0.58, -0.58, -0.57]
 some = torch.tensor([4.0, 1.0, 0.0, 7.0])
 fooling_word = ((some - some.mean()) / some.std(correction=0)).tolist()
 
-
-# %% wrong LayerNorm parameters_called_otherwise
+# %% wrong LayerNorm parameters_called_otherwise of="solution"
 # The parameters have PyTorch's names, or stand in a module of PyTorch's: make `gain` and `bias`
 # yourself, each a parameter on self.
-class LayerNorm(nn.Module):
-    def __init__(self, d_model: int, eps: float = 1e-5) -> None:
-        super().__init__()
-        self.weight = nn.Parameter(torch.ones(d_model))
-        self.bias = nn.Parameter(torch.zeros(d_model))
-        self.eps = eps
-
-    def forward(self, x: Tensor) -> Tensor:
-        return layer_norm(x, self.weight, self.bias, self.eps)
+# replace: self.gain = nn.Parameter(torch.ones(d_model))
+# by:      self.weight = nn.Parameter(torch.ones(d_model))
+# replace: return layer_norm(x, self.gain, self.bias, self.eps)
+# by:      return layer_norm(x, self.weight, self.bias, self.eps)
 
 
 # %% wrong LayerNorm parts_of_torch
@@ -578,286 +554,145 @@ class LayerNorm(nn.Module):
         return self.norm(x)
 
 
-# %% wrong LayerNorm plain_tensors
+# %% wrong LayerNorm plain_tensors of="no_bias"
 # Nothing is learned here: gain and bias must be parameters, so wrap each tensor in nn.Parameter,
 # and leave its requires_grad as it is.
-class LayerNorm(nn.Module):
-    def __init__(self, d_model: int, eps: float = 1e-5) -> None:
-        super().__init__()
-        self.gain = torch.ones(d_model)
-        self.bias = torch.zeros(d_model)
-        self.eps = eps
+# replace: self.gain = nn.Parameter(torch.ones(d_model))
+# by:      self.gain = torch.ones(d_model)
+#          self.bias = torch.zeros(d_model)
+# replace: return F.layer_norm(x, x.shape[-1:], self.gain, None, self.eps)
+# by:      gain, bias = self.gain.to(x.dtype), self.bias.to(x.dtype)
+#          return layer_norm(x, gain, bias, self.eps)
 
-    def forward(self, x: Tensor) -> Tensor:
-        gain, bias = self.gain.to(x.dtype), self.bias.to(x.dtype)
-        return layer_norm(x, gain, bias, self.eps)
-
-
-# %% wrong LayerNorm buffers
+# %% wrong LayerNorm buffers of="solution"
 # Nothing is learned here: gain and bias must be parameters, so wrap each tensor in nn.Parameter,
 # and leave its requires_grad as it is.
-class LayerNorm(nn.Module):
-    def __init__(self, d_model: int, eps: float = 1e-5) -> None:
-        super().__init__()
-        self.register_buffer("gain", torch.ones(d_model))
-        self.register_buffer("bias", torch.zeros(d_model))
-        self.eps = eps
+# replace: self.gain = nn.Parameter(torch.ones(d_model))
+#          self.bias = nn.Parameter(torch.zeros(d_model))
+# by:      self.register_buffer("gain", torch.ones(d_model))
+#          self.register_buffer("bias", torch.zeros(d_model))
+# replace: layer_norm(x, self.gain, self.bias, self.eps)
+# by:      layer_norm(x, self.gain, self.bias, self.eps)  # pyright: ignore[reportArgumentType]
 
-    def forward(self, x: Tensor) -> Tensor:
-        return layer_norm(x, self.gain, self.bias, self.eps)  # pyright: ignore[reportArgumentType]
-
-
-# %% wrong LayerNorm frozen
+# %% wrong LayerNorm frozen of="solution"
 # Nothing is learned here: gain and bias must be parameters, so wrap each tensor in nn.Parameter,
 # and leave its requires_grad as it is.
-class LayerNorm(nn.Module):
-    def __init__(self, d_model: int, eps: float = 1e-5) -> None:
-        super().__init__()
-        self.gain = nn.Parameter(torch.ones(d_model), requires_grad=False)
-        self.bias = nn.Parameter(torch.zeros(d_model), requires_grad=False)
-        self.eps = eps
+# replace: self.gain = nn.Parameter(torch.ones(d_model))
+#          self.bias = nn.Parameter(torch.zeros(d_model))
+# by:      self.gain = nn.Parameter(torch.ones(d_model), requires_grad=False)
+#          self.bias = nn.Parameter(torch.zeros(d_model), requires_grad=False)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return layer_norm(x, self.gain, self.bias, self.eps)
-
-
-# %% wrong LayerNorm gain_of_zeros
+# %% wrong LayerNorm gain_of_zeros of="solution"
 # A new module gives zeros, because its gain starts at 0: start it at 1.
-class LayerNorm(nn.Module):
-    def __init__(self, d_model: int, eps: float = 1e-5) -> None:
-        super().__init__()
-        self.gain = nn.Parameter(torch.zeros(d_model))
-        self.bias = nn.Parameter(torch.zeros(d_model))
-        self.eps = eps
+# replace: self.gain = nn.Parameter(torch.ones(d_model))
+# by:      self.gain = nn.Parameter(torch.zeros(d_model))
 
-    def forward(self, x: Tensor) -> Tensor:
-        return layer_norm(x, self.gain, self.bias, self.eps)
-
-
-# %% wrong LayerNorm bias_of_ones
+# %% wrong LayerNorm bias_of_ones of="solution"
 # A new module adds 1 to everything, because its bias starts at 1: start it at 0.
-class LayerNorm(nn.Module):
-    def __init__(self, d_model: int, eps: float = 1e-5) -> None:
-        super().__init__()
-        self.gain = nn.Parameter(torch.ones(d_model))
-        self.bias = nn.Parameter(torch.ones(d_model))
-        self.eps = eps
+# replace: self.bias = nn.Parameter(torch.zeros(d_model))
+# by:      self.bias = nn.Parameter(torch.ones(d_model))
 
-    def forward(self, x: Tensor) -> Tensor:
-        return layer_norm(x, self.gain, self.bias, self.eps)
-
-
-# %% wrong LayerNorm start_swapped
+# %% wrong LayerNorm start_swapped of="gain_of_zeros"
 # A new module gives ones everywhere: gain and bias have changed places, in what they start with
 # or in forward.
-class LayerNorm(nn.Module):
-    def __init__(self, d_model: int, eps: float = 1e-5) -> None:
-        super().__init__()
-        self.gain = nn.Parameter(torch.zeros(d_model))
-        self.bias = nn.Parameter(torch.ones(d_model))
-        self.eps = eps
+# replace: self.bias = nn.Parameter(torch.zeros(d_model))
+# by:      self.bias = nn.Parameter(torch.ones(d_model))
 
-    def forward(self, x: Tensor) -> Tensor:
-        return layer_norm(x, self.gain, self.bias, self.eps)
-
-
-# %% wrong LayerNorm random_start
+# %% wrong LayerNorm random_start of="solution"
 # A new module should only normalise, and yours does not: start the gain at 1 and the bias at 0, not
 # at random.
-class LayerNorm(nn.Module):
-    def __init__(self, d_model: int, eps: float = 1e-5) -> None:
-        super().__init__()
-        torch.manual_seed(0)
-        self.gain = nn.Parameter(torch.randn(d_model))
-        self.bias = nn.Parameter(torch.randn(d_model))
-        self.eps = eps
+# replace: self.gain = nn.Parameter(torch.ones(d_model))
+#          self.bias = nn.Parameter(torch.zeros(d_model))
+# by:      torch.manual_seed(0)
+#          self.gain = nn.Parameter(torch.randn(d_model))
+#          self.bias = nn.Parameter(torch.randn(d_model))
 
-    def forward(self, x: Tensor) -> Tensor:
-        return layer_norm(x, self.gain, self.bias, self.eps)
-
-
-# %% wrong LayerNorm gain_not_used
+# %% wrong LayerNorm gain_not_used of="solution"
 # What is loaded into gain and bias changes nothing: hand self.gain and self.bias to layer_norm.
-class LayerNorm(nn.Module):
-    def __init__(self, d_model: int, eps: float = 1e-5) -> None:
-        super().__init__()
-        self.gain = nn.Parameter(torch.ones(d_model))
-        self.bias = nn.Parameter(torch.zeros(d_model))
-        self.eps = eps
+# replace: return layer_norm(x, self.gain, self.bias, self.eps)
+# by:      return F.layer_norm(x, x.shape[-1:], eps=self.eps)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.layer_norm(x, x.shape[-1:], eps=self.eps)
-
-
-# %% wrong LayerNorm bias_not_used
+# %% wrong LayerNorm bias_not_used of="solution"
 # What is loaded into the bias changes nothing: add self.bias.
-class LayerNorm(nn.Module):
-    def __init__(self, d_model: int, eps: float = 1e-5) -> None:
-        super().__init__()
-        self.gain = nn.Parameter(torch.ones(d_model))
-        self.bias = nn.Parameter(torch.zeros(d_model))
-        self.eps = eps
+# replace: return layer_norm(x, self.gain, self.bias, self.eps)
+# by:      return F.layer_norm(x, x.shape[-1:], self.gain, None, self.eps)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.layer_norm(x, x.shape[-1:], self.gain, None, self.eps)
-
-
-# %% wrong LayerNorm gain_and_bias_swapped
+# %% wrong LayerNorm gain_and_bias_swapped of="solution"
 # A new module gives ones everywhere: gain and bias have changed places, in what they start with
 # or in forward.
-class LayerNorm(nn.Module):
-    def __init__(self, d_model: int, eps: float = 1e-5) -> None:
-        super().__init__()
-        self.gain = nn.Parameter(torch.ones(d_model))
-        self.bias = nn.Parameter(torch.zeros(d_model))
-        self.eps = eps
+# replace: return layer_norm(x, self.gain, self.bias, self.eps)
+# by:      return F.layer_norm(x, x.shape[-1:], self.bias, self.gain, self.eps)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.layer_norm(x, x.shape[-1:], self.bias, self.gain, self.eps)
-
-
-# %% wrong LayerNorm eps_forgotten
+# %% wrong LayerNorm eps_forgotten of="solution"
 # The eps that the module is built with changes nothing: keep it on self, and hand it on.
-class LayerNorm(nn.Module):
-    def __init__(self, d_model: int, eps: float = 1e-5) -> None:
-        super().__init__()
-        self.gain = nn.Parameter(torch.ones(d_model))
-        self.bias = nn.Parameter(torch.zeros(d_model))
+# replace: self.eps = eps
+# by:
+# replace: return layer_norm(x, self.gain, self.bias, self.eps)
+# by:      return F.layer_norm(x, x.shape[-1:], self.gain, self.bias)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.layer_norm(x, x.shape[-1:], self.gain, self.bias)
-
-
-# %% wrong LayerNorm another_default
+# %% wrong LayerNorm another_default of="solution"
 # Without eps your module takes another number than 0.00001: keep the default of the stub.
-class LayerNorm(nn.Module):
-    def __init__(self, d_model: int, eps: float = 1e-6) -> None:
-        super().__init__()
-        self.gain = nn.Parameter(torch.ones(d_model))
-        self.bias = nn.Parameter(torch.zeros(d_model))
-        self.eps = eps
+# replace: def __init__(self, d_model: int, eps: float = 1e-5) -> None:
+# by:      def __init__(self, d_model: int, eps: float = 1e-6) -> None:
+# replace: return layer_norm(x, self.gain, self.bias, self.eps)
+# by:      return F.layer_norm(x, x.shape[-1:], self.gain, self.bias, self.eps)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.layer_norm(x, x.shape[-1:], self.gain, self.bias, self.eps)
-
-
-# %% wrong LayerNorm one_number_for_all_features
+# %% wrong LayerNorm one_number_for_all_features of="solution"
 # Your gain or your bias has another shape than (d_model,): one number for each feature, along one
 # axis.
-class LayerNorm(nn.Module):
-    def __init__(self, d_model: int, eps: float = 1e-5) -> None:
-        super().__init__()
-        self.gain = nn.Parameter(torch.ones(1))
-        self.bias = nn.Parameter(torch.zeros(1))
-        self.eps = eps
+# replace: self.gain = nn.Parameter(torch.ones(d_model))
+#          self.bias = nn.Parameter(torch.zeros(d_model))
+# by:      self.gain = nn.Parameter(torch.ones(1))
+#          self.bias = nn.Parameter(torch.zeros(1))
+# replace: return layer_norm(x, self.gain, self.bias, self.eps)
+# by:      return self.gain * F.layer_norm(x, x.shape[-1:], eps=self.eps) + self.bias
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.gain * F.layer_norm(x, x.shape[-1:], eps=self.eps) + self.bias
-
-
-# %% wrong LayerNorm no_bias
+# %% wrong LayerNorm no_bias of="solution"
 # Your module has no bias that learns: make it a parameter beside the gain, zeros at first.
-class LayerNorm(nn.Module):
-    def __init__(self, d_model: int, eps: float = 1e-5) -> None:
-        super().__init__()
-        self.gain = nn.Parameter(torch.ones(d_model))
-        self.eps = eps
+# replace: self.bias = nn.Parameter(torch.zeros(d_model))
+# by:
+# replace: return layer_norm(x, self.gain, self.bias, self.eps)
+# by:      return F.layer_norm(x, x.shape[-1:], self.gain, None, self.eps)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.layer_norm(x, x.shape[-1:], self.gain, None, self.eps)
-
-
-# %% wrong LayerNorm cut_off
+# %% wrong LayerNorm cut_off of="solution"
 # No gradient reaches gain and bias, because forward cuts them off: hand over the parameters
 # themselves.
-class LayerNorm(nn.Module):
-    def __init__(self, d_model: int, eps: float = 1e-5) -> None:
-        super().__init__()
-        self.gain = nn.Parameter(torch.ones(d_model))
-        self.bias = nn.Parameter(torch.zeros(d_model))
-        self.eps = eps
+# replace: return layer_norm(x, self.gain, self.bias, self.eps)
+# by:      return F.layer_norm(x, x.shape[-1:], self.gain.data, self.bias, self.eps)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.layer_norm(x, x.shape[-1:], self.gain.data, self.bias, self.eps)
-
-
-# %% wrong LayerNorm unbiased_variance
+# %% wrong LayerNorm unbiased_variance of="solution"
 # Your module's own variance divides by d − 1: divide by d, as your layer_norm does.
-class LayerNorm(nn.Module):
-    def __init__(self, d_model: int, eps: float = 1e-5) -> None:
-        super().__init__()
-        self.gain = nn.Parameter(torch.ones(d_model))
-        self.bias = nn.Parameter(torch.zeros(d_model))
-        self.eps = eps
+# replace: return layer_norm(x, self.gain, self.bias, self.eps)
+# by:      variance, mean = torch.var_mean(x, -1, keepdim=True)
+#          return self.gain * (x - mean) / (variance + self.eps).sqrt() + self.bias
 
-    def forward(self, x: Tensor) -> Tensor:
-        variance, mean = torch.var_mean(x, -1, keepdim=True)
-        return self.gain * (x - mean) / (variance + self.eps).sqrt() + self.bias
-
-
-# %% wrong LayerNorm eps_outside
+# %% wrong LayerNorm eps_outside of="solution"
 # Your module adds eps behind the root: add it to the variance, as your layer_norm does.
-class LayerNorm(nn.Module):
-    def __init__(self, d_model: int, eps: float = 1e-5) -> None:
-        super().__init__()
-        self.gain = nn.Parameter(torch.ones(d_model))
-        self.bias = nn.Parameter(torch.zeros(d_model))
-        self.eps = eps
+# replace: return layer_norm(x, self.gain, self.bias, self.eps)
+# by:      deviation = x.std(-1, keepdim=True, correction=0)
+#          return self.gain * (x - x.mean(-1, keepdim=True)) / (deviation + self.eps) + self.bias
 
-    def forward(self, x: Tensor) -> Tensor:
-        deviation = x.std(-1, keepdim=True, correction=0)
-        return self.gain * (x - x.mean(-1, keepdim=True)) / (deviation + self.eps) + self.bias
-
-
-# %% wrong LayerNorm no_super
+# %% wrong LayerNorm no_super of="solution"
 # the first line of `__init__` is `super().__init__()`
-class LayerNorm(nn.Module):
-    def __init__(self, d_model: int, eps: float = 1e-5) -> None:
-        self.gain = nn.Parameter(torch.ones(d_model))
-        self.bias = nn.Parameter(torch.zeros(d_model))
-        self.eps = eps
+# replace: super().__init__()
+# by:
 
-    def forward(self, x: Tensor) -> Tensor:
-        return layer_norm(x, self.gain, self.bias, self.eps)
-
-
-# %% wrong LayerNorm forgotten_return
+# %% wrong LayerNorm forgotten_return of="solution"
 # does the last line say `return`?
-class LayerNorm(nn.Module):
-    def __init__(self, d_model: int, eps: float = 1e-5) -> None:
-        super().__init__()
-        self.gain = nn.Parameter(torch.ones(d_model))
-        self.bias = nn.Parameter(torch.zeros(d_model))
-        self.eps = eps
+# replace: return layer_norm(x, self.gain, self.bias, self.eps)
+# by:      layer_norm(x, self.gain, self.bias, self.eps)
 
-    def forward(self, x: Tensor) -> Tensor:
-        layer_norm(x, self.gain, self.bias, self.eps)
-
-
-# %% wrong LayerNorm third_parameter
+# %% wrong LayerNorm third_parameter of="solution"
 # only gain and bias are learned
-class LayerNorm(nn.Module):
-    def __init__(self, d_model: int, eps: float = 1e-5) -> None:
-        super().__init__()
-        self.gain = nn.Parameter(torch.ones(d_model))
-        self.bias = nn.Parameter(torch.zeros(d_model))
-        self.scale = nn.Parameter(torch.ones(d_model))
-        self.eps = eps
+# replace: self.bias = nn.Parameter(torch.zeros(d_model))
+# by:      self.bias = nn.Parameter(torch.zeros(d_model))
+#          self.scale = nn.Parameter(torch.ones(d_model))
+# replace: return layer_norm(x, self.gain, self.bias, self.eps)
+# by:      return self.scale * F.layer_norm(x, x.shape[-1:], self.gain, self.bias, self.eps)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.scale * F.layer_norm(x, x.shape[-1:], self.gain, self.bias, self.eps)
-
-
-# %% right LayerNorm function_of_torch
-class LayerNorm(nn.Module):
-    def __init__(self, d_model: int, eps: float = 1e-5) -> None:
-        super().__init__()
-        self.gain = nn.Parameter(torch.ones(d_model))
-        self.bias = nn.Parameter(torch.zeros(d_model))
-        self.eps = eps
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.layer_norm(x, self.gain.shape, self.gain, self.bias, self.eps)
+# %% right LayerNorm function_of_torch of="solution"
+# replace: return layer_norm(x, self.gain, self.bias, self.eps)
+# by:      return F.layer_norm(x, self.gain.shape, self.gain, self.bias, self.eps)
 
 
 # %% right LayerNorm registered_parameters
@@ -891,16 +726,11 @@ class LayerNorm(nn.Module):
         return torch.addcmul(self.bias, self.gain, centred * (variance + self.eps).rsqrt())
 
 
-# %% right LayerNorm eps_in_a_buffer
-class LayerNorm(nn.Module):
-    def __init__(self, d_model: int, eps: float = 1e-5) -> None:
-        super().__init__()
-        self.gain = nn.Parameter(torch.ones(d_model))
-        self.bias = nn.Parameter(torch.zeros(d_model))
-        self.norm = lambda x: F.layer_norm(x, (d_model,), eps=eps)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.norm(x) * self.gain + self.bias
+# %% right LayerNorm eps_in_a_buffer of="solution"
+# replace: self.eps = eps
+# by:      self.norm = lambda x: F.layer_norm(x, (d_model,), eps=eps)
+# replace: return layer_norm(x, self.gain, self.bias, self.eps)
+# by:      return self.norm(x) * self.gain + self.bias
 
 
 # %% wrong rms_norm mean_subtracted
@@ -1130,21 +960,16 @@ def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: floa
     return gain * (x - mean) / (variance + eps).sqrt() + bias
 
 
-# %% wrong batch_norm one_token_too_few
+# %% wrong batch_norm one_token_too_few of="one_token_too_many"
 # The last real token of each sequence does not count: the real ones have the places 0 to
 # length − 1.
-def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    tokens = x[torch.arange(x.shape[1]) < lengths[:, None] - 1]
-    mean, variance = tokens.mean(0), tokens.var(0, correction=0)
-    return gain * (x - mean) / (variance + eps).sqrt() + bias
+# replace: tokens = x[torch.arange(x.shape[1]) <= lengths[:, None]]
+# by:      tokens = x[torch.arange(x.shape[1]) < lengths[:, None] - 1]
 
-
-# %% wrong batch_norm padding_instead
+# %% wrong batch_norm padding_instead of="one_token_too_many"
 # You keep the padding and leave the real tokens out: turn the comparison round.
-def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    tokens = x[torch.arange(x.shape[1]) > lengths[:, None]]
-    mean, variance = tokens.mean(0), tokens.var(0, correction=0)
-    return gain * (x - mean) / (variance + eps).sqrt() + bias
+# replace: tokens = x[torch.arange(x.shape[1]) <= lengths[:, None]]
+# by:      tokens = x[torch.arange(x.shape[1]) > lengths[:, None]]
 
 
 # %% wrong batch_norm each_sequence_alone
@@ -1194,75 +1019,56 @@ def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: floa
     return gain * (x - mean) / (variance + eps).sqrt() + bias
 
 
-# %% wrong batch_norm unbiased_variance
+# %% wrong batch_norm unbiased_variance of="over_all_channels"
 # Your variance divides by the number of tokens less one, as `var` does by itself: divide by their
 # number.
-def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    tokens = x[torch.arange(x.shape[1]) < lengths[:, None]]
-    return gain * (x - tokens.mean(0)) / (tokens.var(0) + eps).sqrt() + bias
+# replace: return gain * (x - tokens.mean()) / (tokens.var(correction=0) + eps).sqrt() + bias
+# by:      return gain * (x - tokens.mean(0)) / (tokens.var(0) + eps).sqrt() + bias
 
-
-# %% wrong batch_norm eps_outside
+# %% wrong batch_norm eps_outside of="over_all_channels"
 # You add eps to the standard deviation: add it to the variance, then take the root.
-def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    tokens = x[torch.arange(x.shape[1]) < lengths[:, None]]
-    return gain * (x - tokens.mean(0)) / (tokens.std(0, correction=0) + eps) + bias
+# replace: return gain * (x - tokens.mean()) / (tokens.var(correction=0) + eps).sqrt() + bias
+# by:      return gain * (x - tokens.mean(0)) / (tokens.std(0, correction=0) + eps) + bias
 
-
-# %% wrong batch_norm eps_unused
+# %% wrong batch_norm eps_unused of="over_all_channels"
 # eps changes nothing: add it to the variance, under the root.
-def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    tokens = x[torch.arange(x.shape[1]) < lengths[:, None]]
-    return gain * (x - tokens.mean(0)) / (tokens.var(0, correction=0) + 1e-5).sqrt() + bias
+# replace: return gain * (x - tokens.mean()) / (tokens.var(correction=0) + eps).sqrt() + bias
+# by:      return gain * (x - tokens.mean(0)) / (tokens.var(0, correction=0) + 1e-5).sqrt() + bias
 
-
-# %% wrong batch_norm divided_by_variance
+# %% wrong batch_norm divided_by_variance of="over_all_channels"
 # You divide by the variance: take its root first.
-def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    tokens = x[torch.arange(x.shape[1]) < lengths[:, None]]
-    return gain * (x - tokens.mean(0)) / (tokens.var(0, correction=0) + eps) + bias
+# replace: return gain * (x - tokens.mean()) / (tokens.var(correction=0) + eps).sqrt() + bias
+# by:      return gain * (x - tokens.mean(0)) / (tokens.var(0, correction=0) + eps) + bias
 
-
-# %% wrong batch_norm root_taken_twice
+# %% wrong batch_norm root_taken_twice of="over_all_channels"
 # The root is taken twice: `std` has taken it already.
-def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    tokens = x[torch.arange(x.shape[1]) < lengths[:, None]]
-    return gain * (x - tokens.mean(0)) / (tokens.std(0, correction=0) + eps).sqrt() + bias
+# replace: return gain * (x - tokens.mean()) / (tokens.var(correction=0) + eps).sqrt() + bias
+# by:      return gain * (x - tokens.mean(0)) / (tokens.std(0, correction=0) + eps).sqrt() + bias
 
-
-# %% wrong batch_norm mean_not_subtracted
+# %% wrong batch_norm mean_not_subtracted of="over_all_channels"
 # The mean is still in: subtract it before you divide.
-def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    tokens = x[torch.arange(x.shape[1]) < lengths[:, None]]
-    return gain * x / (tokens.var(0, correction=0) + eps).sqrt() + bias
+# replace: return gain * (x - tokens.mean()) / (tokens.var(correction=0) + eps).sqrt() + bias
+# by:      return gain * x / (tokens.var(0, correction=0) + eps).sqrt() + bias
 
-
-# %% wrong batch_norm gain_unused
+# %% wrong batch_norm gain_unused of="over_all_channels"
 # The gain does nothing: multiply the normalised channels by it.
-def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    tokens = x[torch.arange(x.shape[1]) < lengths[:, None]]
-    return (x - tokens.mean(0)) / (tokens.var(0, correction=0) + eps).sqrt() + bias
+# replace: return gain * (x - tokens.mean()) / (tokens.var(correction=0) + eps).sqrt() + bias
+# by:      return (x - tokens.mean(0)) / (tokens.var(0, correction=0) + eps).sqrt() + bias
 
-
-# %% wrong batch_norm bias_unused
+# %% wrong batch_norm bias_unused of="over_all_channels"
 # The bias does nothing: add it at the end.
-def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    tokens = x[torch.arange(x.shape[1]) < lengths[:, None]]
-    return gain * (x - tokens.mean(0)) / (tokens.var(0, correction=0) + eps).sqrt()
+# replace: return gain * (x - tokens.mean()) / (tokens.var(correction=0) + eps).sqrt() + bias
+# by:      return gain * (x - tokens.mean(0)) / (tokens.var(0, correction=0) + eps).sqrt()
 
-
-# %% wrong batch_norm bias_before_gain
+# %% wrong batch_norm bias_before_gain of="over_all_channels"
 # You add the bias first and multiply by the gain after it: the bias comes last.
-def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    tokens = x[torch.arange(x.shape[1]) < lengths[:, None]]
-    return gain * ((x - tokens.mean(0)) / (tokens.var(0, correction=0) + eps).sqrt() + bias)
+# replace: return gain * (x - tokens.mean()) / (tokens.var(correction=0) + eps).sqrt() + bias
+# by:      return gain * ((x - tokens.mean(0)) / (tokens.var(0, correction=0) + eps).sqrt() + bias)
 
-
-# %% wrong batch_norm real_tokens_only
+# %% wrong batch_norm real_tokens_only of="over_all_channels"
 # You return the real tokens in one long row: return all of (batch, length, channels).
-def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    tokens = x[torch.arange(x.shape[1]) < lengths[:, None]]
-    return F.batch_norm(tokens, None, None, gain, bias, True, eps=eps)
+# replace: return gain * (x - tokens.mean()) / (tokens.var(correction=0) + eps).sqrt() + bias
+# by:      return F.batch_norm(tokens, None, None, gain, bias, True, eps=eps)
 
 
 # %% wrong batch_norm padding_not_a_number
@@ -1302,11 +1108,10 @@ def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: floa
     return torch.where(real, gain * (x - mean) / (variance + eps).sqrt() + bias, 0.0)
 
 
-# %% wrong batch_norm forgotten_return
+# %% wrong batch_norm forgotten_return of="over_all_channels"
 # does the last line say `return`?
-def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    tokens = x[torch.arange(x.shape[1]) < lengths[:, None]]
-    gain * (x - tokens.mean(0)) / (tokens.var(0, correction=0) + eps).sqrt() + bias
+# replace: return gain * (x - tokens.mean()) / (tokens.var(correction=0) + eps).sqrt() + bias
+# by:      gain * (x - tokens.mean(0)) / (tokens.var(0, correction=0) + eps).sqrt() + bias
 
 
 # %% wrong batch_norm longest_only
@@ -1372,79 +1177,48 @@ def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: floa
     return torch.where(real, gain * (x - mean) / (variance + eps).sqrt() + bias, 0.0)
 
 
-# %% wrong Residual normalised_word_added
+# %% wrong Residual normalised_word_added of="norm_of_the_sublayer"
 # With the norm first you add the normalised word: what is added is x itself, as it came in.
-class Residual(nn.Module):
-    def __init__(self, sublayer: nn.Module, d_model: int, norm_first: bool) -> None:
-        super().__init__()
-        self.sublayer, self.norm, self.norm_first = sublayer, nn.LayerNorm(d_model), norm_first
+# replace: return x + self.norm(self.sublayer(x))
+# by:      if self.norm_first:
+#              x = self.norm(x)
+#              return x + self.sublayer(x)
+#          return self.norm(x + self.sublayer(x))
 
-    def forward(self, x: Tensor) -> Tensor:
-        if self.norm_first:
-            x = self.norm(x)
-            return x + self.sublayer(x)
-        return self.norm(x + self.sublayer(x))
-
-
-# %% wrong Residual x_not_added
+# %% wrong Residual x_not_added of="norm_of_the_sublayer"
 # x is not added: what comes out is the sublayer's own work, done once or twice.
-class Residual(nn.Module):
-    def __init__(self, sublayer: nn.Module, d_model: int, norm_first: bool) -> None:
-        super().__init__()
-        self.sublayer, self.norm, self.norm_first = sublayer, nn.LayerNorm(d_model), norm_first
+# replace: return x + self.norm(self.sublayer(x))
+# by:      if self.norm_first:
+#              return self.sublayer(self.norm(x))
+#          return self.norm(self.sublayer(x))
 
-    def forward(self, x: Tensor) -> Tensor:
-        if self.norm_first:
-            return self.sublayer(self.norm(x))
-        return self.norm(self.sublayer(x))
-
-
-# %% wrong Residual x_not_added_at_the_end
+# %% wrong Residual x_not_added_at_the_end of="norm_of_the_sublayer"
 # With the norm last you normalise what the sublayer gives alone: add x before the norm.
-class Residual(nn.Module):
-    def __init__(self, sublayer: nn.Module, d_model: int, norm_first: bool) -> None:
-        super().__init__()
-        self.sublayer, self.norm, self.norm_first = sublayer, nn.LayerNorm(d_model), norm_first
+# replace: return x + self.norm(self.sublayer(x))
+# by:      if self.norm_first:
+#              return x + self.sublayer(self.norm(x))
+#          return self.norm(self.sublayer(x))
 
-    def forward(self, x: Tensor) -> Tensor:
-        if self.norm_first:
-            return x + self.sublayer(self.norm(x))
-        return self.norm(self.sublayer(x))
-
-
-# %% wrong Residual choice_turned_round
+# %% wrong Residual choice_turned_round of="norm_of_the_sublayer"
 # The two choices are the wrong way round: norm_first=True puts the norm before the sublayer.
-class Residual(nn.Module):
-    def __init__(self, sublayer: nn.Module, d_model: int, norm_first: bool) -> None:
-        super().__init__()
-        self.sublayer, self.norm, self.norm_first = sublayer, nn.LayerNorm(d_model), norm_first
+# replace: return x + self.norm(self.sublayer(x))
+# by:      if not self.norm_first:
+#              return x + self.sublayer(self.norm(x))
+#          return self.norm(x + self.sublayer(x))
 
-    def forward(self, x: Tensor) -> Tensor:
-        if not self.norm_first:
-            return x + self.sublayer(self.norm(x))
-        return self.norm(x + self.sublayer(x))
-
-
-# %% wrong Residual always_norm_last
+# %% wrong Residual always_norm_last of="norm_of_the_sublayer"
 # The two choices are the wrong way round: norm_first=True puts the norm before the sublayer.
-class Residual(nn.Module):
-    def __init__(self, sublayer: nn.Module, d_model: int, norm_first: bool) -> None:
-        super().__init__()
-        self.sublayer, self.norm = sublayer, nn.LayerNorm(d_model)
+# replace: self.sublayer, self.norm, self.norm_first = sublayer, nn.LayerNorm(d_model), norm_first
+# by:      self.sublayer, self.norm = sublayer, nn.LayerNorm(d_model)
+# replace: return x + self.norm(self.sublayer(x))
+# by:      return self.norm(x + self.sublayer(x))
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.norm(x + self.sublayer(x))
-
-
-# %% wrong Residual always_norm_first
+# %% wrong Residual always_norm_first of="norm_of_the_sublayer"
 # With norm_first=False the norm still stands before the sublayer: it belongs behind the addition.
-class Residual(nn.Module):
-    def __init__(self, sublayer: nn.Module, d_model: int, norm_first: bool) -> None:
-        super().__init__()
-        self.sublayer, self.norm = sublayer, nn.LayerNorm(d_model)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return x + self.sublayer(self.norm(x))
+# replace: self.sublayer, self.norm, self.norm_first = sublayer, nn.LayerNorm(d_model), norm_first
+# by:      self.sublayer, self.norm = sublayer, nn.LayerNorm(d_model)
+# replace: return x + self.norm(self.sublayer(x))
+# by:      return x + self.sublayer(self.norm(x))
 
 
 # %% wrong Residual norm_of_the_sublayer
@@ -1459,151 +1233,87 @@ class Residual(nn.Module):
         return x + self.norm(self.sublayer(x))
 
 
-# %% wrong Residual norm_before_the_addition
+# %% wrong Residual norm_before_the_addition of="norm_of_the_sublayer"
 # With the norm last you normalise what the sublayer gives, and then add x: add first, then
 # normalise the sum.
-class Residual(nn.Module):
-    def __init__(self, sublayer: nn.Module, d_model: int, norm_first: bool) -> None:
-        super().__init__()
-        self.sublayer, self.norm, self.norm_first = sublayer, nn.LayerNorm(d_model), norm_first
+# replace: def forward(self, x: Tensor) -> Tensor:
+# by:      def forward(self, x: Tensor) -> Tensor:
+#              if self.norm_first:
+#                  return x + self.sublayer(self.norm(x))
 
-    def forward(self, x: Tensor) -> Tensor:
-        if self.norm_first:
-            return x + self.sublayer(self.norm(x))
-        return x + self.norm(self.sublayer(x))
-
-
-# %% wrong Residual both_norms
+# %% wrong Residual both_norms of="norm_of_the_sublayer"
 # With the norm first you normalise a second time at the end: leave the sum as it is.
-class Residual(nn.Module):
-    def __init__(self, sublayer: nn.Module, d_model: int, norm_first: bool) -> None:
-        super().__init__()
-        self.sublayer, self.norm, self.norm_first = sublayer, nn.LayerNorm(d_model), norm_first
+# replace: return x + self.norm(self.sublayer(x))
+# by:      inner = self.norm(x) if self.norm_first else x
+#          return self.norm(x + self.sublayer(inner))
 
-    def forward(self, x: Tensor) -> Tensor:
-        inner = self.norm(x) if self.norm_first else x
-        return self.norm(x + self.sublayer(inner))
-
-
-# %% wrong Residual norm_first_in_both
+# %% wrong Residual norm_first_in_both of="norm_of_the_sublayer"
 # With the norm last the sublayer gets a normalised word: there it gets x as it is, and only the sum
 # is normalised.
-class Residual(nn.Module):
-    def __init__(self, sublayer: nn.Module, d_model: int, norm_first: bool) -> None:
-        super().__init__()
-        self.sublayer, self.norm, self.norm_first = sublayer, nn.LayerNorm(d_model), norm_first
+# replace: return x + self.norm(self.sublayer(x))
+# by:      total = x + self.sublayer(self.norm(x))
+#          return total if self.norm_first else self.norm(total)
 
-    def forward(self, x: Tensor) -> Tensor:
-        total = x + self.sublayer(self.norm(x))
-        return total if self.norm_first else self.norm(total)
-
-
-# %% wrong Residual no_norm
+# %% wrong Residual no_norm of="norm_of_the_sublayer"
 # Nothing is normalised: the norm is missing from forward.
-class Residual(nn.Module):
-    def __init__(self, sublayer: nn.Module, d_model: int, norm_first: bool) -> None:
-        super().__init__()
-        self.sublayer, self.norm, self.norm_first = sublayer, nn.LayerNorm(d_model), norm_first
+# replace: return x + self.norm(self.sublayer(x))
+# by:      return x + self.sublayer(x)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return x + self.sublayer(x)
-
-
-# %% wrong Residual sublayer_twice
+# %% wrong Residual sublayer_twice of="norm_of_the_sublayer"
 # x is not added: what comes out is the sublayer's own work, done once or twice.
-class Residual(nn.Module):
-    def __init__(self, sublayer: nn.Module, d_model: int, norm_first: bool) -> None:
-        super().__init__()
-        self.sublayer, self.norm, self.norm_first = sublayer, nn.LayerNorm(d_model), norm_first
+# replace: return x + self.norm(self.sublayer(x))
+# by:      if self.norm_first:
+#              x = self.norm(x)
+#          changed = self.sublayer(x)
+#          total = changed + self.sublayer(changed)
+#          return total if self.norm_first else self.norm(total)
 
-    def forward(self, x: Tensor) -> Tensor:
-        if self.norm_first:
-            x = self.norm(x)
-        changed = self.sublayer(x)
-        total = changed + self.sublayer(changed)
-        return total if self.norm_first else self.norm(total)
-
-
-# %% wrong Residual x_doubled
+# %% wrong Residual x_doubled of="norm_of_the_sublayer"
 # x is added twice: once is enough.
-class Residual(nn.Module):
-    def __init__(self, sublayer: nn.Module, d_model: int, norm_first: bool) -> None:
-        super().__init__()
-        self.sublayer, self.norm, self.norm_first = sublayer, nn.LayerNorm(d_model), norm_first
+# replace: return x + self.norm(self.sublayer(x))
+# by:      if self.norm_first:
+#              return 2 * x + self.sublayer(self.norm(x))
+#          return self.norm(2 * x + self.sublayer(x))
 
-    def forward(self, x: Tensor) -> Tensor:
-        if self.norm_first:
-            return 2 * x + self.sublayer(self.norm(x))
-        return self.norm(2 * x + self.sublayer(x))
-
-
-# %% wrong Residual subtracted
+# %% wrong Residual subtracted of="norm_of_the_sublayer"
 # What the sublayer gives is subtracted: it is added.
-class Residual(nn.Module):
-    def __init__(self, sublayer: nn.Module, d_model: int, norm_first: bool) -> None:
-        super().__init__()
-        self.sublayer, self.norm, self.norm_first = sublayer, nn.LayerNorm(d_model), norm_first
+# replace: return x + self.norm(self.sublayer(x))
+# by:      if self.norm_first:
+#              return x - self.sublayer(self.norm(x))
+#          return self.norm(x - self.sublayer(x))
 
-    def forward(self, x: Tensor) -> Tensor:
-        if self.norm_first:
-            return x - self.sublayer(self.norm(x))
-        return self.norm(x - self.sublayer(x))
-
-
-# %% wrong Residual changes_x
+# %% wrong Residual changes_x of="norm_of_the_sublayer"
 # Your code writes into the caller's x: += changes it, so write x = x + … in its place.
-class Residual(nn.Module):
-    def __init__(self, sublayer: nn.Module, d_model: int, norm_first: bool) -> None:
-        super().__init__()
-        self.sublayer, self.norm, self.norm_first = sublayer, nn.LayerNorm(d_model), norm_first
+# replace: return x + self.norm(self.sublayer(x))
+# by:      if self.norm_first:
+#              x += self.sublayer(self.norm(x))
+#              return x
+#          return self.norm(x + self.sublayer(x))
 
-    def forward(self, x: Tensor) -> Tensor:
-        if self.norm_first:
-            x += self.sublayer(self.norm(x))
-            return x
-        return self.norm(x + self.sublayer(x))
-
-
-# %% wrong Residual parts_called_otherwise
+# %% wrong Residual parts_called_otherwise of="norm_of_the_sublayer"
 # The parts have other names than the docstring gives them: they are `sublayer` and `norm`.
-class Residual(nn.Module):
-    def __init__(self, sublayer: nn.Module, d_model: int, norm_first: bool) -> None:
-        super().__init__()
-        self.layer, self.layer_norm, self.norm_first = sublayer, nn.LayerNorm(d_model), norm_first
+# replace: self.sublayer, self.norm
+# by:      self.layer, self.layer_norm
+# replace: return x + self.norm(self.sublayer(x))
+# by:      if self.norm_first:
+#              return x + self.layer(self.layer_norm(x))
+#          return self.layer_norm(x + self.layer(x))
 
-    def forward(self, x: Tensor) -> Tensor:
-        if self.norm_first:
-            return x + self.layer(self.layer_norm(x))
-        return self.layer_norm(x + self.layer(x))
-
-
-# %% wrong Residual two_norms
+# %% wrong Residual two_norms of="norm_that_learns_nothing"
 # Your module has two norms, and needs one: the same `norm` serves both choices.
-class Residual(nn.Module):
-    def __init__(self, sublayer: nn.Module, d_model: int, norm_first: bool) -> None:
-        super().__init__()
-        self.sublayer, self.norm_first = sublayer, norm_first
-        self.norm, self.last_norm = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+# replace: self.norm = lambda x: F.layer_norm(x, (d_model,))
+# by:      self.norm, self.last_norm = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+# replace: return self.norm(x + self.sublayer(x))
+# by:      return self.last_norm(x + self.sublayer(x))
 
-    def forward(self, x: Tensor) -> Tensor:
-        if self.norm_first:
-            return x + self.sublayer(self.norm(x))
-        return self.last_norm(x + self.sublayer(x))
-
-
-# %% wrong Residual norm_that_learns_nothing
+# %% wrong Residual norm_that_learns_nothing of="solution"
 # Your norm learns nothing that lasts: make one module with a gain and a bias in __init__, and
 # keep it on self as `norm`.
-class Residual(nn.Module):
-    def __init__(self, sublayer: nn.Module, d_model: int, norm_first: bool) -> None:
-        super().__init__()
-        self.sublayer, self.norm_first = sublayer, norm_first
-        self.norm = lambda x: F.layer_norm(x, (d_model,))
-
-    def forward(self, x: Tensor) -> Tensor:
-        if self.norm_first:
-            return x + self.sublayer(self.norm(x))
-        return self.norm(x + self.sublayer(x))
+# replace: self.sublayer = sublayer
+#          self.norm = LayerNorm(d_model)
+#          self.norm_first = norm_first
+# by:      self.sublayer, self.norm_first = sublayer, norm_first
+#          self.norm = lambda x: F.layer_norm(x, (d_model,))
 
 
 # %% wrong Residual norm_made_in_forward
@@ -1621,59 +1331,38 @@ class Residual(nn.Module):
         return norm(x + self.sublayer(x))
 
 
-# %% wrong Residual way_around_cut_off
+# %% wrong Residual way_around_cut_off of="norm_of_the_sublayer"
 # The gradient cannot take the way around, because you cut x off: add x itself.
-class Residual(nn.Module):
-    def __init__(self, sublayer: nn.Module, d_model: int, norm_first: bool) -> None:
-        super().__init__()
-        self.sublayer, self.norm, self.norm_first = sublayer, nn.LayerNorm(d_model), norm_first
+# replace: return x + self.norm(self.sublayer(x))
+# by:      if self.norm_first:
+#              return x.detach() + self.sublayer(self.norm(x))
+#          return self.norm(x.detach() + self.sublayer(x))
 
-    def forward(self, x: Tensor) -> Tensor:
-        if self.norm_first:
-            return x.detach() + self.sublayer(self.norm(x))
-        return self.norm(x.detach() + self.sublayer(x))
-
-
-# %% wrong Residual copied_sublayer
+# %% wrong Residual copied_sublayer of="solution"
 # You keep a copy of the sublayer: keep the one that is handed over.
-class Residual(nn.Module):
-    def __init__(self, sublayer: nn.Module, d_model: int, norm_first: bool) -> None:
-        from copy import deepcopy
+# replace: def __init__(self, sublayer: nn.Module, d_model: int, norm_first: bool) -> None:
+# by:      def __init__(self, sublayer: nn.Module, d_model: int, norm_first: bool) -> None:
+#              from copy import deepcopy
+#
+# replace: self.sublayer = sublayer
+#          self.norm = LayerNorm(d_model)
+# by:      self.sublayer, self.norm = deepcopy(sublayer), nn.LayerNorm(d_model)
 
-        super().__init__()
-        self.sublayer, self.norm = deepcopy(sublayer), nn.LayerNorm(d_model)
-        self.norm_first = norm_first
-
-    def forward(self, x: Tensor) -> Tensor:
-        if self.norm_first:
-            return x + self.sublayer(self.norm(x))
-        return self.norm(x + self.sublayer(x))
-
-
-# %% wrong Residual no_super
+# %% wrong Residual no_super of="solution"
 # the first line of `__init__` is `super().__init__()`
-class Residual(nn.Module):
-    def __init__(self, sublayer: nn.Module, d_model: int, norm_first: bool) -> None:
-        self.sublayer, self.norm, self.norm_first = sublayer, nn.LayerNorm(d_model), norm_first
+# replace: super().__init__()
+#          self.sublayer = sublayer
+#          self.norm = LayerNorm(d_model)
+#          self.norm_first = norm_first
+# by:      self.sublayer, self.norm, self.norm_first = sublayer, nn.LayerNorm(d_model), norm_first
 
-    def forward(self, x: Tensor) -> Tensor:
-        if self.norm_first:
-            return x + self.sublayer(self.norm(x))
-        return self.norm(x + self.sublayer(x))
-
-
-# %% wrong Residual forgotten_return
+# %% wrong Residual forgotten_return of="norm_of_the_sublayer"
 # does the last line say `return`?
-class Residual(nn.Module):
-    def __init__(self, sublayer: nn.Module, d_model: int, norm_first: bool) -> None:
-        super().__init__()
-        self.sublayer, self.norm, self.norm_first = sublayer, nn.LayerNorm(d_model), norm_first
-
-    def forward(self, x: Tensor) -> Tensor:
-        if self.norm_first:
-            x + self.sublayer(self.norm(x))
-        else:
-            self.norm(x + self.sublayer(x))
+# replace: return x + self.norm(self.sublayer(x))
+# by:      if self.norm_first:
+#              x + self.sublayer(self.norm(x))
+#          else:
+#              self.norm(x + self.sublayer(x))
 
 
 # %% wrong Residual sublayer_set_to_eval
@@ -1768,18 +1457,9 @@ class Residual(nn.Module):
         return self.norm(x + self.sublayer(x))
 
 
-# %% right Residual buffered_choice
-class Residual(nn.Module):
-    def __init__(self, sublayer: nn.Module, d_model: int, norm_first: bool) -> None:
-        super().__init__()
-        self.sublayer = sublayer
-        self.norm = LayerNorm(d_model)
-        self.register_buffer("norm_first", torch.tensor(norm_first))
-
-    def forward(self, x: Tensor) -> Tensor:
-        if self.norm_first:
-            return x + self.sublayer(self.norm(x))
-        return self.norm(x + self.sublayer(x))
+# %% right Residual buffered_choice of="solution"
+# replace: self.norm_first = norm_first
+# by:      self.register_buffer("norm_first", torch.tensor(norm_first))
 
 
 # %% wrong repaired_gradient one_everywhere

@@ -17,15 +17,11 @@ def dropout(
     return torch.where(kept, x / (1 - p), 0.0) if training else x
 
 
-# %% wrong expected_activation p_is_kept
+# %% wrong expected_activation p_is_kept of="solution"
 # You give each kept input a factor p and each dropped one 1 − p: p is the probability to be
 # dropped, so it is the other way round.
-def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
-    expected = torch.zeros_like(x).sum()
-    for kept in itertools.product((0, 1), repeat=len(x)):
-        probability = math.prod(p if one else 1 - p for one in kept)
-        expected = expected + probability * (weights * x * x.new_tensor(kept)).sum()
-    return expected
+# replace: probability = math.prod(1 - p if one else p for one in kept)
+# by:      probability = math.prod(p if one else 1 - p for one in kept)
 
 
 # %% wrong expected_activation times_p
@@ -35,15 +31,11 @@ def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
     return p * (weights @ x)
 
 
-# %% wrong expected_activation rescaled
+# %% wrong expected_activation rescaled of="solution"
 # You rescale by 1 / (1 − p): here what is kept stays as it is, so that you see what dropout costs.
-def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
-    expected = torch.zeros_like(x).sum()
-    for kept in itertools.product((0, 1), repeat=len(x)):
-        probability = math.prod(1 - p if one else p for one in kept)
-        mask = x.new_tensor(kept) / (1 - p)
-        expected = expected + probability * (weights * x * mask).sum()
-    return expected
+# replace: expected = expected + probability * (weights * x * x.new_tensor(kept)).sum()
+# by:      mask = x.new_tensor(kept) / (1 - p)
+#          expected = expected + probability * (weights * x * mask).sum()
 
 
 # %% wrong expected_activation without_dropout
@@ -67,13 +59,11 @@ def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
     return 0.5 * (weights @ x)
 
 
-# %% wrong expected_activation only_sums
+# %% wrong expected_activation only_sums of="solution"
 # You add up the outcomes without their probabilities: each one counts as often as it happens.
-def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
-    expected = torch.zeros_like(x).sum()
-    for kept in itertools.product((0, 1), repeat=len(x)):
-        expected = expected + (weights * x * x.new_tensor(kept)).sum()
-    return expected
+# replace: probability = math.prod(1 - p if one else p for one in kept)
+#          expected = expected + probability * (weights * x * x.new_tensor(kept)).sum()
+# by:      expected = expected + (weights * x * x.new_tensor(kept)).sum()
 
 
 # %% wrong expected_activation only_all_kept
@@ -83,15 +73,11 @@ def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
     return (1 - p) ** len(x) * (weights @ x)
 
 
-# %% wrong expected_activation without_the_last_case
+# %% wrong expected_activation without_the_last_case of="solution"
 # You leave out the case in which all inputs are kept: it is the last row of the table.
-def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
-    expected = torch.zeros_like(x).sum()
-    for number in range(2 ** len(x) - 1):
-        kept = [number >> i & 1 for i in range(len(x))]
-        probability = math.prod(1 - p if one else p for one in kept)
-        expected = expected + probability * (weights * x * x.new_tensor(kept)).sum()
-    return expected
+# replace: for kept in itertools.product((0, 1), repeat=len(x)):
+# by:      for number in range(2 ** len(x) - 1):
+#              kept = [number >> i & 1 for i in range(len(x))]
 
 
 # %% wrong expected_activation at_most_one_dropped
@@ -364,115 +350,77 @@ def repaired_half(activation: Tensor, p: float) -> Tensor:
     return torch.mul(activation, keep_probability)
 
 
-# %% wrong dropout always
+# %% wrong dropout always of="of_torch"
 # You drop in evaluation too: look at `training` first, and if it is False return x as it is.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    kept = torch.rand(x.shape, generator=generator) >= p
-    return torch.where(kept, x / (1 - p), 0.0)
+# replace: return F.dropout(x, p, training)
+# by:      kept = torch.rand(x.shape, generator=generator) >= p
+#          return torch.where(kept, x / (1 - p), 0.0)
 
-
-# %% wrong dropout training_turned_round
+# %% wrong dropout training_turned_round of="of_numpy"
 # You drop in evaluation too: look at `training` first, and if it is False return x as it is.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if training:
-        return x
-    kept = torch.rand(x.shape, generator=generator) >= p
-    return torch.where(kept, x / (1 - p), 0.0)
+# replace: if not training:
+# by:      if training:
+# replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
+# by:      kept = torch.rand(x.shape, generator=generator) >= p
 
-
-# %% wrong dropout classic
+# %% wrong dropout classic of="of_torch"
 # This is the classic dropout, which makes x smaller in evaluation: the inverted one divides by
 # 1 − p in training, and leaves evaluation alone.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training:
-        return x * (1 - p)
-    return x * (torch.rand(x.shape, generator=generator) >= p)
+# replace: return F.dropout(x, p, training)
+# by:      if not training:
+#              return x * (1 - p)
+#          return x * (torch.rand(x.shape, generator=generator) >= p)
 
-
-# %% wrong dropout compensated_twice
+# %% wrong dropout compensated_twice of="of_numpy"
 # This is the classic dropout, which makes x smaller in evaluation: the inverted one divides by
 # 1 − p in training, and leaves evaluation alone.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training:
-        return x * (1 - p)
-    kept = torch.rand(x.shape, generator=generator) >= p
-    return torch.where(kept, x / (1 - p), 0.0)
+# replace:     return x
+#          kept = torch.tensor(np.random.rand(*x.shape) >= p)
+# by:          return x * (1 - p)
+#          kept = torch.rand(x.shape, generator=generator) >= p
 
-
-# %% wrong dropout scaled_in_evaluation
+# %% wrong dropout scaled_in_evaluation of="of_numpy"
 # You divide by 1 − p in evaluation as well: there nothing was dropped, so nothing is to be made
 # up for.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training:
-        return x / (1 - p)
-    kept = torch.rand(x.shape, generator=generator) >= p
-    return torch.where(kept, x / (1 - p), 0.0)
+# replace:     return x
+#          kept = torch.tensor(np.random.rand(*x.shape) >= p)
+# by:          return x / (1 - p)
+#          kept = torch.rand(x.shape, generator=generator) >= p
 
-
-# %% wrong dropout keeps_with_p
+# %% wrong dropout keeps_with_p of="of_numpy"
 # Keep and drop have changed places: at p = 0 you drop everything. p is the probability that a
 # number is dropped, so turn the comparison round.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training:
-        return x
-    kept = torch.rand(x.shape, generator=generator) < p
-    return torch.where(kept, x / (1 - p), 0.0)
+# replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
+# by:      kept = torch.rand(x.shape, generator=generator) < p
 
-
-# %% wrong dropout keeps_with_p_and_divides_by_it
+# %% wrong dropout keeps_with_p_and_divides_by_it of="of_numpy"
 # Keep and drop have changed places: at p = 0 you drop everything. p is the probability that a
 # number is dropped, so turn the comparison round.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training:
-        return x
-    kept = torch.rand(x.shape, generator=generator) < p
-    return torch.where(kept, x / p, 0.0)
+# replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
+#          return torch.where(kept, x / (1 - p), 0.0)
+# by:      kept = torch.rand(x.shape, generator=generator) < p
+#          return torch.where(kept, x / p, 0.0)
 
-
-# %% wrong dropout bernoulli_of_p
+# %% wrong dropout bernoulli_of_p of="of_numpy"
 # Keep and drop have changed places: at p = 0 you drop everything. p is the probability that a
 # number is dropped, so turn the comparison round.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training:
-        return x
-    mask = torch.bernoulli(torch.full(x.shape, p, dtype=x.dtype), generator=generator)
-    return x * mask
+# replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
+#          return torch.where(kept, x / (1 - p), 0.0)
+# by:      mask = torch.bernoulli(torch.full(x.shape, p, dtype=x.dtype), generator=generator)
+#          return x * mask
 
-
-# %% wrong dropout not_scaled
+# %% wrong dropout not_scaled of="of_numpy"
 # What is kept is not scaled: divide it by 1 − p in training.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training:
-        return x
-    return x * (torch.rand(x.shape, generator=generator) >= p)
+# replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
+#          return torch.where(kept, x / (1 - p), 0.0)
+# by:      return x * (torch.rand(x.shape, generator=generator) >= p)
 
-
-# %% wrong dropout filled_and_not_scaled
+# %% wrong dropout filled_and_not_scaled of="of_torch"
 # What is kept is not scaled: divide it by 1 − p in training.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if training:
-        return x.masked_fill(torch.rand(x.shape, generator=generator) < p, 0.0)
-    return x
+# replace: return F.dropout(x, p, training)
+# by:      if training:
+#              return x.masked_fill(torch.rand(x.shape, generator=generator) < p, 0.0)
+#          return x
 
 
 # %% wrong dropout divided_by_p
@@ -486,168 +434,99 @@ def dropout(
     return x * kept / p
 
 
-# %% wrong dropout divided_by_p_at_zero_too
+# %% wrong dropout divided_by_p_at_zero_too of="of_numpy"
 # You divide by p, which at p = 0 divides by nothing: what is kept arrives with probability 1 − p,
 # so divide by 1 − p.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training:
-        return x
-    kept = torch.rand(x.shape, generator=generator) >= p
-    return torch.where(kept, x / p, 0.0)
+# replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
+#          return torch.where(kept, x / (1 - p), 0.0)
+# by:      kept = torch.rand(x.shape, generator=generator) >= p
+#          return torch.where(kept, x / p, 0.0)
 
-
-# %% wrong dropout multiplied
+# %% wrong dropout multiplied of="of_numpy"
 # You multiply by 1 − p where you should divide by it: the numbers that are kept must make up for
 # those that are dropped.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training:
-        return x
-    kept = torch.rand(x.shape, generator=generator) >= p
-    return x * kept * (1 - p)
+# replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
+#          return torch.where(kept, x / (1 - p), 0.0)
+# by:      kept = torch.rand(x.shape, generator=generator) >= p
+#          return x * kept * (1 - p)
 
-
-# %% wrong dropout divided_by_what_was_kept
+# %% wrong dropout divided_by_what_was_kept of="of_numpy"
 # You divide by the share that was kept by chance in this call: divide by 1 − p, the same number
 # each time.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training:
-        return x
-    kept = (torch.rand(x.shape, generator=generator) >= p).to(x.dtype)
-    return x * kept / kept.mean().clamp(min=1e-9)
+# replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
+#          return torch.where(kept, x / (1 - p), 0.0)
+# by:      kept = (torch.rand(x.shape, generator=generator) >= p).to(x.dtype)
+#          return x * kept / kept.mean().clamp(min=1e-9)
 
-
-# %% wrong dropout not_a_number_at_one
+# %% wrong dropout not_a_number_at_one of="of_numpy"
 # At p = 1 you divide by 0, and inf · 0 is NaN: treat p = 1 by itself.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training:
-        return x
-    kept = torch.rand(x.shape, generator=generator) >= p
-    return x * kept / (1 - p)
+# replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
+#          return torch.where(kept, x / (1 - p), 0.0)
+# by:      kept = torch.rand(x.shape, generator=generator) >= p
+#          return x * kept / (1 - p)
 
-
-# %% wrong dropout division_by_zero
+# %% wrong dropout division_by_zero of="of_numpy"
 # At p = 1 you divide a plain number by 0, which Python refuses: treat p = 1 by
 # itself.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training:
-        return x
-    scale = 1 / (1 - p)
-    return x * (torch.rand(x.shape, generator=generator) >= p) * scale
+# replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
+#          return torch.where(kept, x / (1 - p), 0.0)
+# by:      scale = 1 / (1 - p)
+#          return x * (torch.rand(x.shape, generator=generator) >= p) * scale
 
-
-# %% wrong dropout nothing_at_one
+# %% wrong dropout nothing_at_one of="divided_by_p"
 # At p = 1 you return x as it is: everything is dropped there, so the result is zeros.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training or p in (0, 1):
-        return x
-    kept = torch.rand(x.shape, generator=generator) >= p
-    return x * kept / (1 - p)
+# replace: if not training or p == 0:
+# by:      if not training or p in (0, 1):
+# replace: return x * kept / p
+# by:      return x * kept / (1 - p)
 
-
-# %% wrong dropout one_mask_for_the_batch
+# %% wrong dropout one_mask_for_the_batch of="of_numpy"
 # All examples drop the same units: throw a die for each number of x, not only for each unit.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training:
-        return x
-    kept = torch.rand(x.shape[-1], generator=generator) >= p
-    return torch.where(kept, x / (1 - p), 0.0)
+# replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
+# by:      kept = torch.rand(x.shape[-1], generator=generator) >= p
 
-
-# %% wrong dropout the_first_example_for_all
+# %% wrong dropout the_first_example_for_all of="of_numpy"
 # All examples drop the same units: throw a die for each number of x, not only for each unit.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training:
-        return x
-    kept = torch.rand(x[:1].shape, generator=generator) >= p
-    return torch.where(kept, x / (1 - p), 0.0)
+# replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
+# by:      kept = torch.rand(x[:1].shape, generator=generator) >= p
 
-
-# %% wrong dropout whole_examples
+# %% wrong dropout whole_examples of="of_numpy"
 # Whole examples are dropped: throw a die for each number of x, not only for each example.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training:
-        return x
-    kept = torch.rand(*x.shape[:-1], 1, generator=generator) >= p
-    return torch.where(kept, x / (1 - p), 0.0)
+# replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
+# by:      kept = torch.rand(*x.shape[:-1], 1, generator=generator) >= p
 
-
-# %% wrong dropout all_or_nothing
+# %% wrong dropout all_or_nothing of="of_numpy"
 # Nothing but one throw decides over the whole tensor: throw a die for each number of x.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training:
-        return x
-    if torch.rand((), generator=generator) < p:
-        return torch.zeros_like(x)
-    return x if p == 0 else x / (1 - p)
+# replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
+#          return torch.where(kept, x / (1 - p), 0.0)
+# by:      if torch.rand((), generator=generator) < p:
+#              return torch.zeros_like(x)
+#          return x if p == 0 else x / (1 - p)
 
-
-# %% wrong dropout an_exact_share
+# %% wrong dropout an_exact_share of="of_numpy"
 # You drop the same count each time: each number is dropped by a throw of its own, whatever
 # becomes of the others.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training:
-        return x
-    order = torch.randperm(x.numel(), generator=generator)
-    kept = (order >= round(p * x.numel())).reshape(x.shape)
-    return torch.where(kept, x / (1 - p), 0.0)
+# replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
+# by:      order = torch.randperm(x.numel(), generator=generator)
+#          kept = (order >= round(p * x.numel())).reshape(x.shape)
 
-
-# %% wrong dropout a_seed_inside
+# %% wrong dropout a_seed_inside of="of_numpy"
 # Every call drops the same numbers: set no seed inside, draw anew each time.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training:
-        return x
-    torch.manual_seed(0)
-    kept = torch.rand(x.shape, generator=generator) >= p
-    return torch.where(kept, x / (1 - p), 0.0)
+# replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
+# by:      torch.manual_seed(0)
+#          kept = torch.rand(x.shape, generator=generator) >= p
 
-
-# %% wrong dropout a_generator_inside
+# %% wrong dropout a_generator_inside of="of_numpy"
 # Every call drops the same numbers: set no seed inside, draw anew each time.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training:
-        return x
-    if generator is None:
-        generator = torch.Generator().manual_seed(42)
-    kept = torch.rand(x.shape, generator=generator) >= p
-    return torch.where(kept, x / (1 - p), 0.0)
+# replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
+# by:      if generator is None:
+#              generator = torch.Generator().manual_seed(42)
+#          kept = torch.rand(x.shape, generator=generator) >= p
 
-
-# %% wrong dropout generator_ignored
+# %% wrong dropout generator_ignored of="of_numpy"
 # Hand the generator on: torch.rand(…, generator=generator).
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training:
-        return x
-    kept = torch.rand(x.shape) >= p
-    return torch.where(kept, x / (1 - p), 0.0)
+# replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
+# by:      kept = torch.rand(x.shape) >= p
 
 
 # %% wrong dropout of_torch
@@ -669,86 +548,51 @@ def dropout(
     return torch.where(kept, x / (1 - p), 0.0)
 
 
-# %% wrong dropout generator_set_back
+# %% wrong dropout generator_set_back of="of_numpy"
 # Leave the generator's seed alone: draw from it, and do not set it back.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training:
-        return x
-    if generator is not None:
-        generator.manual_seed(generator.initial_seed())
-    kept = torch.rand(x.shape, generator=generator) >= p
-    return torch.where(kept, x / (1 - p), 0.0)
+# replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
+# by:      if generator is not None:
+#              generator.manual_seed(generator.initial_seed())
+#          kept = torch.rand(x.shape, generator=generator) >= p
 
-
-# %% wrong dropout bell_shaped_dice
+# %% wrong dropout bell_shaped_dice of="of_numpy"
 # Compare a random number from 0 to 1 (torch.rand, not torch.randn) with p, one for each place.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training or p == 0:
-        return x
-    if p == 1:
-        return torch.zeros_like(x)
-    kept = torch.randn(x.shape, generator=generator) >= p
-    return torch.where(kept, x / (1 - p), 0.0)
+# replace: if not training:
+# by:      if not training or p == 0:
+# replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
+# by:      if p == 1:
+#              return torch.zeros_like(x)
+#          kept = torch.randn(x.shape, generator=generator) >= p
 
-
-# %% wrong dropout bell_shaped_dice_at_zero
+# %% wrong dropout bell_shaped_dice_at_zero of="of_numpy"
 # You compare bell-shaped numbers with p, so half of them are below 0: torch.rand gives numbers
 # from 0 to 1, torch.randn does not.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training:
-        return x
-    kept = torch.randn(x.shape, generator=generator) >= p
-    return torch.where(kept, x / (1 - p), 0.0)
+# replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
+# by:      kept = torch.randn(x.shape, generator=generator) >= p
 
-
-# %% wrong dropout half_whatever_p
+# %% wrong dropout half_whatever_p of="of_numpy"
 # You drop with a fixed probability: compare with p, at p = 0 nothing may be dropped.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training:
-        return x
-    kept = torch.rand(x.shape, generator=generator) >= 0.5
-    return torch.where(kept, x / (1 - p), 0.0)
+# replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
+# by:      kept = torch.rand(x.shape, generator=generator) >= 0.5
 
-
-# %% wrong dropout p_in_tenths
+# %% wrong dropout p_in_tenths of="of_numpy"
 # Compare with p itself, without rounding it.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training:
-        return x
-    kept = torch.randint(0, 10, x.shape, generator=generator) >= int(p * 10)
-    return torch.where(kept, x / (1 - p), 0.0)
+# replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
+# by:      kept = torch.randint(0, 10, x.shape, generator=generator) >= int(p * 10)
 
-
-# %% wrong dropout in_place
+# %% wrong dropout in_place of="of_numpy"
 # You write the zeros into the tensor that you were given: make a new one.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training:
-        return x
-    x[torch.rand(x.shape, generator=generator) < p] = 0.0
-    return x if p == 1 else x / (1 - p)
+# replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
+#          return torch.where(kept, x / (1 - p), 0.0)
+# by:      x[torch.rand(x.shape, generator=generator) < p] = 0.0
+#          return x if p == 1 else x / (1 - p)
 
-
-# %% wrong dropout multiplied_in_place
+# %% wrong dropout multiplied_in_place of="divided_by_p"
 # You write the zeros into the tensor that you were given: make a new one.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training or p == 0:
-        return x
-    x *= torch.rand(x.shape, generator=generator) >= p
-    return x if p == 1 else x.div_(1 - p)
+# replace: kept = torch.rand(x.shape, generator=generator) >= p
+#          return x * kept / p
+# by:      x *= torch.rand(x.shape, generator=generator) >= p
+#          return x if p == 1 else x.div_(1 - p)
 
 
 # %% wrong dropout float32
@@ -762,138 +606,88 @@ def dropout(
     return torch.where(kept, x.float() / (1 - p), 0.0)
 
 
-# %% wrong dropout noise
+# %% wrong dropout noise of="divided_by_p"
 # Compare a random number from 0 to 1 (torch.rand, not torch.randn) with p, one for each place.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training or p == 0:
-        return x
-    if p == 1:
-        return torch.zeros_like(x)
-    return x + p * torch.randn(x.shape, generator=generator, dtype=x.dtype)
+# replace: kept = torch.rand(x.shape, generator=generator) >= p
+#          return x * kept / p
+# by:      if p == 1:
+#              return torch.zeros_like(x)
+#          return x + p * torch.randn(x.shape, generator=generator, dtype=x.dtype)
 
-
-# %% wrong dropout only_the_positive
+# %% wrong dropout only_the_positive of="of_numpy"
 # The numbers below 0 are dropped as well: the dice decide, not the sign of x.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training:
-        return x
-    kept = (torch.rand(x.shape, generator=generator) >= p) & (x > 0)
-    return torch.where(kept, x / (1 - p), 0.0)
+# replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
+# by:      kept = (torch.rand(x.shape, generator=generator) >= p) & (x > 0)
 
-
-# %% wrong dropout forgotten_return
+# %% wrong dropout forgotten_return of="of_torch"
 # does the last line say `return`?
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    kept = torch.rand(x.shape, generator=generator) >= p
-    torch.where(kept, x / (1 - p), 0.0) if training else x
+# replace: return F.dropout(x, p, training)
+# by:      kept = torch.rand(x.shape, generator=generator) >= p
+#          torch.where(kept, x / (1 - p), 0.0) if training else x
 
-
-# %% wrong dropout without_a_gradient
+# %% wrong dropout without_a_gradient of="of_numpy"
 # You take x out of the graph, so nothing can be learned through it: stay in torch, without
 # detach().
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training:
-        return x
-    kept = torch.rand(x.shape, generator=generator) >= p
-    return torch.where(kept, x.detach() / (1 - p), 0.0)
+# replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
+#          return torch.where(kept, x / (1 - p), 0.0)
+# by:      kept = torch.rand(x.shape, generator=generator) >= p
+#          return torch.where(kept, x.detach() / (1 - p), 0.0)
 
-
-# %% wrong dropout two_axes_only
+# %% wrong dropout two_axes_only of="of_numpy"
 # You reshape to two axes and stay there: any shape comes in, and the same shape goes out.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training:
-        return x
-    rows, columns = x.shape
-    kept = torch.rand(rows, columns, generator=generator) >= p
-    return torch.where(kept, x / (1 - p), 0.0)
+# replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
+# by:      rows, columns = x.shape
+#          kept = torch.rand(rows, columns, generator=generator) >= p
 
-
-# %% wrong dropout last_three_axes
+# %% wrong dropout last_three_axes of="divided_by_p"
 # Examples share their masks: throw a die for each number, along every axis.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training or p == 0:
-        return x
-    if p == 1:
-        return 0 * x
-    kept = torch.rand(x.shape[-3:], generator=generator) >= p
-    return x * kept / (1 - p)
+# replace: kept = torch.rand(x.shape, generator=generator) >= p
+#          return x * kept / p
+# by:      if p == 1:
+#              return 0 * x
+#          kept = torch.rand(x.shape[-3:], generator=generator) >= p
+#          return x * kept / (1 - p)
 
-
-# %% wrong dropout scaled_to_the_old_mean
+# %% wrong dropout scaled_to_the_old_mean of="divided_by_p"
 # You divide by the share that was kept by chance in this call: divide by 1 − p, the same number
 # each time.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training or p == 0:
-        return x
-    kept = torch.rand(x.shape, generator=generator) >= p
-    y = x * kept
-    return y * (x.sum() / y.sum()) if y.any() else y
+# replace: return x * kept / p
+# by:      y = x * kept
+#          return y * (x.sum() / y.sum()) if y.any() else y
 
-
-# %% wrong dropout divided_row_by_row
+# %% wrong dropout divided_row_by_row of="divided_by_p"
 # You divide by the share that was kept by chance in this call: divide by 1 − p, the same number
 # each time.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training or p == 0:
-        return x
-    kept = (torch.rand(x.shape, generator=generator) >= p).to(x.dtype)
-    return x * kept / kept.mean(-1, keepdim=True).clamp(min=1e-9)
+# replace: kept = torch.rand(x.shape, generator=generator) >= p
+#          return x * kept / p
+# by:      kept = (torch.rand(x.shape, generator=generator) >= p).to(x.dtype)
+#          return x * kept / kept.mean(-1, keepdim=True).clamp(min=1e-9)
 
-
-# %% wrong dropout divided_by_the_root
+# %% wrong dropout divided_by_the_root of="divided_by_p"
 # You divide by the root of 1 − p: the mean must stay, not the mean of the squares, so divide by 1
 # − p.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training or p == 0:
-        return x
-    if p == 1:
-        return 0 * x
-    kept = torch.rand(x.shape, generator=generator) >= p
-    return x * kept / (1 - p) ** 0.5
+# replace: kept = torch.rand(x.shape, generator=generator) >= p
+# by:      if p == 1:
+#              return 0 * x
+#          kept = torch.rand(x.shape, generator=generator) >= p
+# replace: return x * kept / p
+# by:      return x * kept / (1 - p) ** 0.5
 
-
-# %% wrong dropout mean_fill
+# %% wrong dropout mean_fill of="divided_by_p"
 # What is dropped becomes 0: put no other number in its place.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training or p == 0:
-        return x
-    if p == 1:
-        return 0 * x
-    kept = torch.rand(x.shape, generator=generator) >= p
-    return torch.where(kept, x / (1 - p), x.mean())
+# replace: kept = torch.rand(x.shape, generator=generator) >= p
+# by:      if p == 1:
+#              return 0 * x
+#          kept = torch.rand(x.shape, generator=generator) >= p
+# replace: return x * kept / p
+# by:      return torch.where(kept, x / (1 - p), x.mean())
 
-
-# %% wrong dropout straight_through
+# %% wrong dropout straight_through of="divided_by_p"
 # Your gradient passes where a number was dropped, too: what does not count cannot be learned
 # from.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training or p == 0:
-        return x
-    kept = torch.rand(x.shape, generator=generator) >= p
-    out = torch.zeros_like(x) if p == 1 else x * kept / (1 - p)
-    return x + (out - x).detach()
+# replace: return x * kept / p
+# by:      out = torch.zeros_like(x) if p == 1 else x * kept / (1 - p)
+#          return x + (out - x).detach()
 
 
 # %% wrong dropout few_dice_repeated
@@ -910,19 +704,14 @@ def dropout(
     return x * (dice >= p) / (1 - p)
 
 
-# %% wrong dropout draws_global_too
+# %% wrong dropout draws_global_too of="at_least_one"
 # You draw from torch's own numbers too: with a generator, all come from it.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training:
-        return x
-    if p == 1:
-        return torch.zeros_like(x)
-    kept = torch.rand(x.shape) >= p
-    if generator is not None:
-        kept = torch.rand(x.shape, generator=generator) >= p
-    return torch.where(kept, x / (1 - p), torch.zeros_like(x))
+# replace: kept = torch.rand(x.shape, generator=generator) >= p
+#          if x.dim() and x.shape[-1] and not kept.any():
+#              kept = torch.ones_like(kept)
+# by:      kept = torch.rand(x.shape) >= p
+#          if generator is not None:
+#              kept = torch.rand(x.shape, generator=generator) >= p
 
 
 # %% wrong dropout at_least_one
@@ -941,40 +730,28 @@ def dropout(
     return torch.where(kept, x / (1 - p), torch.zeros_like(x))
 
 
-# %% wrong dropout high_p_zero
+# %% wrong dropout high_p_zero of="at_least_one"
 # You treat a large p as 1: only p = 1 drops everything.
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training:
-        return x
-    if p > 0.95:
-        return torch.zeros_like(x)
-    kept = torch.rand(x.shape, generator=generator) >= p
-    return torch.where(kept, x / (1 - p), torch.zeros_like(x))
+# replace: if p == 1:
+# by:      if p > 0.95:
+# replace: if x.dim() and x.shape[-1] and not kept.any():
+#              kept = torch.ones_like(kept)
+# by:
 
+# %% right dropout bernoulli of="divided_by_p"
+# replace: kept = torch.rand(x.shape, generator=generator) >= p
+#          return x * kept / p
+# by:      if p == 1:
+#              return torch.zeros_like(x)
+#          mask = torch.bernoulli(torch.full_like(x, 1 - p), generator=generator)
+#          return x * mask / (1 - p)
 
-# %% right dropout bernoulli
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training or p == 0:
-        return x
-    if p == 1:
-        return torch.zeros_like(x)
-    mask = torch.bernoulli(torch.full_like(x, 1 - p), generator=generator)
-    return x * mask / (1 - p)
-
-
-# %% right dropout in_place_on_a_new_one
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training:
-        return x
-    result = x.clone()
-    result[torch.rand(x.shape, generator=generator) < p] = 0
-    return result / (1 - p) if p < 1 else result
+# %% right dropout in_place_on_a_new_one of="of_numpy"
+# replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
+#          return torch.where(kept, x / (1 - p), 0.0)
+# by:      result = x.clone()
+#          result[torch.rand(x.shape, generator=generator) < p] = 0
+#          return result / (1 - p) if p < 1 else result
 
 
 # %% right dropout masked_fill
@@ -987,16 +764,13 @@ def dropout(
     return x.clone()
 
 
-# %% right dropout empty_bernoulli
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training:
-        return x
-    if p >= 1:
-        return 0 * x
-    mask = torch.empty_like(x).bernoulli_(1 - p, generator=generator)
-    return x * mask.div_(1 - p)
+# %% right dropout empty_bernoulli of="of_numpy"
+# replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
+#          return torch.where(kept, x / (1 - p), 0.0)
+# by:      if p >= 1:
+#              return 0 * x
+#          mask = torch.empty_like(x).bernoulli_(1 - p, generator=generator)
+#          return x * mask.div_(1 - p)
 
 
 # %% right dropout number_by_number
@@ -1022,16 +796,13 @@ def dropout(
     return torch.where(dropped, torch.zeros_like(x), x / (1 - p))
 
 
-# %% right dropout fine_whole_numbers
-def dropout(
-    x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
-) -> Tensor:
-    if not training:
-        return x
-    dice = torch.randint(0, 2**31 - 1, x.shape, generator=generator) / (2**31 - 1)
-    mask = (dice >= p).to(x.dtype)
-    mask = mask / (1 - p) if p < 1 else 0 * mask
-    return mask * x
+# %% right dropout fine_whole_numbers of="of_numpy"
+# replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
+#          return torch.where(kept, x / (1 - p), 0.0)
+# by:      dice = torch.randint(0, 2**31 - 1, x.shape, generator=generator) / (2**31 - 1)
+#          mask = (dice >= p).to(x.dtype)
+#          mask = mask / (1 - p) if p < 1 else 0 * mask
+#          return mask * x
 
 
 # %% right dropout multinomial
@@ -1072,340 +843,192 @@ def dropout(
     return x
 
 
-# %% wrong Dropout always_training
+# %% wrong Dropout always_training of="solution"
 # Your module drops after eval() too: hand on self.training, which train() and eval() set, and read
 # it in forward.
-class Dropout(nn.Module):
-    def __init__(self, p: float) -> None:
-        super().__init__()
-        self.p = p
+# replace: return dropout(x, self.p, self.training)
+# by:      return dropout(x, self.p, True)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return dropout(x, self.p, True)
-
-
-# %% wrong Dropout of_torch_always
+# %% wrong Dropout of_torch_always of="solution"
 # Your module drops after eval() too: hand on self.training, which train() and eval() set, and read
 # it in forward.
-class Dropout(nn.Module):
-    def __init__(self, p: float) -> None:
-        super().__init__()
-        self.p = p
+# replace: return dropout(x, self.p, self.training)
+# by:      return F.dropout(x, self.p)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.dropout(x, self.p)
-
-
-# %% wrong Dropout mode_kept_at_birth
+# %% wrong Dropout mode_kept_at_birth of="solution"
 # Your module drops after eval() too: hand on self.training, which train() and eval() set, and read
 # it in forward.
-class Dropout(nn.Module):
-    def __init__(self, p: float) -> None:
-        super().__init__()
-        self.p, self.mode = p, self.training
+# replace: self.p = p
+# by:      self.p, self.mode = p, self.training
+# replace: return dropout(x, self.p, self.training)
+# by:      return dropout(x, self.p, self.mode)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return dropout(x, self.p, self.mode)
-
-
-# %% wrong Dropout asks_the_method
+# %% wrong Dropout asks_the_method of="solution"
 # Your module drops after eval() too: hand on self.training, which train() and eval() set, and read
 # it in forward.
-class Dropout(nn.Module):
-    def __init__(self, p: float) -> None:
-        super().__init__()
-        self.p = p
+# replace: return dropout(x, self.p, self.training)
+# by:      return dropout(x, self.p, bool(self.train))
 
-    def forward(self, x: Tensor) -> Tensor:
-        return dropout(x, self.p, bool(self.train))
-
-
-# %% wrong Dropout turned_round
+# %% wrong Dropout turned_round of="solution"
 # Your module drops after eval() too: hand on self.training, which train() and eval() set, and read
 # it in forward.
-class Dropout(nn.Module):
-    def __init__(self, p: float) -> None:
-        super().__init__()
-        self.p = p
+# replace: return dropout(x, self.p, self.training)
+# by:      return dropout(x, self.p, not self.training)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return dropout(x, self.p, not self.training)
-
-
-# %% wrong Dropout never
+# %% wrong Dropout never of="solution"
 # Your module drops nothing after train(): hand on self.training, which train() and eval() set, and
 # read it in forward.
-class Dropout(nn.Module):
-    def __init__(self, p: float) -> None:
-        super().__init__()
-        self.p = p
+# replace: return dropout(x, self.p, self.training)
+# by:      return dropout(x, self.p, False)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return dropout(x, self.p, False)
-
-
-# %% wrong Dropout eval_is_for_ever
+# %% wrong Dropout eval_is_for_ever of="solution"
 # Your module drops nothing after train(): hand on self.training, which train() and eval() set, and
 # read it in forward.
-class Dropout(nn.Module):
-    def __init__(self, p: float) -> None:
-        super().__init__()
-        self.p = p
-        self.training = False
+# replace: self.p = p
+# by:      self.p = p
+#          self.training = False
+# replace: return dropout(x, self.p, self.training)
+# by:      return x if not self.training else dropout(x, self.p, False)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return x if not self.training else dropout(x, self.p, False)
-
-
-# %% wrong Dropout stops_after_eval
+# %% wrong Dropout stops_after_eval of="solution"
 # After eval() and train() again your module does not drop: keep no copy of the mode, ask
 # self.training in forward, and nothing else.
-class Dropout(nn.Module):
-    def __init__(self, p: float) -> None:
-        super().__init__()
-        self.p, self.on = p, True
+# replace: self.p = p
+# by:      self.p, self.on = p, True
+# replace: return dropout(x, self.p, self.training)
+# by:      self.on = self.on and self.training
+#          return dropout(x, self.p, self.on)
 
-    def forward(self, x: Tensor) -> Tensor:
-        self.on = self.on and self.training
-        return dropout(x, self.p, self.on)
-
-
-# %% wrong Dropout p_ignored
+# %% wrong Dropout p_ignored of="solution"
 # Use the p that __init__ was given: keep it as self.p, and hand it on.
-class Dropout(nn.Module):
-    def __init__(self, p: float) -> None:
-        super().__init__()
+# replace: self.p = p
+# by:
+# replace: return dropout(x, self.p, self.training)
+# by:      return dropout(x, 0.5, self.training)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return dropout(x, 0.5, self.training)
-
-
-# %% wrong Dropout keeps_with_p
+# %% wrong Dropout keeps_with_p of="solution"
 # You keep with probability p: p is the probability that a number is dropped.
-class Dropout(nn.Module):
-    def __init__(self, p: float) -> None:
-        super().__init__()
-        self.p = 1 - p
+# replace: self.p = p
+# by:      self.p = 1 - p
 
-    def forward(self, x: Tensor) -> Tensor:
-        return dropout(x, self.p, self.training)
-
-
-# %% wrong Dropout scaled_twice
+# %% wrong Dropout scaled_twice of="solution"
 # What is kept must be divided by 1 − p, once.
-class Dropout(nn.Module):
-    def __init__(self, p: float) -> None:
-        super().__init__()
-        self.p = p
+# replace: return dropout(x, self.p, self.training)
+# by:      x = dropout(x, self.p, self.training)
+#          return x / (1 - self.p) if self.training and self.p < 1 else x
 
-    def forward(self, x: Tensor) -> Tensor:
-        x = dropout(x, self.p, self.training)
-        return x / (1 - self.p) if self.training and self.p < 1 else x
-
-
-# %% wrong Dropout not_scaled
+# %% wrong Dropout not_scaled of="solution"
 # What is kept must be divided by 1 − p, once.
-class Dropout(nn.Module):
-    def __init__(self, p: float) -> None:
-        super().__init__()
-        self.p = p
+# replace: return dropout(x, self.p, self.training)
+# by:      return x * (torch.rand(x.shape) >= self.p) if self.training else x
 
-    def forward(self, x: Tensor) -> Tensor:
-        return x * (torch.rand(x.shape) >= self.p) if self.training else x
-
-
-# %% wrong Dropout classic
+# %% wrong Dropout classic of="solution"
 # You multiply by 1 − p in evaluation: your dropout has scaled in training already.
-class Dropout(nn.Module):
-    def __init__(self, p: float) -> None:
-        super().__init__()
-        self.p = p
+# replace: return dropout(x, self.p, self.training)
+# by:      return dropout(x, self.p, True) if self.training else x * (1 - self.p)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return dropout(x, self.p, True) if self.training else x * (1 - self.p)
-
-
-# %% wrong Dropout one_mask_for_ever
+# %% wrong Dropout one_mask_for_ever of="written_out"
 # Every forward drops the same numbers: draw the mask anew each time, and set no seed.
-class Dropout(nn.Module):
-    def __init__(self, p: float) -> None:
-        super().__init__()
-        self.p, self.mask = p, None
+# replace: self.keep = 1 - p
+# by:      self.p, self.mask = p, None
+# replace: kept = torch.rand_like(x) < self.keep
+#          return torch.where(kept, x / self.keep, torch.zeros_like(x))
+# by:      if self.mask is None or self.mask.shape != x.shape:
+#              self.mask = dropout(torch.ones_like(x), self.p, True)
+#          return x * self.mask
 
-    def forward(self, x: Tensor) -> Tensor:
-        if not self.training:
-            return x
-        if self.mask is None or self.mask.shape != x.shape:
-            self.mask = dropout(torch.ones_like(x), self.p, True)
-        return x * self.mask
-
-
-# %% wrong Dropout a_seed_of_its_own
+# %% wrong Dropout a_seed_of_its_own of="solution"
 # Every forward drops the same numbers: draw the mask anew each time, and set no seed.
-class Dropout(nn.Module):
-    def __init__(self, p: float) -> None:
-        super().__init__()
-        self.p = p
+# replace: return dropout(x, self.p, self.training)
+# by:      return dropout(x, self.p, self.training, torch.Generator().manual_seed(0))
 
-    def forward(self, x: Tensor) -> Tensor:
-        return dropout(x, self.p, self.training, torch.Generator().manual_seed(0))
-
-
-# %% wrong Dropout learns_its_p
+# %% wrong Dropout learns_its_p of="solution"
 # You made p an nn.Parameter, so an optimizer would change it: a plain number does.
-class Dropout(nn.Module):
-    def __init__(self, p: float) -> None:
-        super().__init__()
-        self.p = nn.Parameter(torch.tensor(p))
+# replace: self.p = p
+# by:      self.p = nn.Parameter(torch.tensor(p))
+# replace: return dropout(x, self.p, self.training)
+# by:      return dropout(x, self.p.item(), self.training)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return dropout(x, self.p.item(), self.training)
-
-
-# %% wrong Dropout without_super
+# %% wrong Dropout without_super of="p_ignored"
 # the first line of `__init__` is `super().__init__()`
-class Dropout(nn.Module):
-    def __init__(self, p: float) -> None:
-        self.drop = nn.Dropout(p)
+# replace: super().__init__()
+# by:      self.drop = nn.Dropout(p)
+# replace: return dropout(x, 0.5, self.training)
+# by:      return dropout(x, self.drop.p, self.training)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return dropout(x, self.drop.p, self.training)
-
-
-# %% wrong Dropout without_super_and_parts
+# %% wrong Dropout without_super_and_parts of="solution"
 # the first line of `__init__` is `super().__init__()`
-class Dropout(nn.Module):
-    def __init__(self, p: float) -> None:
-        self.p = p
+# replace: super().__init__()
+# by:
 
-    def forward(self, x: Tensor) -> Tensor:
-        return dropout(x, self.p, self.training)
-
-
-# %% wrong Dropout whole_rows
+# %% wrong Dropout whole_rows of="solution"
 # Throw for each number of x by itself, not for whole rows or columns.
-class Dropout(nn.Module):
-    def __init__(self, p: float) -> None:
-        super().__init__()
-        self.p = p
+# replace: return dropout(x, self.p, self.training)
+# by:      if not self.training:
+#              return x
+#          if self.p == 1:
+#              return 0 * x
+#          return x * (torch.rand(*x.shape[:-1], 1) >= self.p) / (1 - self.p)
 
-    def forward(self, x: Tensor) -> Tensor:
-        if not self.training:
-            return x
-        if self.p == 1:
-            return 0 * x
-        return x * (torch.rand(*x.shape[:-1], 1) >= self.p) / (1 - self.p)
-
-
-# %% wrong Dropout whole_columns
+# %% wrong Dropout whole_columns of="whole_rows"
 # Throw for each number of x by itself, not for whole rows or columns.
-class Dropout(nn.Module):
-    def __init__(self, p: float) -> None:
-        super().__init__()
-        self.p = p
+# replace: return x * (torch.rand(*x.shape[:-1], 1) >= self.p) / (1 - self.p)
+# by:      return x * (torch.rand(x.shape[-1]) >= self.p) / (1 - self.p)
 
-    def forward(self, x: Tensor) -> Tensor:
-        if not self.training:
-            return x
-        if self.p == 1:
-            return 0 * x
-        return x * (torch.rand(x.shape[-1]) >= self.p) / (1 - self.p)
-
-
-# %% wrong Dropout whole_channels_of_torch
+# %% wrong Dropout whole_channels_of_torch of="solution"
 # Throw for each number of x by itself, not for whole rows or columns.
-class Dropout(nn.Module):
-    def __init__(self, p: float) -> None:
-        super().__init__()
-        self.drop = nn.Dropout1d(p)
+# replace: self.p = p
+# by:      self.drop = nn.Dropout1d(p)
+# replace: return dropout(x, self.p, self.training)
+# by:      return self.drop(x)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.drop(x)
-
-
-# %% wrong Dropout own_flag
+# %% wrong Dropout own_flag of="eval_is_for_ever"
 # After eval() and train() again your module does not drop: keep no copy of the mode, ask
 # self.training in forward, and nothing else.
-class Dropout(nn.Module):
-    def __init__(self, p: float) -> None:
-        super().__init__()
-        self.p = p
-        self.on = True
+# replace:     self.training = False
+# by:          self.on = True
+#
+#          def eval(self) -> nn.Module:
+#              self.on = False
+#              return self
+# replace: return x if not self.training else dropout(x, self.p, False)
+# by:      return dropout(x, self.p, self.on)
 
-    def eval(self) -> nn.Module:
-        self.on = False
-        return self
-
-    def forward(self, x: Tensor) -> Tensor:
-        return dropout(x, self.p, self.on)
-
-
-# %% wrong Dropout inplace
+# %% wrong Dropout inplace of="solution"
 # You write into the input: give back a new tensor.
-class Dropout(nn.Module):
-    def __init__(self, p: float) -> None:
-        super().__init__()
-        self.p = p
+# replace: return dropout(x, self.p, self.training)
+# by:      return F.dropout(x, self.p, self.training, inplace=True)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return F.dropout(x, self.p, self.training, inplace=True)
-
-
-# %% wrong Dropout grad_and_mode
+# %% wrong Dropout grad_and_mode of="solution"
 # You ask whether gradients are on: that has nothing to do with the mode, ask self.training alone.
-class Dropout(nn.Module):
-    def __init__(self, p: float) -> None:
-        super().__init__()
-        self.p = p
+# replace: return dropout(x, self.p, self.training)
+# by:      return dropout(x, self.p, self.training and torch.is_grad_enabled())
 
-    def forward(self, x: Tensor) -> Tensor:
-        return dropout(x, self.p, self.training and torch.is_grad_enabled())
-
-
-# %% wrong Dropout mode_forced_after
+# %% wrong Dropout mode_forced_after of="solution"
 # Your module drops after eval() too: hand on self.training, which train() and eval() set, and read
 # it in forward.
-class Dropout(nn.Module):
-    def __init__(self, p: float) -> None:
-        super().__init__()
-        self.p = p
+# replace: return dropout(x, self.p, self.training)
+# by:      y = dropout(x, self.p, self.training)
+#          self.training = True
+#          return y
 
-    def forward(self, x: Tensor) -> Tensor:
-        y = dropout(x, self.p, self.training)
-        self.training = True
-        return y
+# %% right Dropout by_the_function_of_torch of="solution"
+# replace: self.p = p
+# by:      self.rate = p
+# replace: return dropout(x, self.p, self.training)
+# by:      return F.dropout(x, self.rate, training=self.training)
 
+# %% right Dropout two_branches of="solution"
+# replace: return dropout(x, self.p, self.training)
+# by:      if self.training:
+#              return dropout(x, self.p, True)
+#          return x
 
-# %% right Dropout by_the_function_of_torch
-class Dropout(nn.Module):
-    def __init__(self, p: float) -> None:
-        super().__init__()
-        self.rate = p
-
-    def forward(self, x: Tensor) -> Tensor:
-        return F.dropout(x, self.rate, training=self.training)
-
-
-# %% right Dropout two_branches
-class Dropout(nn.Module):
-    def __init__(self, p: float) -> None:
-        super().__init__()
-        self.p = p
-
-    def forward(self, x: Tensor) -> Tensor:
-        if self.training:
-            return dropout(x, self.p, True)
-        return x
-
-
-# %% right Dropout a_module_inside
-class Dropout(nn.Module):
-    def __init__(self, p: float) -> None:
-        super().__init__()
-        self.inner = nn.Dropout(p)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.inner(x)
+# %% right Dropout a_module_inside of="solution"
+# replace: self.p = p
+# by:      self.inner = nn.Dropout(p)
+# replace: return dropout(x, self.p, self.training)
+# by:      return self.inner(x)
 
 
 # %% right Dropout written_out
@@ -1427,40 +1050,25 @@ class Dropout(nn.Dropout):
         super().__init__(p=p)
 
 
-# %% right Dropout with_a_buffer
-class Dropout(nn.Module):
-    def __init__(self, p: float) -> None:
-        super().__init__()
-        self.register_buffer("p", torch.tensor(p, dtype=torch.float64))
+# %% right Dropout with_a_buffer of="solution"
+# replace: self.p = p
+# by:      self.register_buffer("p", torch.tensor(p, dtype=torch.float64))
+# replace: return dropout(x, self.p, self.training)
+# by:      return dropout(x, self.get_buffer("p").item(), training=self.training)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return dropout(x, self.get_buffer("p").item(), training=self.training)
+# %% right Dropout p_zero_in_eval of="solution"
+# replace: return dropout(x, self.p, self.training)
+# by:      p = self.p if self.training else 0.0
+#          return F.dropout(x, p)
 
-
-# %% right Dropout p_zero_in_eval
-class Dropout(nn.Module):
-    def __init__(self, p: float) -> None:
-        super().__init__()
-        self.p = p
-
-    def forward(self, x: Tensor) -> Tensor:
-        p = self.p if self.training else 0.0
-        return F.dropout(x, p)
-
-
-# %% right Dropout binomial
-class Dropout(nn.Module):
-    def __init__(self, p: float) -> None:
-        super().__init__()
-        self.p = p
-
-    def forward(self, x: Tensor) -> Tensor:
-        if not self.training or self.p == 0:
-            return x
-        if self.p == 1:
-            return torch.zeros_like(x)
-        die = torch.distributions.Bernoulli(probs=1 - self.p)
-        return x * die.sample(x.shape).to(x.dtype) / (1 - self.p)
+# %% right Dropout binomial of="solution"
+# replace: return dropout(x, self.p, self.training)
+# by:      if not self.training or self.p == 0:
+#              return x
+#          if self.p == 1:
+#              return torch.zeros_like(x)
+#          die = torch.distributions.Bernoulli(probs=1 - self.p)
+#          return x * die.sample(x.shape).to(x.dtype) / (1 - self.p)
 
 
 # %% wrong attention_dropout renormalised
@@ -1470,20 +1078,16 @@ def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
     return weights / weights.sum(-1, keepdim=True)
 
 
-# %% wrong attention_dropout renormalised_without_nan
+# %% wrong attention_dropout renormalised_without_nan of="renormalised"
 # You make every row sum to 1 again: leave it as it is, the expectation is right without it.
-def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
-    weights = dropout(weights, p, training)
-    return weights / weights.sum(-1, keepdim=True).clamp(min=1e-9)
+# replace: return weights / weights.sum(-1, keepdim=True)
+# by:      return weights / weights.sum(-1, keepdim=True).clamp(min=1e-9)
 
-
-# %% wrong attention_dropout renormalised_in_training
+# %% wrong attention_dropout renormalised_in_training of="not_scaled"
 # You make every row sum to 1 again: leave it as it is, the expectation is right without it.
-def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
-    if not training:
-        return weights
-    kept = weights * (torch.rand(weights.shape) >= p)
-    return F.normalize(kept, p=1, dim=-1)
+# replace: return weights * (torch.rand(weights.shape) >= p)
+# by:      kept = weights * (torch.rand(weights.shape) >= p)
+#          return F.normalize(kept, p=1, dim=-1)
 
 
 # %% wrong attention_dropout softmax_again
@@ -1492,13 +1096,11 @@ def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
     return torch.softmax(dropout(weights, p, training), dim=-1)
 
 
-# %% wrong attention_dropout minus_infinity
+# %% wrong attention_dropout minus_infinity of="not_scaled"
 # You make every row sum to 1 again: leave it as it is, the expectation is right without it.
-def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
-    if not training:
-        return weights
-    scores = weights.log().masked_fill(torch.rand(weights.shape) < p, -math.inf)
-    return torch.softmax(scores, -1)
+# replace: return weights * (torch.rand(weights.shape) >= p)
+# by:      scores = weights.log().masked_fill(torch.rand(weights.shape) < p, -math.inf)
+#          return torch.softmax(scores, -1)
 
 
 # %% wrong attention_dropout always
@@ -1609,13 +1211,11 @@ def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
     return out
 
 
-# %% wrong attention_dropout logs_masked
+# %% wrong attention_dropout logs_masked of="not_scaled"
 # You make every row sum to 1 again: leave it as it is, the expectation is right without it.
-def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
-    if not training:
-        return weights
-    dropped = torch.rand_like(weights) < p
-    return torch.softmax(weights.log().masked_fill(dropped, -torch.inf), -1).nan_to_num()
+# replace: return weights * (torch.rand(weights.shape) >= p)
+# by:      dropped = torch.rand_like(weights) < p
+#          return torch.softmax(weights.log().masked_fill(dropped, -torch.inf), -1).nan_to_num()
 
 
 # %% right attention_dropout of_torch
@@ -1663,17 +1263,12 @@ def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
     return dropout(weights.reshape(-1), p, training).reshape(weights.shape)
 
 
-# %% wrong monte_carlo_predict dropout_stays_off
+# %% wrong monte_carlo_predict dropout_stays_off of="solution"
 # Your mean is the model's one answer of evaluation: set the nn.Dropout modules to training mode,
 # and average what comes then.
-def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
-    modes = {part: part.training for part in model.modules()}
-    model.eval()
-    with torch.no_grad():
-        results = torch.stack([model(x) for _ in range(samples)])
-    for part, training in modes.items():
-        part.training = training
-    return results.mean(0), results.std(0)
+# replace: for part in modes:
+#              part.training = isinstance(part, nn.Dropout)
+# by:      model.eval()
 
 
 # %% wrong monte_carlo_predict as_it_came
@@ -1685,86 +1280,45 @@ def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tens
     return results.mean(0), results.std(0)
 
 
-# %% wrong monte_carlo_predict only_the_children
+# %% wrong monte_carlo_predict only_the_children of="others_as_they_came"
 # You switch on the dropout that stands directly in the model, and not what sits deeper:
 # model.modules() finds all, model.children() only the outermost.
-def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
-    modes = {part: part.training for part in model.modules()}
-    model.eval()
-    for part in model.children():
-        if isinstance(part, nn.Dropout):
-            part.train()
-    with torch.no_grad():
-        results = torch.stack([model(x) for _ in range(samples)])
-    for part, training in modes.items():
-        part.training = training
-    return results.mean(0), results.std(0)
+# replace: for part in modes:
+# by:      model.eval()
+#          for part in model.children():
 
-
-# %% wrong monte_carlo_predict only_the_last
+# %% wrong monte_carlo_predict only_the_last of="solution"
 # You switch on one dropout module, and there may be several: go through all of model.modules().
-def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
-    modes = {part: part.training for part in model.modules()}
-    model.eval()
-    [part for part in modes if isinstance(part, nn.Dropout)][-1].train()
-    with torch.no_grad():
-        results = torch.stack([model(x) for _ in range(samples)])
-    for part, training in modes.items():
-        part.training = training
-    return results.mean(0), results.std(0)
+# replace: for part in modes:
+#              part.training = isinstance(part, nn.Dropout)
+# by:      model.eval()
+#          [part for part in modes if isinstance(part, nn.Dropout)][-1].train()
 
-
-# %% wrong monte_carlo_predict everything_in_training
+# %% wrong monte_carlo_predict everything_in_training of="solution"
 # The whole model is in training mode, so batch norm takes its statistics from this batch: only
 # nn.Dropout may be switched on.
-def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
-    modes = {part: part.training for part in model.modules()}
-    model.train()
-    with torch.no_grad():
-        results = torch.stack([model(x) for _ in range(samples)])
-    for part, training in modes.items():
-        part.training = training
-    return results.mean(0), results.std(0)
+# replace: for part in modes:
+#              part.training = isinstance(part, nn.Dropout)
+# by:      model.train()
 
-
-# %% wrong monte_carlo_predict others_as_they_came
+# %% wrong monte_carlo_predict others_as_they_came of="solution"
 # The whole model is in training mode, so batch norm takes its statistics from this batch: only
 # nn.Dropout may be switched on.
-def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
-    modes = {part: part.training for part in model.modules()}
-    for part in modes:
-        if isinstance(part, nn.Dropout):
-            part.train()
-    with torch.no_grad():
-        results = torch.stack([model(x) for _ in range(samples)])
-    for part, training in modes.items():
-        part.training = training
-    return results.mean(0), results.std(0)
+# replace: part.training = isinstance(part, nn.Dropout)
+# by:      if isinstance(part, nn.Dropout):
+#              part.train()
 
-
-# %% wrong monte_carlo_predict all_but_batch_norm
+# %% wrong monte_carlo_predict all_but_batch_norm of="solution"
 # Only nn.Dropout may be in training mode: first put everything into evaluation, then switch on
 # what drops.
-def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
-    modes = {part: part.training for part in model.modules()}
-    for part in modes:
-        part.training = not isinstance(part, nn.BatchNorm1d)
-    with torch.no_grad():
-        results = torch.stack([model(x) for _ in range(samples)])
-    for part, training in modes.items():
-        part.training = training
-    return results.mean(0), results.std(0)
+# replace: part.training = isinstance(part, nn.Dropout)
+# by:      part.training = not isinstance(part, nn.BatchNorm1d)
 
-
-# %% wrong monte_carlo_predict modes_not_restored
+# %% wrong monte_carlo_predict modes_not_restored of="eval_afterwards"
 # You leave modules in the modes in which you used them: write down the mode of each one before, and
 # give it back to each one afterwards.
-def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
-    for part in model.modules():
-        part.training = isinstance(part, nn.Dropout)
-    with torch.no_grad():
-        results = torch.stack([model(x) for _ in range(samples)])
-    return results.mean(0), results.std(0)
+# replace: model.eval()
+# by:
 
 
 # %% wrong monte_carlo_predict eval_afterwards
@@ -1779,16 +1333,11 @@ def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tens
     return results.mean(0), results.std(0)
 
 
-# %% wrong monte_carlo_predict train_afterwards
+# %% wrong monte_carlo_predict train_afterwards of="eval_afterwards"
 # You leave the model in training whatever it was before: write down its modes before you change
 # anything, and give them back.
-def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
-    for part in model.modules():
-        part.training = isinstance(part, nn.Dropout)
-    with torch.no_grad():
-        results = torch.stack([model(x) for _ in range(samples)])
-    model.train()
-    return results.mean(0), results.std(0)
+# replace: model.eval()
+# by:      model.train()
 
 
 # %% wrong monte_carlo_predict one_mode_for_all
@@ -1806,130 +1355,61 @@ def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tens
     return results.mean(0), results.std(0)
 
 
-# %% wrong monte_carlo_predict restored_from_outside
+# %% wrong monte_carlo_predict restored_from_outside of="solution"
 # One mode for the whole model is not enough: keep one for each of model.modules(), and set
 # part.training itself, because part.train() sets all modules inside part too.
-def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
-    modes = {part: part.training for part in model.modules()}
-    for part in modes:
-        part.training = isinstance(part, nn.Dropout)
-    with torch.no_grad():
-        results = torch.stack([model(x) for _ in range(samples)])
-    for part, training in reversed(modes.items()):
-        part.train(training)
-    return results.mean(0), results.std(0)
+# replace: for part, training in modes.items():
+#              part.training = training
+# by:      for part, training in reversed(modes.items()):
+#              part.train(training)
 
-
-# %% wrong monte_carlo_predict only_dropout_restored
+# %% wrong monte_carlo_predict only_dropout_restored of="solution"
 # You leave modules in the modes in which you used them: write down the mode of each one before, and
 # give it back to each one afterwards.
-def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
-    modes = {part: part.training for part in model.modules()}
-    for part in modes:
-        part.training = isinstance(part, nn.Dropout)
-    with torch.no_grad():
-        results = torch.stack([model(x) for _ in range(samples)])
-    for part, training in modes.items():
-        if isinstance(part, nn.Dropout):
-            part.training = training
-    return results.mean(0), results.std(0)
+# replace: part.training = training
+# by:      if isinstance(part, nn.Dropout):
+#              part.training = training
 
-
-# %% wrong monte_carlo_predict written_down_too_late
+# %% wrong monte_carlo_predict written_down_too_late of="solution"
 # You leave the model in evaluation whatever it was before: write down its modes before you change
 # anything, and give them back.
-def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
-    model.eval()
-    modes = {part: part.training for part in model.modules()}
-    for part in modes:
-        part.training = isinstance(part, nn.Dropout)
-    with torch.no_grad():
-        results = torch.stack([model(x) for _ in range(samples)])
-    for part, training in modes.items():
-        part.training = training
-    return results.mean(0), results.std(0)
+# replace: modes = {part: part.training for part in model.modules()}
+# by:      model.eval()
+#          modes = {part: part.training for part in model.modules()}
 
-
-# %% wrong monte_carlo_predict population_std
+# %% wrong monte_carlo_predict population_std of="solution"
 # You divide by the number of samples, or once more by its root: take torch.std over the samples,
 # and no more.
-def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
-    modes = {part: part.training for part in model.modules()}
-    for part in modes:
-        part.training = isinstance(part, nn.Dropout)
-    with torch.no_grad():
-        results = torch.stack([model(x) for _ in range(samples)])
-    for part, training in modes.items():
-        part.training = training
-    return results.mean(0), results.std(0, correction=0)
+# replace: return results.mean(0), results.std(0)
+# by:      return results.mean(0), results.std(0, correction=0)
 
-
-# %% wrong monte_carlo_predict variance
+# %% wrong monte_carlo_predict variance of="solution"
 # You return the variance: the standard deviation is its root.
-def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
-    modes = {part: part.training for part in model.modules()}
-    for part in modes:
-        part.training = isinstance(part, nn.Dropout)
-    with torch.no_grad():
-        results = torch.stack([model(x) for _ in range(samples)])
-    for part, training in modes.items():
-        part.training = training
-    return results.mean(0), results.var(0)
+# replace: return results.mean(0), results.std(0)
+# by:      return results.mean(0), results.var(0)
 
-
-# %% wrong monte_carlo_predict standard_error
+# %% wrong monte_carlo_predict standard_error of="solution"
 # You divide by the number of samples, or once more by its root: take torch.std over the samples,
 # and no more.
-def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
-    modes = {part: part.training for part in model.modules()}
-    for part in modes:
-        part.training = isinstance(part, nn.Dropout)
-    with torch.no_grad():
-        results = torch.stack([model(x) for _ in range(samples)])
-    for part, training in modes.items():
-        part.training = training
-    return results.mean(0), results.std(0) / samples**0.5
+# replace: return results.mean(0), results.std(0)
+# by:      return results.mean(0), results.std(0) / samples**0.5
 
-
-# %% wrong monte_carlo_predict over_the_batch
+# %% wrong monte_carlo_predict over_the_batch of="solution"
 # You average over the batch: mean and std go over the samples, the first axis of the stack, and
 # have the shape of one prediction.
-def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
-    modes = {part: part.training for part in model.modules()}
-    for part in modes:
-        part.training = isinstance(part, nn.Dropout)
-    with torch.no_grad():
-        results = torch.stack([model(x) for _ in range(samples)])
-    for part, training in modes.items():
-        part.training = training
-    return results.mean(1), results.std(1)
+# replace: return results.mean(0), results.std(0)
+# by:      return results.mean(1), results.std(1)
 
-
-# %% wrong monte_carlo_predict one_number
+# %% wrong monte_carlo_predict one_number of="solution"
 # You average over everything, and get one number: mean and std go over the samples alone.
-def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
-    modes = {part: part.training for part in model.modules()}
-    for part in modes:
-        part.training = isinstance(part, nn.Dropout)
-    with torch.no_grad():
-        results = torch.stack([model(x) for _ in range(samples)])
-    for part, training in modes.items():
-        part.training = training
-    return results.mean(), results.std()
+# replace: return results.mean(0), results.std(0)
+# by:      return results.mean(), results.std()
 
-
-# %% wrong monte_carlo_predict one_sample_repeated
+# %% wrong monte_carlo_predict one_sample_repeated of="solution"
 # All samples are the same: call the model anew for each one.
-def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
-    modes = {part: part.training for part in model.modules()}
-    for part in modes:
-        part.training = isinstance(part, nn.Dropout)
-    with torch.no_grad():
-        result = model(x)
-        results = torch.stack([result for _ in range(samples)])
-    for part, training in modes.items():
-        part.training = training
-    return results.mean(0), results.std(0)
+# replace: results = torch.stack([model(x) for _ in range(samples)])
+# by:      result = model(x)
+#          results = torch.stack([result for _ in range(samples)])
 
 
 # %% wrong monte_carlo_predict the_same_seed
@@ -1947,155 +1427,73 @@ def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tens
     return torch.stack(results).mean(0), torch.stack(results).std(0)
 
 
-# %% wrong monte_carlo_predict always_thirty
+# %% wrong monte_carlo_predict always_thirty of="solution"
 # Take as many samples as `samples` says, and their plain mean over the first axis of the stack.
-def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
-    modes = {part: part.training for part in model.modules()}
-    for part in modes:
-        part.training = isinstance(part, nn.Dropout)
-    with torch.no_grad():
-        results = torch.stack([model(x) for _ in range(30)])
-    for part, training in modes.items():
-        part.training = training
-    return results.mean(0), results.std(0)
+# replace: results = torch.stack([model(x) for _ in range(samples)])
+# by:      results = torch.stack([model(x) for _ in range(30)])
 
-
-# %% wrong monte_carlo_predict one_too_many
+# %% wrong monte_carlo_predict one_too_many of="solution"
 # Take as many samples as `samples` says, and their plain mean over the first axis of the stack.
-def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
-    modes = {part: part.training for part in model.modules()}
-    for part in modes:
-        part.training = isinstance(part, nn.Dropout)
-    with torch.no_grad():
-        results = torch.stack([model(x) for _ in range(samples + 1)])
-    for part, training in modes.items():
-        part.training = training
-    return results.mean(0), results.std(0)
+# replace: results = torch.stack([model(x) for _ in range(samples)])
+# by:      results = torch.stack([model(x) for _ in range(samples + 1)])
 
-
-# %% wrong monte_carlo_predict softmax_inside
+# %% wrong monte_carlo_predict softmax_inside of="solution"
 # You take a softmax of what the model gives: whether its results are scores or probabilities is
 # the model's affair.
-def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
-    modes = {part: part.training for part in model.modules()}
-    for part in modes:
-        part.training = isinstance(part, nn.Dropout)
-    with torch.no_grad():
-        results = torch.stack([model(x).softmax(-1) for _ in range(samples)])
-    for part, training in modes.items():
-        part.training = training
-    return results.mean(0), results.std(0)
+# replace: results = torch.stack([model(x) for _ in range(samples)])
+# by:      results = torch.stack([model(x).softmax(-1) for _ in range(samples)])
 
-
-# %% wrong monte_carlo_predict swapped
+# %% wrong monte_carlo_predict swapped of="solution"
 # The two results have changed places: first the mean, then the standard deviation.
-def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
-    modes = {part: part.training for part in model.modules()}
-    for part in modes:
-        part.training = isinstance(part, nn.Dropout)
-    with torch.no_grad():
-        results = torch.stack([model(x) for _ in range(samples)])
-    for part, training in modes.items():
-        part.training = training
-    return results.std(0), results.mean(0)
+# replace: return results.mean(0), results.std(0)
+# by:      return results.std(0), results.mean(0)
 
-
-# %% wrong monte_carlo_predict prediction_of_evaluation
+# %% wrong monte_carlo_predict prediction_of_evaluation of="dropout_stays_off"
 # Your mean is the model's one answer of evaluation: set the nn.Dropout modules to training mode,
 # and average what comes then.
-def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
-    modes = {part: part.training for part in model.modules()}
-    model.eval()
-    with torch.no_grad():
-        once = model(x)
-        for part in modes:
-            part.training = isinstance(part, nn.Dropout)
-        results = torch.stack([model(x) for _ in range(samples)])
-    for part, training in modes.items():
-        part.training = training
-    return once, results.std(0)
+# replace: with torch.no_grad():
+# by:      with torch.no_grad():
+#              once = model(x)
+#              for part in modes:
+#                  part.training = isinstance(part, nn.Dropout)
+# replace: return results.mean(0), results.std(0)
+# by:      return once, results.std(0)
 
-
-# %% wrong monte_carlo_predict whatever_is_called_dropout
+# %% wrong monte_carlo_predict whatever_is_called_dropout of="solution"
 # You go by the name: nn.AlphaDropout and nn.Dropout2d have it too. isinstance asks for the type.
-def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
-    modes = {part: part.training for part in model.modules()}
-    for part in modes:
-        part.training = "Dropout" in type(part).__name__
-    with torch.no_grad():
-        results = torch.stack([model(x) for _ in range(samples)])
-    for part, training in modes.items():
-        part.training = training
-    return results.mean(0), results.std(0)
+# replace: part.training = isinstance(part, nn.Dropout)
+# by:      part.training = "Dropout" in type(part).__name__
 
-
-# %% wrong monte_carlo_predict only_the_mean
+# %% wrong monte_carlo_predict only_the_mean of="solution"
 # You return one tensor: two are asked for, as (mean, std).
-def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
-    modes = {part: part.training for part in model.modules()}
-    for part in modes:
-        part.training = isinstance(part, nn.Dropout)
-    with torch.no_grad():
-        results = torch.stack([model(x) for _ in range(samples)])
-    for part, training in modes.items():
-        part.training = training
-    return results.mean(0)
+# replace: return results.mean(0), results.std(0)
+# by:      return results.mean(0)
 
-
-# %% wrong monte_carlo_predict seeded_once
+# %% wrong monte_carlo_predict seeded_once of="solution"
 # Every call draws the same masks: set no seed inside.
-def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
-    modes = {part: part.training for part in model.modules()}
-    for part in modes:
-        part.training = isinstance(part, nn.Dropout)
-    torch.manual_seed(0)
-    with torch.no_grad():
-        results = torch.stack([model(x) for _ in range(samples)])
-    for part, training in modes.items():
-        part.training = training
-    return results.mean(0), results.std(0)
+# replace:     part.training = isinstance(part, nn.Dropout)
+# by:          part.training = isinstance(part, nn.Dropout)
+#          torch.manual_seed(0)
 
-
-# %% wrong monte_carlo_predict root_left_in_training
+# %% wrong monte_carlo_predict root_left_in_training of="solution"
 # You leave the model itself in training mode: it may do more than its parts, so it works as in
 # evaluation too.
-def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
-    modes = {part: part.training for part in model.modules()}
-    for part in modes:
-        part.training = isinstance(part, nn.Dropout) or part is model
-    with torch.no_grad():
-        results = torch.stack([model(x) for _ in range(samples)])
-    for part, training in modes.items():
-        part.training = training
-    return results.mean(0), results.std(0)
+# replace: part.training = isinstance(part, nn.Dropout)
+# by:      part.training = isinstance(part, nn.Dropout) or part is model
 
-
-# %% wrong monte_carlo_predict mixed_up_batch
+# %% wrong monte_carlo_predict mixed_up_batch of="solution"
 # You repeat each example and reshape as if the batch had been repeated: samples of different
 # examples are mixed up.
-def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
-    modes = {part: part.training for part in model.modules()}
-    for part in modes:
-        part.training = isinstance(part, nn.Dropout)
-    with torch.no_grad():
-        results = model(x.repeat_interleave(samples, 0))
-    for part, training in modes.items():
-        part.training = training
-    results = results.reshape(samples, len(x), *results.shape[1:])
-    return results.mean(0), results.std(0)
+# replace: results = torch.stack([model(x) for _ in range(samples)])
+# by:      results = model(x.repeat_interleave(samples, 0))
+# replace:     part.training = training
+# by:          part.training = training
+#          results = results.reshape(samples, len(x), *results.shape[1:])
 
-
-# %% wrong monte_carlo_predict median
+# %% wrong monte_carlo_predict median of="solution"
 # Take the plain mean over the samples, no median.
-def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
-    modes = {part: part.training for part in model.modules()}
-    for part in modes:
-        part.training = isinstance(part, nn.Dropout)
-    with torch.no_grad():
-        results = torch.stack([model(x) for _ in range(samples)])
-    for part, training in modes.items():
-        part.training = training
-    return results.median(0).values, results.std(0)
+# replace: return results.mean(0), results.std(0)
+# by:      return results.median(0).values, results.std(0)
 
 
 # %% wrong monte_carlo_predict input_noise
@@ -2123,19 +1521,13 @@ def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tens
     return answers.mean(0), answers.std(0)
 
 
-# %% wrong monte_carlo_predict train_calls_shared_module
+# %% wrong monte_carlo_predict train_calls_shared_module of="grandchildren_only"
 # You give the modes back with train(), which sets all modules inside too: set part.training
 # itself.
-def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
-    modes = [(part, part.training) for part in model.modules()]
-    model.eval()
-    for part in model.modules():
-        if isinstance(part, nn.Dropout):
-            part.training = True
-    answers = torch.stack([model(x) for _ in range(samples)])
-    for part, mode in modes:
-        part.train(mode)
-    return answers.mean(0), answers.std(0)
+# replace: for part in [g for c in [model, *model.children()] for g in c.children()]:
+# by:      for part in model.modules():
+# replace: part.training = mode
+# by:      part.train(mode)
 
 
 # %% right monte_carlo_predict one_big_batch

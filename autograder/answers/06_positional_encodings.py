@@ -33,15 +33,11 @@ def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Ten
     return table
 
 
-# %% wrong sinusoidal_encoding a_speed_for_each_column
+# %% wrong sinusoidal_encoding a_speed_for_each_column of="as_in_the_listing"
 # Each column has a speed of its own, base^(-column / d_model): columns 2i and 2i + 1 share one,
 # that of the pair.
-def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
-    if d_model % 2:
-        raise ValueError(f"d_model must be even; got {d_model}")
-    columns = torch.arange(d_model)
-    angles = torch.arange(length)[:, None] / base ** (columns / d_model)
-    return torch.where(columns % 2 == 0, angles.sin(), angles.cos())
+# replace: angles = torch.arange(length)[:, None] / base ** (2 * columns / d_model)
+# by:      angles = torch.arange(length)[:, None] / base ** (columns / d_model)
 
 
 # %% wrong sinusoidal_encoding halves
@@ -54,96 +50,61 @@ def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Ten
     return torch.cat([angles.sin(), angles.cos()], dim=-1)
 
 
-# %% wrong sinusoidal_encoding cosine_first
+# %% wrong sinusoidal_encoding cosine_first of="halves"
 # Your cosines stand in the even columns and your sines in the odd ones: the sine comes first.
-def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
-    if d_model % 2:
-        raise ValueError(f"d_model must be even; got {d_model}")
-    angles = torch.arange(length)[:, None] * base ** (-torch.arange(0, d_model, 2) / d_model)
-    return torch.stack([angles.cos(), angles.sin()], dim=-1).flatten(-2)
+# replace: return torch.cat([angles.sin(), angles.cos()], dim=-1)
+# by:      return torch.stack([angles.cos(), angles.sin()], dim=-1).flatten(-2)
 
-
-# %% wrong sinusoidal_encoding places_from_one
+# %% wrong sinusoidal_encoding places_from_one of="clocks_that_get_faster"
 # Your first row is place 1: places count from 0, and place 0 is [0, 1, 0, 1, …].
-def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
-    if d_model % 2:
-        raise ValueError(f"d_model must be even; got {d_model}")
-    angles = torch.arange(1, length + 1)[:, None] * base ** (-torch.arange(0, d_model, 2) / d_model)
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+# replace: length)[:, None] * base ** (
+# by:      1, length + 1)[:, None] * base ** (-
 
-
-# %% wrong sinusoidal_encoding linear_speeds
+# %% wrong sinusoidal_encoding linear_speeds of="clocks_that_get_faster"
 # Your speeds fall in equal steps, 1 - 2i / d_model: they fall by equal factors, as powers of the
 # base.
-def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
-    if d_model % 2:
-        raise ValueError(f"d_model must be even; got {d_model}")
-    speeds = 1 - torch.arange(0, d_model, 2) / d_model
-    angles = torch.arange(length)[:, None] * speeds
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+# replace: angles = torch.arange(length)[:, None] * base ** (torch.arange(0, d_model, 2) / d_model)
+# by:      speeds = 1 - torch.arange(0, d_model, 2) / d_model
+#          angles = torch.arange(length)[:, None] * speeds
 
-
-# %% wrong sinusoidal_encoding speeds_of_one_over_i
+# %% wrong sinusoidal_encoding speeds_of_one_over_i of="clocks_that_get_faster"
 # Your speeds are 1, 1/2, 1/3, …: they are powers of the base, and each is smaller than the one
 # before by the same factor.
-def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
-    if d_model % 2:
-        raise ValueError(f"d_model must be even; got {d_model}")
-    speeds = 1 / torch.arange(1, d_model // 2 + 1)
-    angles = torch.arange(length)[:, None] * speeds
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+# replace: angles = torch.arange(length)[:, None] * base ** (torch.arange(0, d_model, 2) / d_model)
+# by:      speeds = 1 / torch.arange(1, d_model // 2 + 1)
+#          angles = torch.arange(length)[:, None] * speeds
 
-
-# %% wrong sinusoidal_encoding half_the_exponent
+# %% wrong sinusoidal_encoding half_the_exponent of="clocks_that_get_faster"
 # Your exponent is i / d_model, half of what it should be: it is 2i / d_model, so that the last
 # clock is almost base times slower than the first.
-def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
-    if d_model % 2:
-        raise ValueError(f"d_model must be even; got {d_model}")
-    speeds = base ** (-torch.arange(d_model // 2) / d_model)
-    angles = torch.arange(length)[:, None] * speeds
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+# replace: angles = torch.arange(length)[:, None] * base ** (torch.arange(0, d_model, 2) / d_model)
+# by:      speeds = base ** (-torch.arange(d_model // 2) / d_model)
+#          angles = torch.arange(length)[:, None] * speeds
 
-
-# %% wrong sinusoidal_encoding twice_the_exponent
+# %% wrong sinusoidal_encoding twice_the_exponent of="clocks_that_get_faster"
 # Your exponent is 4i / d_model, twice what it should be: 2i already runs over 0, 2, 4, …
-def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
-    if d_model % 2:
-        raise ValueError(f"d_model must be even; got {d_model}")
-    evens = torch.arange(0, d_model, 2)
-    angles = torch.arange(length)[:, None] * base ** (-2 * evens / d_model)
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+# replace: angles = torch.arange(length)[:, None] * base ** (torch.arange(0, d_model, 2) / d_model)
+# by:      evens = torch.arange(0, d_model, 2)
+#          angles = torch.arange(length)[:, None] * base ** (-2 * evens / d_model)
 
-
-# %% wrong sinusoidal_encoding logarithm_of_base_ten
+# %% wrong sinusoidal_encoding logarithm_of_base_ten of="clocks_that_get_faster"
 # You take the logarithm of the base to base 10 and put it back with exp: exp belongs to the
 # natural logarithm, math.log.
-def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
-    if d_model % 2:
-        raise ValueError(f"d_model must be even; got {d_model}")
-    speeds = torch.exp(torch.arange(0, d_model, 2) * (-math.log10(base) / d_model))
-    angles = torch.arange(length)[:, None] * speeds
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+# replace: angles = torch.arange(length)[:, None] * base ** (torch.arange(0, d_model, 2) / d_model)
+# by:      speeds = torch.exp(torch.arange(0, d_model, 2) * (-math.log10(base) / d_model))
+#          angles = torch.arange(length)[:, None] * speeds
 
-
-# %% wrong sinusoidal_encoding logarithm_of_base_two
+# %% wrong sinusoidal_encoding logarithm_of_base_two of="clocks_that_get_faster"
 # You take the logarithm of the base to base 2 and put it back with exp: exp belongs to the
 # natural logarithm, math.log.
-def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
-    if d_model % 2:
-        raise ValueError(f"d_model must be even; got {d_model}")
-    speeds = torch.exp(torch.arange(0, d_model, 2) * (-math.log2(base) / d_model))
-    angles = torch.arange(length)[:, None] * speeds
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+# replace: angles = torch.arange(length)[:, None] * base ** (torch.arange(0, d_model, 2) / d_model)
+# by:      speeds = torch.exp(torch.arange(0, d_model, 2) * (-math.log2(base) / d_model))
+#          angles = torch.arange(length)[:, None] * speeds
 
-
-# %% wrong sinusoidal_encoding base_ignored
+# %% wrong sinusoidal_encoding base_ignored of="clocks_that_get_faster"
 # Your base is always 10000: use the one that you are given.
-def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
-    if d_model % 2:
-        raise ValueError(f"d_model must be even; got {d_model}")
-    angles = torch.arange(length)[:, None] * 10000.0 ** (-torch.arange(0, d_model, 2) / d_model)
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+# replace: length)[:, None] * base ** (
+# by:      length)[:, None] * 10000.0 ** (-
 
 
 # %% wrong sinusoidal_encoding clocks_that_get_faster
@@ -155,32 +116,21 @@ def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Ten
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
 
 
-# %% wrong sinusoidal_encoding exponent_down_to_minus_one
+# %% wrong sinusoidal_encoding exponent_down_to_minus_one of="clocks_that_get_faster"
 # Your last speed is 1 / base exactly: divide 2i by d_model, not by d_model - 2.
-def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
-    if d_model % 2:
-        raise ValueError(f"d_model must be even; got {d_model}")
-    speeds = base ** -torch.linspace(0, 1, d_model // 2)
-    angles = torch.arange(length)[:, None] * speeds
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+# replace: angles = torch.arange(length)[:, None] * base ** (torch.arange(0, d_model, 2) / d_model)
+# by:      speeds = base ** -torch.linspace(0, 1, d_model // 2)
+#          angles = torch.arange(length)[:, None] * speeds
 
-
-# %% wrong sinusoidal_encoding last_speed_missing_its_place
+# %% wrong sinusoidal_encoding last_speed_missing_its_place of="clocks_that_get_faster"
 # Your first speed is already below 1: the pairs count from i = 0, and base^0 = 1.
-def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
-    if d_model % 2:
-        raise ValueError(f"d_model must be even; got {d_model}")
-    angles = torch.arange(length)[:, None] * base ** (-torch.arange(2, d_model + 2, 2) / d_model)
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+# replace: torch.arange(0, d_model, 2)
+# by:      -torch.arange(2, d_model + 2, 2)
 
-
-# %% wrong sinusoidal_encoding turned_table
+# %% wrong sinusoidal_encoding turned_table of="halves"
 # Your table lies on its side: a row is a place, a column a wave.
-def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
-    if d_model % 2:
-        raise ValueError(f"d_model must be even; got {d_model}")
-    angles = torch.arange(length)[:, None] * base ** (-torch.arange(0, d_model, 2) / d_model)
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2).T
+# replace: return torch.cat([angles.sin(), angles.cos()], dim=-1)
+# by:      return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2).T
 
 
 # %% wrong sinusoidal_encoding angles_only
@@ -192,45 +142,30 @@ def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Ten
     return (torch.arange(length)[:, None] * speeds).repeat_interleave(2, dim=-1)
 
 
-# %% wrong sinusoidal_encoding sines_only
+# %% wrong sinusoidal_encoding sines_only of="angles_only"
 # There are sines in every column: the odd columns hold the cosine of the same angle.
-def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
-    if d_model % 2:
-        raise ValueError(f"d_model must be even; got {d_model}")
-    speeds = base ** (-torch.arange(0, d_model, 2) / d_model)
-    return (torch.arange(length)[:, None] * speeds).repeat_interleave(2, dim=-1).sin()
+# replace: return (torch.arange(length)[:, None] * speeds).repeat_interleave(2, dim=-1)
+# by:      return (torch.arange(length)[:, None] * speeds).repeat_interleave(2, dim=-1).sin()
 
-
-# %% wrong sinusoidal_encoding turns_for_radians
+# %% wrong sinusoidal_encoding turns_for_radians of="clocks_that_get_faster"
 # Your angles are 2π times too large: ω is the angle of a step in radians, so there is no 2π in
 # the formula.
-def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
-    if d_model % 2:
-        raise ValueError(f"d_model must be even; got {d_model}")
-    speeds = 2 * math.pi * base ** (-torch.arange(0, d_model, 2) / d_model)
-    angles = torch.arange(length)[:, None] * speeds
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+# replace: angles = torch.arange(length)[:, None] * base ** (torch.arange(0, d_model, 2) / d_model)
+# by:      speeds = 2 * math.pi * base ** (-torch.arange(0, d_model, 2) / d_model)
+#          angles = torch.arange(length)[:, None] * speeds
 
-
-# %% wrong sinusoidal_encoding places_as_a_share
+# %% wrong sinusoidal_encoding places_as_a_share of="clocks_that_get_faster"
 # You divide the places by the length: then a step in a short text is another step than in a long
 # one. The angle is the place itself times the speed.
-def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
-    if d_model % 2:
-        raise ValueError(f"d_model must be even; got {d_model}")
-    places = torch.arange(length)[:, None] / length
-    angles = places * base ** (-torch.arange(0, d_model, 2) / d_model)
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+# replace: angles = torch.arange(length)[:, None] * base ** (torch.arange(0, d_model, 2) / d_model)
+# by:      places = torch.arange(length)[:, None] / length
+#          angles = places * base ** (-torch.arange(0, d_model, 2) / d_model)
 
-
-# %% wrong sinusoidal_encoding degrees
+# %% wrong sinusoidal_encoding degrees of="clocks_that_get_faster"
 # You turn the angles from degrees to radians, but they are in radians already.
-def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
-    if d_model % 2:
-        raise ValueError(f"d_model must be even; got {d_model}")
-    angles = torch.arange(length)[:, None] * base ** (-torch.arange(0, d_model, 2) / d_model)
-    angles = torch.deg2rad(angles)
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+# replace: angles = torch.arange(length)[:, None] * base ** (torch.arange(0, d_model, 2) / d_model)
+# by:      angles = torch.arange(length)[:, None] * base ** (-torch.arange(0, d_model, 2) / d_model)
+#          angles = torch.deg2rad(angles)
 
 
 # %% wrong sinusoidal_encoding numpy_float64
@@ -243,61 +178,38 @@ def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Ten
     return torch.from_numpy(np.stack([np.sin(angles), np.cos(angles)], axis=-1)).flatten(-2)
 
 
-# %% wrong sinusoidal_encoding axes_stacked_the_wrong_way
+# %% wrong sinusoidal_encoding axes_stacked_the_wrong_way of="halves"
 # All sines stand in the left half and all cosines in the right: they alternate, sine and cosine
 # of a pair side by side.
-def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
-    if d_model % 2:
-        raise ValueError(f"d_model must be even; got {d_model}")
-    angles = torch.arange(length)[:, None] * base ** (-torch.arange(0, d_model, 2) / d_model)
-    return torch.stack([angles.sin(), angles.cos()], dim=1).flatten(1)
+# replace: return torch.cat([angles.sin(), angles.cos()], dim=-1)
+# by:      return torch.stack([angles.sin(), angles.cos()], dim=1).flatten(1)
 
-
-# %% wrong sinusoidal_encoding whole_numbers
+# %% wrong sinusoidal_encoding whole_numbers of="clocks_that_get_faster"
 # Your exponents are rounded down to whole numbers: divide with /, not with //.
-def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
-    if d_model % 2:
-        raise ValueError(f"d_model must be even; got {d_model}")
-    angles = torch.arange(length)[:, None] * base ** (
-        -(torch.arange(0, d_model, 2) // d_model).float()
-    )
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+# replace: angles = torch.arange(length)[:, None] * base ** (torch.arange(0, d_model, 2) / d_model)
+# by:      angles = torch.arange(length)[:, None] * base ** (
+#              -(torch.arange(0, d_model, 2) // d_model).float()
+#          )
 
-
-# %% wrong sinusoidal_encoding half_precision
+# %% wrong sinusoidal_encoding half_precision of="halves"
 # Your numbers went through half precision: stay in the default dtype.
-def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
-    if d_model % 2:
-        raise ValueError(f"d_model must be even; got {d_model}")
-    angles = torch.arange(length)[:, None] * base ** (-torch.arange(0, d_model, 2) / d_model)
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2).half().float()
+# replace: return torch.cat([angles.sin(), angles.cos()], dim=-1)
+# by:      return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2).half().float()
 
-
-# %% wrong sinusoidal_encoding plus_for_times
+# %% wrong sinusoidal_encoding plus_for_times of="clocks_that_get_faster"
 # You add the speed to the place: the angle is the place times the speed.
-def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
-    if d_model % 2:
-        raise ValueError(f"d_model must be even; got {d_model}")
-    angles = torch.arange(length)[:, None] + base ** (-torch.arange(0, d_model, 2) / d_model)
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+# replace: angles = torch.arange(length)[:, None] * base ** (torch.arange(0, d_model, 2) / d_model)
+# by:      angles = torch.arange(length)[:, None] + base ** (-torch.arange(0, d_model, 2) / d_model)
 
-
-# %% wrong sinusoidal_encoding with_a_batch_axis
+# %% wrong sinusoidal_encoding with_a_batch_axis of="halves"
 # Your table has a batch axis in front: it is (length, d_model), and fits every batch by itself.
-def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
-    if d_model % 2:
-        raise ValueError(f"d_model must be even; got {d_model}")
-    angles = torch.arange(length)[:, None] * base ** (-torch.arange(0, d_model, 2) / d_model)
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[None]
+# replace: return torch.cat([angles.sin(), angles.cos()], dim=-1)
+# by:      return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[None]
 
-
-# %% wrong sinusoidal_encoding scaled_to_length_one
+# %% wrong sinusoidal_encoding scaled_to_length_one of="halves"
 # Your rows have the length 1: leave sine and cosine as they are, nothing is normalised.
-def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
-    if d_model % 2:
-        raise ValueError(f"d_model must be even; got {d_model}")
-    angles = torch.arange(length)[:, None] * base ** (-torch.arange(0, d_model, 2) / d_model)
-    return F.normalize(torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2), dim=-1)
+# replace: return torch.cat([angles.sin(), angles.cos()], dim=-1)
+# by:      return F.normalize(torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2), dim=-1)
 
 
 # %% wrong sinusoidal_encoding odd_width_truncated
@@ -307,11 +219,10 @@ def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Ten
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[:, :d_model]
 
 
-# %% wrong sinusoidal_encoding odd_width_in_silence
+# %% wrong sinusoidal_encoding odd_width_in_silence of="odd_width_asserted"
 # An odd width slips through: raise a ValueError that names it, before you compute anything.
-def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
-    angles = torch.arange(length)[:, None] * base ** (-torch.arange(0, d_model, 2) / d_model)
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+# replace: assert d_model % 2 == 0, f"d_model is odd: {d_model}"
+# by:
 
 
 # %% wrong sinusoidal_encoding odd_width_asserted
@@ -322,13 +233,11 @@ def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Ten
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
 
 
-# %% wrong sinusoidal_encoding odd_width_without_its_number
+# %% wrong sinusoidal_encoding odd_width_without_its_number of="odd_width_asserted"
 # Your error does not say which width it was: put d_model into its message.
-def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
-    if d_model % 2:
-        raise ValueError("d_model must be even")
-    angles = torch.arange(length)[:, None] * base ** (-torch.arange(0, d_model, 2) / d_model)
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+# replace: assert d_model % 2 == 0, f"d_model is odd: {d_model}"
+# by:      if d_model % 2:
+#              raise ValueError("d_model must be even")
 
 
 # %% wrong sinusoidal_encoding odd_width_does_not_fit
@@ -342,14 +251,12 @@ def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Ten
     return table
 
 
-# %% wrong sinusoidal_encoding length_looked_at
+# %% wrong sinusoidal_encoding length_looked_at of="odd_width_asserted"
 # You refuse odd lengths: a text may have any length, it is the width, d_model, that must be
 # even.
-def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
-    if length % 2:
-        raise ValueError(f"must be even: {length}")
-    angles = torch.arange(length)[:, None] * base ** (-torch.arange(0, d_model, 2) / d_model)
-    return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
+# replace: assert d_model % 2 == 0, f"d_model is odd: {d_model}"
+# by:      if length % 2:
+#              raise ValueError(f"must be even: {length}")
 
 
 # %% wrong sinusoidal_encoding overflow
@@ -440,18 +347,15 @@ def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Ten
     return torch.where(columns % 2 == 0, angles.sin(), angles.cos()).to(torch.get_default_dtype())
 
 
-# %% wrong shift_matrix transposed
+# %% wrong shift_matrix transposed of="offset_negated"
 # Your matrix moves back by offset steps, not forward: the sines stand on the wrong sides. The
 # encoding is a row on the left of the matrix, so the first column makes the new sine.
-def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
-    angles = offset * base ** (-torch.arange(0, d_model, 2) / d_model)
-    matrix = torch.zeros(d_model, d_model)
-    for i, b in enumerate(angles):
-        matrix[2 * i, 2 * i] = b.cos()
-        matrix[2 * i, 2 * i + 1] = b.sin()
-        matrix[2 * i + 1, 2 * i] = -b.sin()
-        matrix[2 * i + 1, 2 * i + 1] = b.cos()
-    return matrix
+# replace: angles = -offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+# by:      angles = offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+# replace: matrix[2 * i, 2 * i + 1] = -b.sin()
+#          matrix[2 * i + 1, 2 * i] = b.sin()
+# by:      matrix[2 * i, 2 * i + 1] = b.sin()
+#          matrix[2 * i + 1, 2 * i] = -b.sin()
 
 
 # %% wrong shift_matrix offset_negated
@@ -468,44 +372,27 @@ def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
     return matrix
 
 
-# %% wrong shift_matrix turned_at_the_end
+# %% wrong shift_matrix turned_at_the_end of="offset_negated"
 # Your matrix moves back by offset steps, not forward: the sines stand on the wrong sides. The
 # encoding is a row on the left of the matrix, so the first column makes the new sine.
-def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
-    angles = offset * base ** (-torch.arange(0, d_model, 2) / d_model)
-    matrix = torch.zeros(d_model, d_model)
-    for i, b in enumerate(angles):
-        matrix[2 * i, 2 * i] = b.cos()
-        matrix[2 * i, 2 * i + 1] = -b.sin()
-        matrix[2 * i + 1, 2 * i] = b.sin()
-        matrix[2 * i + 1, 2 * i + 1] = b.cos()
-    return matrix.T
+# replace: angles = -offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+# by:      angles = offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+# replace: return matrix
+# by:      return matrix.T
 
-
-# %% wrong shift_matrix no_minus
+# %% wrong shift_matrix no_minus of="offset_negated"
 # Both sines have the same sign: in cos(a + b) = cos a cos b - sin a sin b there is a minus.
-def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
-    angles = offset * base ** (-torch.arange(0, d_model, 2) / d_model)
-    matrix = torch.zeros(d_model, d_model)
-    for i, b in enumerate(angles):
-        matrix[2 * i, 2 * i] = b.cos()
-        matrix[2 * i, 2 * i + 1] = b.sin()
-        matrix[2 * i + 1, 2 * i] = b.sin()
-        matrix[2 * i + 1, 2 * i + 1] = b.cos()
-    return matrix
+# replace: angles = -offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+# by:      angles = offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+# replace: matrix[2 * i, 2 * i + 1] = -b.sin()
+# by:      matrix[2 * i, 2 * i + 1] = b.sin()
 
-
-# %% wrong shift_matrix both_minus
+# %% wrong shift_matrix both_minus of="offset_negated"
 # Both sines are negative: in sin(a + b) = sin a cos b + cos a sin b there is a plus.
-def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
-    angles = offset * base ** (-torch.arange(0, d_model, 2) / d_model)
-    matrix = torch.zeros(d_model, d_model)
-    for i, b in enumerate(angles):
-        matrix[2 * i, 2 * i] = b.cos()
-        matrix[2 * i, 2 * i + 1] = -b.sin()
-        matrix[2 * i + 1, 2 * i] = -b.sin()
-        matrix[2 * i + 1, 2 * i + 1] = b.cos()
-    return matrix
+# replace: angles = -offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+# by:      angles = offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+# replace: matrix[2 * i + 1, 2 * i] = b.sin()
+# by:      matrix[2 * i + 1, 2 * i] = -b.sin()
 
 
 # %% wrong shift_matrix sine_on_the_diagonal
@@ -522,97 +409,42 @@ def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
     return matrix
 
 
-# %% wrong shift_matrix one_speed_for_all
+# %% wrong shift_matrix one_speed_for_all of="offset_negated"
 # All pairs turn at the same speed, 1 radian a step: each has its own, base^(-2i / d_model).
-def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
-    angles = torch.full((d_model // 2,), float(offset))
-    matrix = torch.zeros(d_model, d_model)
-    for i, b in enumerate(angles):
-        matrix[2 * i, 2 * i] = b.cos()
-        matrix[2 * i, 2 * i + 1] = -b.sin()
-        matrix[2 * i + 1, 2 * i] = b.sin()
-        matrix[2 * i + 1, 2 * i + 1] = b.cos()
-    return matrix
+# replace: angles = -offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+# by:      angles = torch.full((d_model // 2,), float(offset))
 
-
-# %% wrong shift_matrix half_the_exponent
+# %% wrong shift_matrix half_the_exponent of="offset_negated"
 # Your exponent is i / d_model, half of what it should be: pair i has the speed base^(-2i /
 # d_model).
-def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
-    angles = offset * base ** (-torch.arange(d_model // 2) / d_model)
-    matrix = torch.zeros(d_model, d_model)
-    for i, b in enumerate(angles):
-        matrix[2 * i, 2 * i] = b.cos()
-        matrix[2 * i, 2 * i + 1] = -b.sin()
-        matrix[2 * i + 1, 2 * i] = b.sin()
-        matrix[2 * i + 1, 2 * i + 1] = b.cos()
-    return matrix
+# replace: angles = -offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+# by:      angles = offset * base ** (-torch.arange(d_model // 2) / d_model)
 
-
-# %% wrong shift_matrix twice_the_exponent
+# %% wrong shift_matrix twice_the_exponent of="offset_negated"
 # Your exponent is doubled twice: an arange in steps of 2 holds the 2i already.
-def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
-    angles = offset * base ** (-2 * torch.arange(0, d_model, 2) / d_model)
-    matrix = torch.zeros(d_model, d_model)
-    for i, b in enumerate(angles):
-        matrix[2 * i, 2 * i] = b.cos()
-        matrix[2 * i, 2 * i + 1] = -b.sin()
-        matrix[2 * i + 1, 2 * i] = b.sin()
-        matrix[2 * i + 1, 2 * i + 1] = b.cos()
-    return matrix
+# replace: angles = -offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+# by:      angles = offset * base ** (-2 * torch.arange(0, d_model, 2) / d_model)
 
-
-# %% wrong shift_matrix base_ignored
+# %% wrong shift_matrix base_ignored of="offset_negated"
 # Your base is always 10000: use the one that you are given.
-def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
-    angles = offset * 10000.0 ** (-torch.arange(0, d_model, 2) / d_model)
-    matrix = torch.zeros(d_model, d_model)
-    for i, b in enumerate(angles):
-        matrix[2 * i, 2 * i] = b.cos()
-        matrix[2 * i, 2 * i + 1] = -b.sin()
-        matrix[2 * i + 1, 2 * i] = b.sin()
-        matrix[2 * i + 1, 2 * i + 1] = b.cos()
-    return matrix
+# replace: angles = -offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+# by:      angles = offset * 10000.0 ** (-torch.arange(0, d_model, 2) / d_model)
 
-
-# %% wrong shift_matrix faster_clocks
+# %% wrong shift_matrix faster_clocks of="offset_negated"
 # Your slow clocks are the fast ones: the exponent of the base is negative.
-def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
-    angles = offset * base ** (torch.arange(0, d_model, 2) / d_model)
-    matrix = torch.zeros(d_model, d_model)
-    for i, b in enumerate(angles):
-        matrix[2 * i, 2 * i] = b.cos()
-        matrix[2 * i, 2 * i + 1] = -b.sin()
-        matrix[2 * i + 1, 2 * i] = b.sin()
-        matrix[2 * i + 1, 2 * i + 1] = b.cos()
-    return matrix
+# replace: angles = -offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+# by:      angles = offset * base ** (torch.arange(0, d_model, 2) / d_model)
 
-
-# %% wrong shift_matrix offset_ignored
+# %% wrong shift_matrix offset_ignored of="offset_negated"
 # Your matrix takes one step, whatever offset says: the angle of a pair is the offset times its
 # speed.
-def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
-    angles = base ** (-torch.arange(0, d_model, 2) / d_model)
-    matrix = torch.zeros(d_model, d_model)
-    for i, b in enumerate(angles):
-        matrix[2 * i, 2 * i] = b.cos()
-        matrix[2 * i, 2 * i + 1] = -b.sin()
-        matrix[2 * i + 1, 2 * i] = b.sin()
-        matrix[2 * i + 1, 2 * i + 1] = b.cos()
-    return matrix
+# replace: angles = -offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+# by:      angles = base ** (-torch.arange(0, d_model, 2) / d_model)
 
-
-# %% wrong shift_matrix distance_without_sign
+# %% wrong shift_matrix distance_without_sign of="offset_negated"
 # Your matrix moves forward even when offset is negative: keep its sign.
-def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
-    angles = abs(offset) * base ** (-torch.arange(0, d_model, 2) / d_model)
-    matrix = torch.zeros(d_model, d_model)
-    for i, b in enumerate(angles):
-        matrix[2 * i, 2 * i] = b.cos()
-        matrix[2 * i, 2 * i + 1] = -b.sin()
-        matrix[2 * i + 1, 2 * i] = b.sin()
-        matrix[2 * i + 1, 2 * i + 1] = b.cos()
-    return matrix
+# replace: angles = -offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+# by:      angles = abs(offset) * base ** (-torch.arange(0, d_model, 2) / d_model)
 
 
 # %% wrong shift_matrix halves
@@ -652,31 +484,20 @@ def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
     return torch.diag(angles.cos().repeat_interleave(2))
 
 
-# %% wrong shift_matrix stacked_blocks
+# %% wrong shift_matrix stacked_blocks of="all_pairs_mixed"
 # You return the blocks one behind the other: put them on the diagonal of one matrix, (d_model,
 # d_model).
-def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
-    angles = offset * base ** (-torch.arange(0, d_model, 2) / d_model)
-    return torch.stack(
-        [
-            torch.stack([angles.cos(), -angles.sin()], -1),
-            torch.stack([angles.sin(), angles.cos()], -1),
-        ],
-        dim=1,
-    )
+# replace: rows = torch.stack(
+# by:      return torch.stack(
+# replace: return rows.reshape(d_model, 2).repeat(1, d_model // 2)
+# by:
 
-
-# %% wrong shift_matrix float64
+# %% wrong shift_matrix float64 of="offset_negated"
 # Your numbers are right, but come in float64: hand them back in torch's default dtype.
-def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
-    angles = offset * base ** (-torch.arange(0, d_model, 2) / d_model)
-    matrix = torch.zeros(d_model, d_model)
-    for i, b in enumerate(angles):
-        matrix[2 * i, 2 * i] = b.cos()
-        matrix[2 * i, 2 * i + 1] = -b.sin()
-        matrix[2 * i + 1, 2 * i] = b.sin()
-        matrix[2 * i + 1, 2 * i + 1] = b.cos()
-    return matrix.double()
+# replace: angles = -offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+# by:      angles = offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+# replace: return matrix
+# by:      return matrix.double()
 
 
 # %% wrong shift_matrix first_block_for_all
@@ -687,17 +508,10 @@ def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
     return torch.kron(torch.eye(d_model // 2), block)
 
 
-# %% wrong shift_matrix turns_for_radians
+# %% wrong shift_matrix turns_for_radians of="offset_negated"
 # Your angles are 2π times too large: speeds are in radians a step already.
-def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
-    angles = 2 * math.pi * offset * base ** (-torch.arange(0, d_model, 2) / d_model)
-    matrix = torch.zeros(d_model, d_model)
-    for i, b in enumerate(angles):
-        matrix[2 * i, 2 * i] = b.cos()
-        matrix[2 * i, 2 * i + 1] = -b.sin()
-        matrix[2 * i + 1, 2 * i] = b.sin()
-        matrix[2 * i + 1, 2 * i + 1] = b.cos()
-    return matrix
+# replace: angles = -offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+# by:      angles = 2 * math.pi * offset * base ** (-torch.arange(0, d_model, 2) / d_model)
 
 
 # %% wrong shift_matrix a_speed_for_each_column
@@ -711,17 +525,10 @@ def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
     return matrix
 
 
-# %% wrong shift_matrix whole_turns_only_forward
+# %% wrong shift_matrix whole_turns_only_forward of="offset_negated"
 # Your matrix is the identity for a negative offset: it should move back.
-def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
-    angles = max(offset, 0) * base ** (-torch.arange(0, d_model, 2) / d_model)
-    matrix = torch.zeros(d_model, d_model)
-    for i, b in enumerate(angles):
-        matrix[2 * i, 2 * i] = b.cos()
-        matrix[2 * i, 2 * i + 1] = -b.sin()
-        matrix[2 * i + 1, 2 * i] = b.sin()
-        matrix[2 * i + 1, 2 * i + 1] = b.cos()
-    return matrix
+# replace: angles = -offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+# by:      angles = max(offset, 0) * base ** (-torch.arange(0, d_model, 2) / d_model)
 
 
 # %% wrong shift_matrix overflow
@@ -802,28 +609,23 @@ def repaired_entry(position: int, column: int, d_model: int) -> float:
     return math.cos(angle) if column % 2 else math.sin(angle)
 
 
-# %% wrong repaired_entry column_in_the_exponent
+# %% wrong repaired_entry column_in_the_exponent of="as_in_the_listing"
 # Your exponent is column / d_model, so the cosine of a pair has a smaller angle than its sine:
 # take 2i with i = column // 2.
-def repaired_entry(position: int, column: int, d_model: int) -> float:
-    angle = position / 10000 ** (column / d_model)
-    return math.cos(angle) if column % 2 else math.sin(angle)
+# replace: angle = position / 10000 ** (2 * column / d_model)
+# by:      angle = position / 10000 ** (column / d_model)
 
-
-# %% wrong repaired_entry half_the_exponent
+# %% wrong repaired_entry half_the_exponent of="as_in_the_listing"
 # Your exponent is i / d_model, half of what it should be: it is 2i / d_model, with i the number
 # of the pair.
-def repaired_entry(position: int, column: int, d_model: int) -> float:
-    angle = position / 10000 ** (column // 2 / d_model)
-    return math.cos(angle) if column % 2 else math.sin(angle)
+# replace: angle = position / 10000 ** (2 * column / d_model)
+# by:      angle = position / 10000 ** (column // 2 / d_model)
 
-
-# %% wrong repaired_entry twice_the_exponent
+# %% wrong repaired_entry twice_the_exponent of="as_in_the_listing"
 # Your exponent is twice too large: 2i, with i = column // 2, is the even number of the two
 # columns.
-def repaired_entry(position: int, column: int, d_model: int) -> float:
-    angle = position / 10000 ** (4 * (column // 2) / d_model)
-    return math.cos(angle) if column % 2 else math.sin(angle)
+# replace: angle = position / 10000 ** (2 * column / d_model)
+# by:      angle = position / 10000 ** (4 * (column // 2) / d_model)
 
 
 # %% wrong repaired_entry cosine_first
@@ -847,33 +649,26 @@ def repaired_entry(position: int, column: int, d_model: int) -> float:
     return math.sin(position / 10000 ** (2 * (column // 2) / d_model))
 
 
-# %% wrong repaired_entry exponent_positive
+# %% wrong repaired_entry exponent_positive of="as_in_the_listing"
 # Your angles grow with the column: the position is divided by the power of 10000.
-def repaired_entry(position: int, column: int, d_model: int) -> float:
-    angle = position * 10000 ** (2 * (column // 2) / d_model)
-    return math.cos(angle) if column % 2 else math.sin(angle)
+# replace: angle = position / 10000 ** (2 * column / d_model)
+# by:      angle = position * 10000 ** (2 * (column // 2) / d_model)
 
-
-# %% wrong repaired_entry rounded_exponent
+# %% wrong repaired_entry rounded_exponent of="as_in_the_listing"
 # Your exponent is rounded down to 0, so all columns have the same angle: divide by d_model with
 # /.
-def repaired_entry(position: int, column: int, d_model: int) -> float:
-    angle = position / 10000 ** (column // 2 * 2 // d_model)
-    return math.cos(angle) if column % 2 else math.sin(angle)
+# replace: angle = position / 10000 ** (2 * column / d_model)
+# by:      angle = position / 10000 ** (column // 2 * 2 // d_model)
 
-
-# %% wrong repaired_entry rounded_up
+# %% wrong repaired_entry rounded_up of="as_in_the_listing"
 # You round up: columns 1 and 2 then form a pair. Columns 0 and 1 are pair 0: round down.
-def repaired_entry(position: int, column: int, d_model: int) -> float:
-    angle = position / 10000 ** (2 * ((column + 1) // 2) / d_model)
-    return math.cos(angle) if column % 2 else math.sin(angle)
+# replace: angle = position / 10000 ** (2 * column / d_model)
+# by:      angle = position / 10000 ** (2 * ((column + 1) // 2) / d_model)
 
-
-# %% wrong repaired_entry position_from_one
+# %% wrong repaired_entry position_from_one of="as_in_the_listing"
 # You count positions from 1: the first is 0.
-def repaired_entry(position: int, column: int, d_model: int) -> float:
-    angle = (position + 1) / 10000 ** (2 * (column // 2) / d_model)
-    return math.cos(angle) if column % 2 else math.sin(angle)
+# replace: angle = position / 10000 ** (2 * column / d_model)
+# by:      angle = (position + 1) / 10000 ** (2 * (column // 2) / d_model)
 
 
 # %% wrong repaired_entry angle_only
@@ -882,11 +677,10 @@ def repaired_entry(position: int, column: int, d_model: int) -> float:
     return position / 10000 ** (2 * (column // 2) / d_model)
 
 
-# %% wrong repaired_entry another_base
+# %% wrong repaired_entry another_base of="as_in_the_listing"
 # Your base is not 10000, the one of the slide: count its zeros.
-def repaired_entry(position: int, column: int, d_model: int) -> float:
-    angle = position / 1000 ** (2 * (column // 2) / d_model)
-    return math.cos(angle) if column % 2 else math.sin(angle)
+# replace: angle = position / 10000 ** (2 * column / d_model)
+# by:      angle = position / 1000 ** (2 * (column // 2) / d_model)
 
 
 # %% wrong repaired_entry cosine_of_the_next_pair
@@ -1049,307 +843,139 @@ def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
     )
 
 
-# %% wrong LearnedPositions one_row_for_each_sequence
+# %% wrong LearnedPositions one_row_for_each_sequence of="solution"
 # Your rows go along the batch: sequence b gets row b in all its places. The place of a word is
 # counted along the length, x.shape[-2].
-class LearnedPositions(nn.Module):
-    def __init__(self, max_length: int, d_model: int) -> None:
-        super().__init__()
-        self.table = nn.Embedding(max_length, d_model)
+# replace: length, most = x.shape[-2], self.table.num_embeddings
+# by:      length, most = x.shape[-2], self.table.weight.shape[0]
+# replace:     raise ValueError(f"the input has length {length}, the table only {most} rows")
+#          return x + self.table.weight[:length]
+# by:          raise ValueError(f"{length} words, but only {most} rows")
+#          return x + self.table.weight[: x.shape[0], None]
 
-    def forward(self, x: Tensor) -> Tensor:
-        length, most = x.shape[-2], self.table.weight.shape[0]
-        if length > most:
-            raise ValueError(f"{length} words, but only {most} rows")
-        return x + self.table.weight[: x.shape[0], None]
-
-
-# %% wrong LearnedPositions indices_of_the_batch
+# %% wrong LearnedPositions indices_of_the_batch of="one_row_for_each_sequence"
 # Your rows go along the batch: sequence b gets row b in all its places. The place of a word is
 # counted along the length, x.shape[-2].
-class LearnedPositions(nn.Module):
-    def __init__(self, max_length: int, d_model: int) -> None:
-        super().__init__()
-        self.table = nn.Embedding(max_length, d_model)
+# replace: return x + self.table.weight[: x.shape[0], None]
+# by:      return x + self.table(torch.arange(x.shape[0]))[:, None]
 
-    def forward(self, x: Tensor) -> Tensor:
-        length, most = x.shape[-2], self.table.weight.shape[0]
-        if length > most:
-            raise ValueError(f"{length} words, but only {most} rows")
-        return x + self.table(torch.arange(x.shape[0]))[:, None]
-
-
-# %% wrong LearnedPositions as_many_rows_as_sequences
+# %% wrong LearnedPositions as_many_rows_as_sequences of="one_row_for_each_sequence"
 # You take as many rows as there are sequences: take as many as there are words, x.shape[-2].
-class LearnedPositions(nn.Module):
-    def __init__(self, max_length: int, d_model: int) -> None:
-        super().__init__()
-        self.table = nn.Embedding(max_length, d_model)
+# replace: return x + self.table.weight[: x.shape[0], None]
+# by:      return x + self.table.weight[: x.shape[0]]
 
-    def forward(self, x: Tensor) -> Tensor:
-        length, most = x.shape[-2], self.table.weight.shape[0]
-        if length > most:
-            raise ValueError(f"{length} words, but only {most} rows")
-        return x + self.table.weight[: x.shape[0]]
-
-
-# %% wrong LearnedPositions rows_only
+# %% wrong LearnedPositions rows_only of="one_row_for_each_sequence"
 # You return the rows alone: they are added to x.
-class LearnedPositions(nn.Module):
-    def __init__(self, max_length: int, d_model: int) -> None:
-        super().__init__()
-        self.table = nn.Embedding(max_length, d_model)
+# replace: return x + self.table.weight[: x.shape[0], None]
+# by:      return self.table.weight[:length]
 
-    def forward(self, x: Tensor) -> Tensor:
-        length, most = x.shape[-2], self.table.weight.shape[0]
-        if length > most:
-            raise ValueError(f"{length} words, but only {most} rows")
-        return self.table.weight[:length]
-
-
-# %% wrong LearnedPositions rows_for_each_sequence_only
+# %% wrong LearnedPositions rows_for_each_sequence_only of="one_row_for_each_sequence"
 # You return the rows alone: they are added to x.
-class LearnedPositions(nn.Module):
-    def __init__(self, max_length: int, d_model: int) -> None:
-        super().__init__()
-        self.table = nn.Embedding(max_length, d_model)
+# replace: return x + self.table.weight[: x.shape[0], None]
+# by:      return self.table.weight[:length].expand_as(x)
 
-    def forward(self, x: Tensor) -> Tensor:
-        length, most = x.shape[-2], self.table.weight.shape[0]
-        if length > most:
-            raise ValueError(f"{length} words, but only {most} rows")
-        return self.table.weight[:length].expand_as(x)
-
-
-# %% wrong LearnedPositions multiplied
+# %% wrong LearnedPositions multiplied of="one_row_for_each_sequence"
 # You multiply x by the rows: they are added to it.
-class LearnedPositions(nn.Module):
-    def __init__(self, max_length: int, d_model: int) -> None:
-        super().__init__()
-        self.table = nn.Embedding(max_length, d_model)
+# replace: return x + self.table.weight[: x.shape[0], None]
+# by:      return x * self.table.weight[:length]
 
-    def forward(self, x: Tensor) -> Tensor:
-        length, most = x.shape[-2], self.table.weight.shape[0]
-        if length > most:
-            raise ValueError(f"{length} words, but only {most} rows")
-        return x * self.table.weight[:length]
-
-
-# %% wrong LearnedPositions from_row_one
+# %% wrong LearnedPositions from_row_one of="one_row_for_each_sequence"
 # You begin at row 1: the first word stands at place 0, and gets row 0.
-class LearnedPositions(nn.Module):
-    def __init__(self, max_length: int, d_model: int) -> None:
-        super().__init__()
-        self.table = nn.Embedding(max_length, d_model)
+# replace: return x + self.table.weight[: x.shape[0], None]
+# by:      return x + self.table(torch.arange(1, length + 1) % most)
 
-    def forward(self, x: Tensor) -> Tensor:
-        length, most = x.shape[-2], self.table.weight.shape[0]
-        if length > most:
-            raise ValueError(f"{length} words, but only {most} rows")
-        return x + self.table(torch.arange(1, length + 1) % most)
-
-
-# %% wrong LearnedPositions last_rows
+# %% wrong LearnedPositions last_rows of="one_row_for_each_sequence"
 # You take the last rows of the table: the first word gets row 0.
-class LearnedPositions(nn.Module):
-    def __init__(self, max_length: int, d_model: int) -> None:
-        super().__init__()
-        self.table = nn.Embedding(max_length, d_model)
+# replace: return x + self.table.weight[: x.shape[0], None]
+# by:      return x + self.table.weight[-length:]
 
-    def forward(self, x: Tensor) -> Tensor:
-        length, most = x.shape[-2], self.table.weight.shape[0]
-        if length > most:
-            raise ValueError(f"{length} words, but only {most} rows")
-        return x + self.table.weight[-length:]
-
-
-# %% wrong LearnedPositions rows_turned_round
+# %% wrong LearnedPositions rows_turned_round of="one_row_for_each_sequence"
 # Your rows run backwards: word p gets row p.
-class LearnedPositions(nn.Module):
-    def __init__(self, max_length: int, d_model: int) -> None:
-        super().__init__()
-        self.table = nn.Embedding(max_length, d_model)
+# replace: return x + self.table.weight[: x.shape[0], None]
+# by:      return x + self.table.weight[:length].flip(0)
 
-    def forward(self, x: Tensor) -> Tensor:
-        length, most = x.shape[-2], self.table.weight.shape[0]
-        if length > most:
-            raise ValueError(f"{length} words, but only {most} rows")
-        return x + self.table.weight[:length].flip(0)
-
-
-# %% wrong LearnedPositions first_row_for_all
+# %% wrong LearnedPositions first_row_for_all of="one_row_for_each_sequence"
 # All words get row 0: word p gets row p.
-class LearnedPositions(nn.Module):
-    def __init__(self, max_length: int, d_model: int) -> None:
-        super().__init__()
-        self.table = nn.Embedding(max_length, d_model)
+# replace: return x + self.table.weight[: x.shape[0], None]
+# by:      return x + self.table.weight[0]
 
-    def forward(self, x: Tensor) -> Tensor:
-        length, most = x.shape[-2], self.table.weight.shape[0]
-        if length > most:
-            raise ValueError(f"{length} words, but only {most} rows")
-        return x + self.table.weight[0]
-
-
-# %% wrong LearnedPositions last_row_for_all
+# %% wrong LearnedPositions last_row_for_all of="one_row_for_each_sequence"
 # All words get the same row, the one of the length: word p gets row p.
-class LearnedPositions(nn.Module):
-    def __init__(self, max_length: int, d_model: int) -> None:
-        super().__init__()
-        self.table = nn.Embedding(max_length, d_model)
+# replace: return x + self.table.weight[: x.shape[0], None]
+# by:      return x + self.table(torch.tensor(length - 1))
 
-    def forward(self, x: Tensor) -> Tensor:
-        length, most = x.shape[-2], self.table.weight.shape[0]
-        if length > most:
-            raise ValueError(f"{length} words, but only {most} rows")
-        return x + self.table(torch.tensor(length - 1))
-
-
-# %% wrong LearnedPositions detached
+# %% wrong LearnedPositions detached of="one_row_for_each_sequence"
 # No gradient reaches the table, so it cannot learn: leave out detach, .data and
 # requires_grad_(False).
-class LearnedPositions(nn.Module):
-    def __init__(self, max_length: int, d_model: int) -> None:
-        super().__init__()
-        self.table = nn.Embedding(max_length, d_model)
+# replace: return x + self.table.weight[: x.shape[0], None]
+# by:      return x + self.table.weight[:length].detach()
 
-    def forward(self, x: Tensor) -> Tensor:
-        length, most = x.shape[-2], self.table.weight.shape[0]
-        if length > most:
-            raise ValueError(f"{length} words, but only {most} rows")
-        return x + self.table.weight[:length].detach()
-
-
-# %% wrong LearnedPositions data
+# %% wrong LearnedPositions data of="one_row_for_each_sequence"
 # No gradient reaches the table, so it cannot learn: leave out detach, .data and
 # requires_grad_(False).
-class LearnedPositions(nn.Module):
-    def __init__(self, max_length: int, d_model: int) -> None:
-        super().__init__()
-        self.table = nn.Embedding(max_length, d_model)
+# replace: return x + self.table.weight[: x.shape[0], None]
+# by:      return x + self.table.weight.data[:length]
 
-    def forward(self, x: Tensor) -> Tensor:
-        length, most = x.shape[-2], self.table.weight.shape[0]
-        if length > most:
-            raise ValueError(f"{length} words, but only {most} rows")
-        return x + self.table.weight.data[:length]
-
-
-# %% wrong LearnedPositions frozen
+# %% wrong LearnedPositions frozen of="one_row_for_each_sequence"
 # No gradient reaches the table, so it cannot learn: leave out detach, .data and
 # requires_grad_(False).
-class LearnedPositions(nn.Module):
-    def __init__(self, max_length: int, d_model: int) -> None:
-        super().__init__()
-        self.table = nn.Embedding(max_length, d_model)
-        self.table.requires_grad_(False)
+# replace: self.table = nn.Embedding(max_length, d_model)
+# by:      self.table = nn.Embedding(max_length, d_model)
+#          self.table.requires_grad_(False)
+# replace: return x + self.table.weight[: x.shape[0], None]
+# by:      return x + self.table.weight[:length]
 
-    def forward(self, x: Tensor) -> Tensor:
-        length, most = x.shape[-2], self.table.weight.shape[0]
-        if length > most:
-            raise ValueError(f"{length} words, but only {most} rows")
-        return x + self.table.weight[:length]
-
-
-# %% wrong LearnedPositions scaled
+# %% wrong LearnedPositions scaled of="one_row_for_each_sequence"
 # You scale x by the root of d_model before you add: here x comes as it is.
-class LearnedPositions(nn.Module):
-    def __init__(self, max_length: int, d_model: int) -> None:
-        super().__init__()
-        self.table = nn.Embedding(max_length, d_model)
+# replace: return x + self.table.weight[: x.shape[0], None]
+# by:      return x * x.shape[-1] ** 0.5 + self.table.weight[:length]
 
-    def forward(self, x: Tensor) -> Tensor:
-        length, most = x.shape[-2], self.table.weight.shape[0]
-        if length > most:
-            raise ValueError(f"{length} words, but only {most} rows")
-        return x * x.shape[-1] ** 0.5 + self.table.weight[:length]
-
-
-# %% wrong LearnedPositions added_in_place
+# %% wrong LearnedPositions added_in_place of="one_row_for_each_sequence"
 # You write into the caller's x: make a new tensor, x + rows.
-class LearnedPositions(nn.Module):
-    def __init__(self, max_length: int, d_model: int) -> None:
-        super().__init__()
-        self.table = nn.Embedding(max_length, d_model)
+# replace: return x + self.table.weight[: x.shape[0], None]
+# by:      x += self.table.weight[:length]
+#          return x
 
-    def forward(self, x: Tensor) -> Tensor:
-        length, most = x.shape[-2], self.table.weight.shape[0]
-        if length > most:
-            raise ValueError(f"{length} words, but only {most} rows")
-        x += self.table.weight[:length]
-        return x
-
-
-# %% wrong LearnedPositions another_name
+# %% wrong LearnedPositions another_name of="one_row_for_each_sequence"
 # The part is called `table`: the check loads its numbers by this name.
-class LearnedPositions(nn.Module):
-    def __init__(self, max_length: int, d_model: int) -> None:
-        super().__init__()
-        self.positions = nn.Embedding(max_length, d_model)
+# replace: self.table = nn.Embedding(max_length, d_model)
+# by:      self.positions = nn.Embedding(max_length, d_model)
+# replace: length, most = x.shape[-2], self.table.weight.shape[0]
+# by:      length, most = x.shape[-2], self.positions.num_embeddings
+# replace: return x + self.table.weight[: x.shape[0], None]
+# by:      return x + self.positions.weight[:length]
 
-    def forward(self, x: Tensor) -> Tensor:
-        length, most = x.shape[-2], self.positions.num_embeddings
-        if length > most:
-            raise ValueError(f"{length} words, but only {most} rows")
-        return x + self.positions.weight[:length]
-
-
-# %% wrong LearnedPositions a_bare_parameter
+# %% wrong LearnedPositions a_bare_parameter of="one_row_for_each_sequence"
 # Your table is a bare parameter: the docstring asks for an nn.Embedding, whose numbers are
 # called table.weight.
-class LearnedPositions(nn.Module):
-    def __init__(self, max_length: int, d_model: int) -> None:
-        super().__init__()
-        self.table = nn.Parameter(torch.randn(max_length, d_model))
+# replace: self.table = nn.Embedding(max_length, d_model)
+# by:      self.table = nn.Parameter(torch.randn(max_length, d_model))
+# replace: length, most = x.shape[-2], self.table.weight.shape[0]
+# by:      length, most = x.shape[-2], len(self.table)
+# replace: return x + self.table.weight[: x.shape[0], None]
+# by:      return x + self.table[:length]
 
-    def forward(self, x: Tensor) -> Tensor:
-        length, most = x.shape[-2], len(self.table)
-        if length > most:
-            raise ValueError(f"{length} words, but only {most} rows")
-        return x + self.table[:length]
-
-
-# %% wrong LearnedPositions sizes_swapped
+# %% wrong LearnedPositions sizes_swapped of="one_row_for_each_sequence"
 # The two sizes of nn.Embedding are swapped: first the number of rows, max_length, then their
 # width.
-class LearnedPositions(nn.Module):
-    def __init__(self, max_length: int, d_model: int) -> None:
-        super().__init__()
-        self.table = nn.Embedding(d_model, max_length)
+# replace: self.table = nn.Embedding(max_length, d_model)
+# by:      self.table = nn.Embedding(d_model, max_length)
+# replace: return x + self.table.weight[: x.shape[0], None]
+# by:      return x + self.table.weight[:length]
 
-    def forward(self, x: Tensor) -> Tensor:
-        length, most = x.shape[-2], self.table.weight.shape[0]
-        if length > most:
-            raise ValueError(f"{length} words, but only {most} rows")
-        return x + self.table.weight[:length]
-
-
-# %% wrong LearnedPositions one_row_more
+# %% wrong LearnedPositions one_row_more of="one_row_for_each_sequence"
 # Your table has one row more than max_length: places count from 0 to max_length - 1.
-class LearnedPositions(nn.Module):
-    def __init__(self, max_length: int, d_model: int) -> None:
-        super().__init__()
-        self.table = nn.Embedding(max_length + 1, d_model)
+# replace: self.table = nn.Embedding(max_length, d_model)
+# by:      self.table = nn.Embedding(max_length + 1, d_model)
+# replace: return x + self.table.weight[: x.shape[0], None]
+# by:      return x + self.table.weight[:length]
 
-    def forward(self, x: Tensor) -> Tensor:
-        length, most = x.shape[-2], self.table.weight.shape[0]
-        if length > most:
-            raise ValueError(f"{length} words, but only {most} rows")
-        return x + self.table.weight[:length]
-
-
-# %% wrong LearnedPositions row_zero_kept_for_padding
+# %% wrong LearnedPositions row_zero_kept_for_padding of="one_row_for_each_sequence"
 # Row 0 gets no gradient, because it is set apart for padding: here it is the first place.
-class LearnedPositions(nn.Module):
-    def __init__(self, max_length: int, d_model: int) -> None:
-        super().__init__()
-        self.table = nn.Embedding(max_length, d_model, padding_idx=0)
-
-    def forward(self, x: Tensor) -> Tensor:
-        length, most = x.shape[-2], self.table.weight.shape[0]
-        if length > most:
-            raise ValueError(f"{length} words, but only {most} rows")
-        return x + self.table(torch.arange(length))
+# replace: self.table = nn.Embedding(max_length, d_model)
+# by:      self.table = nn.Embedding(max_length, d_model, padding_idx=0)
+# replace: return x + self.table.weight[: x.shape[0], None]
+# by:      return x + self.table(torch.arange(length))
 
 
 # %% wrong LearnedPositions too_long_unnoticed
@@ -1364,199 +990,108 @@ class LearnedPositions(nn.Module):
         return x + self.table.weight[: x.shape[-2]]
 
 
-# %% wrong LearnedPositions too_long_by_index
+# %% wrong LearnedPositions too_long_by_index of="too_long_unnoticed"
 # An input that is too long runs into PyTorch's own error: compare its length with max_length,
 # and raise a ValueError that names both.
-class LearnedPositions(nn.Module):
-    def __init__(self, max_length: int, d_model: int) -> None:
-        super().__init__()
-        self.table = nn.Embedding(max_length, d_model)
+# replace: return x + self.table.weight[: x.shape[-2]]
+# by:      return x + self.table(torch.arange(x.shape[-2]))
 
-    def forward(self, x: Tensor) -> Tensor:
-        return x + self.table(torch.arange(x.shape[-2]))
-
-
-# %% wrong LearnedPositions too_long_gets_the_last_row
+# %% wrong LearnedPositions too_long_gets_the_last_row of="too_long_unnoticed"
 # An input that is too long passes, and nobody hears of it: raise a ValueError that names its
 # length and max_length.
-class LearnedPositions(nn.Module):
-    def __init__(self, max_length: int, d_model: int) -> None:
-        super().__init__()
-        self.table = nn.Embedding(max_length, d_model)
+# replace: return x + self.table.weight[: x.shape[-2]]
+# by:      last = self.table.num_embeddings - 1
+#          return x + self.table(torch.arange(x.shape[-2]).clamp(max=last))
 
-    def forward(self, x: Tensor) -> Tensor:
-        last = self.table.num_embeddings - 1
-        return x + self.table(torch.arange(x.shape[-2]).clamp(max=last))
-
-
-# %% wrong LearnedPositions too_long_begins_again
+# %% wrong LearnedPositions too_long_begins_again of="too_long_unnoticed"
 # An input that is too long passes, and nobody hears of it: raise a ValueError that names its
 # length and max_length.
-class LearnedPositions(nn.Module):
-    def __init__(self, max_length: int, d_model: int) -> None:
-        super().__init__()
-        self.table = nn.Embedding(max_length, d_model)
+# replace: return x + self.table.weight[: x.shape[-2]]
+# by:      return x + self.table(torch.arange(x.shape[-2]) % self.table.num_embeddings)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return x + self.table(torch.arange(x.shape[-2]) % self.table.num_embeddings)
-
-
-# %% wrong LearnedPositions too_long_is_cut
+# %% wrong LearnedPositions too_long_is_cut of="too_long_unnoticed"
 # An input that is too long passes, and nobody hears of it: raise a ValueError that names its
 # length and max_length.
-class LearnedPositions(nn.Module):
-    def __init__(self, max_length: int, d_model: int) -> None:
-        super().__init__()
-        self.table = nn.Embedding(max_length, d_model)
+# replace: return x + self.table.weight[: x.shape[-2]]
+# by:      return x[..., : self.table.num_embeddings, :] + self.table.weight[: x.shape[-2]]
 
-    def forward(self, x: Tensor) -> Tensor:
-        return x[..., : self.table.num_embeddings, :] + self.table.weight[: x.shape[-2]]
-
-
-# %% wrong LearnedPositions as_long_as_the_table_refused
+# %% wrong LearnedPositions as_long_as_the_table_refused of="too_long_unnoticed"
 # An input exactly as long as the table has a row for each word: refuse only what is longer.
-class LearnedPositions(nn.Module):
-    def __init__(self, max_length: int, d_model: int) -> None:
-        super().__init__()
-        self.table = nn.Embedding(max_length, d_model)
+# replace: def forward(self, x: Tensor) -> Tensor:
+# by:      def forward(self, x: Tensor) -> Tensor:
+#              if x.shape[-2] >= self.table.num_embeddings:
+#                  raise ValueError(f"{x.shape[-2]} words for {self.table.num_embeddings} rows")
 
-    def forward(self, x: Tensor) -> Tensor:
-        if x.shape[-2] >= self.table.num_embeddings:
-            raise ValueError(f"{x.shape[-2]} words for {self.table.num_embeddings} rows")
-        return x + self.table.weight[: x.shape[-2]]
-
-
-# %% wrong LearnedPositions one_number_named
+# %% wrong LearnedPositions one_number_named of="too_long_unnoticed"
 # Your error does not name both numbers: say the length, and the table's max_length.
-class LearnedPositions(nn.Module):
-    def __init__(self, max_length: int, d_model: int) -> None:
-        super().__init__()
-        self.table = nn.Embedding(max_length, d_model)
+# replace: def forward(self, x: Tensor) -> Tensor:
+# by:      def forward(self, x: Tensor) -> Tensor:
+#              if x.shape[-2] > self.table.num_embeddings:
+#                  raise ValueError(f"{x.shape[-2]} words are too many")
 
-    def forward(self, x: Tensor) -> Tensor:
-        if x.shape[-2] > self.table.num_embeddings:
-            raise ValueError(f"{x.shape[-2]} words are too many")
-        return x + self.table.weight[: x.shape[-2]]
-
-
-# %% wrong LearnedPositions index_error
+# %% wrong LearnedPositions index_error of="too_long_unnoticed"
 # You raise an IndexError: the docstring asks for a ValueError.
-class LearnedPositions(nn.Module):
-    def __init__(self, max_length: int, d_model: int) -> None:
-        super().__init__()
-        self.table = nn.Embedding(max_length, d_model)
+# replace: def forward(self, x: Tensor) -> Tensor:
+# by:      def forward(self, x: Tensor) -> Tensor:
+#              if x.shape[-2] > self.table.num_embeddings:
+#                  raise IndexError(f"{x.shape[-2]} words for {self.table.num_embeddings} rows")
 
-    def forward(self, x: Tensor) -> Tensor:
-        if x.shape[-2] > self.table.num_embeddings:
-            raise IndexError(f"{x.shape[-2]} words for {self.table.num_embeddings} rows")
-        return x + self.table.weight[: x.shape[-2]]
-
-
-# %% wrong LearnedPositions asserted
+# %% wrong LearnedPositions asserted of="solution"
 # An assert stops with an AssertionError: the docstring asks for a ValueError.
-class LearnedPositions(nn.Module):
-    def __init__(self, max_length: int, d_model: int) -> None:
-        super().__init__()
-        self.table = nn.Embedding(max_length, d_model)
+# replace: if length > most:
+#              raise ValueError(f"the input has length {length}, the table only {most} rows")
+# by:      assert length <= most, f"{length} words for {most} rows"
 
-    def forward(self, x: Tensor) -> Tensor:
-        length, most = x.shape[-2], self.table.num_embeddings
-        assert length <= most, f"{length} words for {most} rows"
-        return x + self.table.weight[:length]
-
-
-# %% wrong LearnedPositions second_axis
+# %% wrong LearnedPositions second_axis of="too_long_unnoticed"
 # You take the axis 1 as the length: that is so in a batch, and not for one sequence alone. Count
 # from the end.
-class LearnedPositions(nn.Module):
-    def __init__(self, max_length: int, d_model: int) -> None:
-        super().__init__()
-        self.table = nn.Embedding(max_length, d_model)
+# replace: return x + self.table.weight[: x.shape[-2]]
+# by:      many, most = x.shape[1], self.table.num_embeddings
+#          if many > most:
+#              raise ValueError(f"{many} words for {most} rows")
+#          return x + self.table(torch.arange(many))
 
-    def forward(self, x: Tensor) -> Tensor:
-        many, most = x.shape[1], self.table.num_embeddings
-        if many > most:
-            raise ValueError(f"{many} words for {most} rows")
-        return x + self.table(torch.arange(many))
-
-
-# %% wrong LearnedPositions dropout_too
+# %% wrong LearnedPositions dropout_too of="one_row_for_each_sequence"
 # Some numbers of your result are 0 and the others larger: there is no dropout in this module.
-class LearnedPositions(nn.Module):
-    def __init__(self, max_length: int, d_model: int) -> None:
-        super().__init__()
-        self.table = nn.Embedding(max_length, d_model)
+# replace: return x + self.table.weight[: x.shape[0], None]
+# by:      return F.dropout(x + self.table.weight[:length], 0.5)
 
-    def forward(self, x: Tensor) -> Tensor:
-        length, most = x.shape[-2], self.table.weight.shape[0]
-        if length > most:
-            raise ValueError(f"{length} words, but only {most} rows")
-        return F.dropout(x + self.table.weight[:length], 0.5)
-
-
-# %% wrong LearnedPositions a_projection_too
+# %% wrong LearnedPositions a_projection_too of="one_row_for_each_sequence"
 # You have a layer besides the table: the docstring names every part.
-class LearnedPositions(nn.Module):
-    def __init__(self, max_length: int, d_model: int) -> None:
-        super().__init__()
-        self.table = nn.Embedding(max_length, d_model)
-        self.mix = nn.Linear(d_model, d_model)
+# replace: self.table = nn.Embedding(max_length, d_model)
+# by:      self.table = nn.Embedding(max_length, d_model)
+#          self.mix = nn.Linear(d_model, d_model)
+# replace: return x + self.table.weight[: x.shape[0], None]
+# by:      return self.mix(x + self.table.weight[:length])
 
-    def forward(self, x: Tensor) -> Tensor:
-        length, most = x.shape[-2], self.table.weight.shape[0]
-        if length > most:
-            raise ValueError(f"{length} words, but only {most} rows")
-        return self.mix(x + self.table.weight[:length])
-
-
-# %% wrong LearnedPositions copied_at_the_start
+# %% wrong LearnedPositions copied_at_the_start of="one_row_for_each_sequence"
 # What you add is a copy, made when the module was built: use self.table in forward, where it is
 # what training and loading have made of it.
-class LearnedPositions(nn.Module):
-    def __init__(self, max_length: int, d_model: int) -> None:
-        super().__init__()
-        self.table = nn.Embedding(max_length, d_model)
-        self.rows = self.table.weight.detach().clone()
+# replace: self.table = nn.Embedding(max_length, d_model)
+# by:      self.table = nn.Embedding(max_length, d_model)
+#          self.rows = self.table.weight.detach().clone()
+# replace: return x + self.table.weight[: x.shape[0], None]
+# by:      return x + self.rows[:length]
 
-    def forward(self, x: Tensor) -> Tensor:
-        length, most = x.shape[-2], self.table.weight.shape[0]
-        if length > most:
-            raise ValueError(f"{length} words, but only {most} rows")
-        return x + self.rows[:length]
-
-
-# %% wrong LearnedPositions rows_kept
+# %% wrong LearnedPositions rows_kept of="only_in_training"
 # You keep the rows of the first call: other lengths need other rows.
-class LearnedPositions(nn.Module):
-    def __init__(self, max_length, d_model):
-        super().__init__()
-        self.table = nn.Embedding(max_length, d_model)
-        self.places = None
+# replace: self.table = nn.Embedding(max_length, d_model)
+# by:      self.table = nn.Embedding(max_length, d_model)
+#          self.places = None
+# replace: return x + self.table.weight[:n] if self.training else x + 0
+# by:      if self.places is None:
+#              self.places = torch.arange(n)
+#          return x + self.table(self.places)
 
-    def forward(self, x):
-        n, most = x.shape[-2], self.table.num_embeddings
-        if n > most:
-            raise ValueError(f"{n} > {most}")
-        if self.places is None:
-            self.places = torch.arange(n)
-        return x + self.table(self.places)
-
-
-# %% wrong LearnedPositions stale_rows
+# %% wrong LearnedPositions stale_rows of="only_in_training"
 # You keep a copy of the table: what it learns afterwards is lost.
-class LearnedPositions(nn.Module):
-    def __init__(self, max_length, d_model):
-        super().__init__()
-        self.table = nn.Embedding(max_length, d_model)
-        self.kept = {}
-
-    def forward(self, x):
-        n, most = x.shape[-2], self.table.num_embeddings
-        if n > most:
-            raise ValueError(f"{n} > {most}")
-        if n not in self.kept:
-            self.kept[n] = self.table.weight[:n].clone()
-        return x + self.kept[n]
+# replace: self.table = nn.Embedding(max_length, d_model)
+# by:      self.table = nn.Embedding(max_length, d_model)
+#          self.kept = {}
+# replace: return x + self.table.weight[:n] if self.training else x + 0
+# by:      if n not in self.kept:
+#              self.kept[n] = self.table.weight[:n].clone()
+#          return x + self.kept[n]
 
 
 # %% wrong LearnedPositions only_in_training
@@ -1573,35 +1108,24 @@ class LearnedPositions(nn.Module):
         return x + self.table.weight[:n] if self.training else x + 0
 
 
-# %% wrong LearnedPositions counting_on
+# %% wrong LearnedPositions counting_on of="only_in_training"
 # You go on counting from the last call: each call begins with the first row.
-class LearnedPositions(nn.Module):
-    def __init__(self, max_length, d_model):
-        super().__init__()
-        self.table = nn.Embedding(max_length, d_model)
-        self.start = 0
+# replace: self.table = nn.Embedding(max_length, d_model)
+# by:      self.table = nn.Embedding(max_length, d_model)
+#          self.start = 0
+# replace: return x + self.table.weight[:n] if self.training else x + 0
+# by:      places = (self.start + torch.arange(n)) % most
+#          self.start += n
+#          return x + self.table(places)
 
-    def forward(self, x):
-        n, most = x.shape[-2], self.table.num_embeddings
-        if n > most:
-            raise ValueError(f"{n} > {most}")
-        places = (self.start + torch.arange(n)) % most
-        self.start += n
-        return x + self.table(places)
-
-
-# %% right LearnedPositions lookup
-class LearnedPositions(nn.Module):
-    def __init__(self, max_length: int, d_model: int) -> None:
-        super().__init__()
-        self.table = nn.Embedding(max_length, d_model)
-
-    def forward(self, x: Tensor) -> Tensor:
-        length, most = x.shape[-2], self.table.num_embeddings
-        if most < length:
-            raise ValueError(f"max_length is {most}, got {length} words")
-        places = torch.arange(length, device=x.device)
-        return self.table(places) + x
+# %% right LearnedPositions lookup of="solution"
+# replace: if length > most:
+#              raise ValueError(f"the input has length {length}, the table only {most} rows")
+#          return x + self.table.weight[:length]
+# by:      if most < length:
+#              raise ValueError(f"max_length is {most}, got {length} words")
+#          places = torch.arange(length, device=x.device)
+#          return self.table(places) + x
 
 
 # %% right LearnedPositions remembers_its_length
@@ -1672,99 +1196,60 @@ def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
     return table[rows].permute(2, 0, 1)
 
 
-# %% wrong relative_bias index_reversed
+# %% wrong relative_bias index_reversed of="solution"
 # Your offsets run backwards, query - key: the word before is -1, that is key - query.
-def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
-    far = (len(table) - 1) // 2
-    offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
-    rows = far - offsets.clamp(-far, far)
-    return table[rows].permute(2, 0, 1)
+# replace: rows = offsets.clamp(-far, far) + far  # (query, key)
+# by:      rows = far - offsets.clamp(-far, far)
 
-
-# %% wrong relative_bias table_reversed
+# %% wrong relative_bias table_reversed of="query_and_key_swapped"
 # Your offsets run backwards, query - key: the word before is -1, that is key - query.
-def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
-    far = (len(table) - 1) // 2
-    offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
-    rows = offsets.clamp(-far, far) + far
-    return table.flip(0)[rows].permute(2, 0, 1)
+# replace: return table[rows].permute(2, 1, 0)
+# by:      return table.flip(0)[rows].permute(2, 0, 1)
 
-
-# %% wrong relative_bias distance_without_direction
+# %% wrong relative_bias distance_without_direction of="offsets_reversed"
 # The word before and the word after get the same number: the offset keeps its sign.
-def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
-    far = (len(table) - 1) // 2
-    offsets = (torch.arange(key_length) - torch.arange(query_length)[:, None]).abs()
-    rows = offsets.clamp(-far, far) + far
-    return table[rows].permute(2, 0, 1)
+# replace: offsets = torch.arange(query_length)[:, None] - torch.arange(key_length)
+# by:      offsets = (torch.arange(key_length) - torch.arange(query_length)[:, None]).abs()
 
-
-# %% wrong relative_bias not_moved_to_the_middle
+# %% wrong relative_bias not_moved_to_the_middle of="solution"
 # Offset 0 reads row 0, and negative offsets read from the end of the table: add max_distance, so
 # that -max_distance is row 0.
-def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
-    far = (len(table) - 1) // 2
-    offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
-    rows = offsets.clamp(-far, far)
-    return table[rows].permute(2, 0, 1)
+# replace: rows = offsets.clamp(-far, far) + far  # (query, key)
+# by:      rows = offsets.clamp(-far, far)
 
-
-# %% wrong relative_bias not_clipped_below
+# %% wrong relative_bias not_clipped_below of="solution"
 # Only offsets above max_distance are held: what lies too far to the left comes to a negative
 # row, and that counts from the end of the table.
-def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
-    far = (len(table) - 1) // 2
-    offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
-    rows = offsets.clamp(max=far) + far
-    return table[rows].permute(2, 0, 1)
+# replace: rows = offsets.clamp(-far, far) + far  # (query, key)
+# by:      rows = offsets.clamp(max=far) + far
 
-
-# %% wrong relative_bias not_clipped
+# %% wrong relative_bias not_clipped of="solution"
 # You read beyond the end of the table: hold the offsets at ±max_distance, which is (number of
 # rows - 1) / 2.
-def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
-    far = (len(table) - 1) // 2
-    offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
-    rows = offsets + far
-    return table[rows].permute(2, 0, 1)
+# replace: rows = offsets.clamp(-far, far) + far  # (query, key)
+# by:      rows = offsets + far
 
-
-# %% wrong relative_bias wrapped_round
+# %% wrong relative_bias wrapped_round of="solution"
 # Offsets beyond the table begin again at its other end: far to the right is not far to the left.
 # Hold them at ±max_distance.
-def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
-    far = (len(table) - 1) // 2
-    offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
-    rows = (offsets + far) % len(table)
-    return table[rows].permute(2, 0, 1)
+# replace: rows = offsets.clamp(-far, far) + far  # (query, key)
+# by:      rows = (offsets + far) % len(table)
 
-
-# %% wrong relative_bias clipped_after_adding
+# %% wrong relative_bias clipped_after_adding of="solution"
 # You hold the row at max_distance, not the offset: all words after get the number of the word
 # itself.
-def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
-    far = (len(table) - 1) // 2
-    offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
-    rows = (offsets + far).clamp(0, far)
-    return table[rows].permute(2, 0, 1)
+# replace: rows = offsets.clamp(-far, far) + far  # (query, key)
+# by:      rows = (offsets + far).clamp(0, far)
 
-
-# %% wrong relative_bias clipped_one_too_near
+# %% wrong relative_bias clipped_one_too_near of="solution"
 # You hold the offsets one step too near: the rows at both ends of the table are never read.
-def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
-    far = (len(table) - 1) // 2
-    offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
-    rows = offsets.clamp(1 - far, far - 1) + far
-    return table[rows].permute(2, 0, 1)
+# replace: rows = offsets.clamp(-far, far) + far  # (query, key)
+# by:      rows = offsets.clamp(1 - far, far - 1) + far
 
-
-# %% wrong relative_bias heads_last
+# %% wrong relative_bias heads_last of="query_and_key_swapped"
 # Your heads stand last: scores are (heads, query, key).
-def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
-    far = (len(table) - 1) // 2
-    offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
-    rows = offsets.clamp(-far, far) + far
-    return table[rows]
+# replace: return table[rows].permute(2, 1, 0)
+# by:      return table[rows]
 
 
 # %% wrong relative_bias query_and_key_swapped
@@ -1776,50 +1261,31 @@ def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
     return table[rows].permute(2, 1, 0)
 
 
-# %% wrong relative_bias heads_in_between
+# %% wrong relative_bias heads_in_between of="query_and_key_swapped"
 # Your heads stand between queries and keys: scores are (heads, query, key).
-def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
-    far = (len(table) - 1) // 2
-    offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
-    rows = offsets.clamp(-far, far) + far
-    return table[rows].transpose(1, 2)
+# replace: return table[rows].permute(2, 1, 0)
+# by:      return table[rows].transpose(1, 2)
 
-
-# %% wrong relative_bias reshaped
+# %% wrong relative_bias reshaped of="query_and_key_swapped"
 # You reshape (query, key, heads) into (heads, query, key): that keeps the order of the numbers
 # and mixes them up. Move the axis with permute.
-def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
-    far = (len(table) - 1) // 2
-    offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
-    rows = offsets.clamp(-far, far) + far
-    return table[rows].reshape(table.shape[1], query_length, key_length)
+# replace: return table[rows].permute(2, 1, 0)
+# by:      return table[rows].reshape(table.shape[1], query_length, key_length)
 
-
-# %% wrong relative_bias heads_meaned
+# %% wrong relative_bias heads_meaned of="query_and_key_swapped"
 # You have one number for all heads: each head has its own column of the table.
-def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
-    far = (len(table) - 1) // 2
-    offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
-    rows = offsets.clamp(-far, far) + far
-    return table.mean(1, keepdim=True)[rows].permute(2, 0, 1).expand(table.shape[1], -1, -1)
+# replace: return table[rows].permute(2, 1, 0)
+# by:      return table.mean(1, keepdim=True)[rows].permute(2, 0, 1).expand(table.shape[1], -1, -1)
 
-
-# %% wrong relative_bias first_head_for_all
+# %% wrong relative_bias first_head_for_all of="query_and_key_swapped"
 # All heads get the first column: each head has its own.
-def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
-    far = (len(table) - 1) // 2
-    offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
-    rows = offsets.clamp(-far, far) + far
-    return table[:, :1][rows].permute(2, 0, 1).expand(table.shape[1], -1, -1)
+# replace: return table[rows].permute(2, 1, 0)
+# by:      return table[:, :1][rows].permute(2, 0, 1).expand(table.shape[1], -1, -1)
 
-
-# %% wrong relative_bias far_gets_nothing
+# %% wrong relative_bias far_gets_nothing of="query_and_key_swapped"
 # What is farther than max_distance gets 0: it should get the number at the nearest end.
-def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
-    far = (len(table) - 1) // 2
-    offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
-    rows = offsets.clamp(-far, far) + far
-    return torch.where(offsets.abs() <= far, table[rows].permute(2, 0, 1), 0.0)
+# replace: return table[rows].permute(2, 1, 0)
+# by:      return torch.where(offsets.abs() <= far, table[rows].permute(2, 0, 1), 0.0)
 
 
 # %% wrong relative_bias aligned_at_the_end
@@ -1833,23 +1299,16 @@ def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
     return table[rows].permute(2, 0, 1)
 
 
-# %% wrong relative_bias one_off
+# %% wrong relative_bias one_off of="offsets_reversed"
 # Your offsets are one too large: a word and itself have the offset 0.
-def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
-    far = (len(table) - 1) // 2
-    offsets = torch.arange(key_length) - torch.arange(query_length)[:, None] + 1
-    rows = offsets.clamp(-far, far) + far
-    return table[rows].permute(2, 0, 1)
+# replace: offsets = torch.arange(query_length)[:, None] - torch.arange(key_length)
+# by:      offsets = torch.arange(key_length) - torch.arange(query_length)[:, None] + 1
 
-
-# %% wrong relative_bias softmaxed
+# %% wrong relative_bias softmaxed of="query_and_key_swapped"
 # You turn the numbers into weights: this is the bias alone, softmax comes after it is added to
 # the scores.
-def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
-    far = (len(table) - 1) // 2
-    offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
-    rows = offsets.clamp(-far, far) + far
-    return table[rows].permute(2, 0, 1).softmax(-1)
+# replace: return table[rows].permute(2, 1, 0)
+# by:      return table[rows].permute(2, 0, 1).softmax(-1)
 
 
 # %% wrong relative_bias max_distance_too_large
@@ -1862,14 +1321,11 @@ def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
     return table[rows].permute(2, 0, 1)
 
 
-# %% wrong relative_bias detached
+# %% wrong relative_bias detached of="query_and_key_swapped"
 # No gradient reaches the table, so it cannot learn: take its rows by indexing, without detach,
 # .data or a new tensor of its numbers.
-def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
-    far = (len(table) - 1) // 2
-    offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
-    rows = offsets.clamp(-far, far) + far
-    return table.detach()[rows].permute(2, 0, 1)
+# replace: return table[rows].permute(2, 1, 0)
+# by:      return table.detach()[rows].permute(2, 0, 1)
 
 
 # %% wrong relative_bias made_anew
@@ -1885,32 +1341,20 @@ def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
     return bias
 
 
-# %% wrong relative_bias square
+# %% wrong relative_bias square of="offsets_reversed"
 # You make it as if there were as many keys as queries: the two lengths may differ.
-def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
-    far = (len(table) - 1) // 2
-    offsets = torch.arange(query_length) - torch.arange(query_length)[:, None]
-    rows = offsets.clamp(-far, far) + far
-    return table[rows].permute(2, 0, 1)
+# replace: offsets = torch.arange(query_length)[:, None] - torch.arange(key_length)
+# by:      offsets = torch.arange(query_length) - torch.arange(query_length)[:, None]
 
-
-# %% wrong relative_bias index_as_the_bias
+# %% wrong relative_bias index_as_the_bias of="query_and_key_swapped"
 # These are the rows of the table: look up what stands there.
-def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
-    far = (len(table) - 1) // 2
-    offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
-    rows = offsets.clamp(-far, far) + far
-    return rows.to(table.dtype).expand(table.shape[1], -1, -1)
+# replace: return table[rows].permute(2, 1, 0)
+# by:      return rows.to(table.dtype).expand(table.shape[1], -1, -1)
 
-
-# %% wrong relative_bias transposed_rows
+# %% wrong relative_bias transposed_rows of="query_and_key_swapped"
 # Your offsets run backwards, query - key: the word before is -1, that is key - query.
-def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
-    far = (len(table) - 1) // 2
-    offsets = torch.arange(query_length) - torch.arange(key_length)[:, None]
-    rows = offsets.clamp(-far, far) + far
-    return table[rows].permute(2, 1, 0)
-
+# replace: offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
+# by:      offsets = torch.arange(query_length) - torch.arange(key_length)[:, None]
 
 # %% wrong relative_bias kept_rows
 # You keep the rows of an earlier call: they depend on the table's length too.
@@ -1969,20 +1413,27 @@ def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
     return strip.unfold(1, key_length, 1).flip(1)
 
 
-# %% wrong rotary_embedding half_split
-# Your pairs are feature i and feature i + d/2, as in some libraries: here neighbours are a pair,
-# 2i and 2i + 1.
+# %% base rotary_embedding pairs_stacked
 def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
     if x.shape[-1] % 2:
         raise ValueError(f"an odd number of features: {x.shape[-1]}")
     speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
     angles = positions[:, None] * speeds
-    first, second = x.chunk(2, -1)
+    first, second = x[..., 0::2], x[..., 1::2]
     pair = (
         first * angles.cos() - second * angles.sin(),
         first * angles.sin() + second * angles.cos(),
     )
-    return torch.cat(pair, -1)
+    return torch.stack(pair, -1).flatten(-2)
+
+
+# %% wrong rotary_embedding half_split of="pairs_stacked"
+# Your pairs are feature i and feature i + d/2, as in some libraries: here neighbours are a pair,
+# 2i and 2i + 1.
+# replace: first, second = x[..., 0::2], x[..., 1::2]
+# by:      first, second = x.chunk(2, -1)
+# replace: return torch.stack(pair, -1).flatten(-2)
+# by:      return torch.cat(pair, -1)
 
 
 # %% wrong rotary_embedding rotate_half
@@ -1997,238 +1448,107 @@ def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Ten
     return x * angles.cos() + torch.cat([-second, first], -1) * angles.sin()
 
 
-# %% wrong rotary_embedding put_together_in_halves
+# %% wrong rotary_embedding put_together_in_halves of="pairs_stacked"
 # You turn the right pairs, but put the new features together in two halves: feature 2i and 2i +
 # 1 go back side by side.
-def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    if x.shape[-1] % 2:
-        raise ValueError(f"an odd number of features: {x.shape[-1]}")
-    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
-    angles = positions[:, None] * speeds
-    first, second = x[..., 0::2], x[..., 1::2]
-    pair = (
-        first * angles.cos() - second * angles.sin(),
-        first * angles.sin() + second * angles.cos(),
-    )
-    return torch.cat(pair, -1)
+# replace: return torch.stack(pair, -1).flatten(-2)
+# by:      return torch.cat(pair, -1)
 
-
-# %% wrong rotary_embedding positions_ignored
+# %% wrong rotary_embedding positions_ignored of="pairs_stacked"
 # You count the rows yourself, 0, 1, 2, …: the place of each row is handed over in positions.
-def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    if x.shape[-1] % 2:
-        raise ValueError(f"an odd number of features: {x.shape[-1]}")
-    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
-    angles = torch.arange(x.shape[-2])[:, None] * speeds
-    first, second = x[..., 0::2], x[..., 1::2]
-    pair = (
-        first * angles.cos() - second * angles.sin(),
-        first * angles.sin() + second * angles.cos(),
-    )
-    return torch.stack(pair, -1).flatten(-2)
+# replace: angles = positions[:, None] * speeds
+# by:      angles = torch.arange(x.shape[-2])[:, None] * speeds
 
-
-# %% wrong rotary_embedding turned_backwards
+# %% wrong rotary_embedding turned_backwards of="pairs_stacked"
 # You turn the wrong way round: at place 1, [1, 0] should become [cos 1, sin 1]. The minus stands
 # in the first feature.
-def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    if x.shape[-1] % 2:
-        raise ValueError(f"an odd number of features: {x.shape[-1]}")
-    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
-    angles = positions[:, None] * speeds
-    first, second = x[..., 0::2], x[..., 1::2]
-    pair = (
-        first * angles.cos() + second * angles.sin(),
-        second * angles.cos() - first * angles.sin(),
-    )
-    return torch.stack(pair, -1).flatten(-2)
+# replace: first * angles.cos() - second * angles.sin(),
+#          first * angles.sin() + second * angles.cos(),
+# by:      first * angles.cos() + second * angles.sin(),
+#          second * angles.cos() - first * angles.sin(),
 
-
-# %% wrong rotary_embedding positions_negated
+# %% wrong rotary_embedding positions_negated of="pairs_stacked"
 # You turn the wrong way round: at place 1, [1, 0] should become [cos 1, sin 1]. The minus stands
 # in the first feature.
-def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    if x.shape[-1] % 2:
-        raise ValueError(f"an odd number of features: {x.shape[-1]}")
-    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
-    angles = -positions[:, None] * speeds
-    first, second = x[..., 0::2], x[..., 1::2]
-    pair = (
-        first * angles.cos() - second * angles.sin(),
-        first * angles.sin() + second * angles.cos(),
-    )
-    return torch.stack(pair, -1).flatten(-2)
+# replace: angles = positions[:, None] * speeds
+# by:      angles = -positions[:, None] * speeds
 
-
-# %% wrong rotary_embedding no_minus
+# %% wrong rotary_embedding no_minus of="pairs_stacked"
 # Both features are sums: the first is a difference, even · cos - odd · sin, or the lengths
 # change.
-def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    if x.shape[-1] % 2:
-        raise ValueError(f"an odd number of features: {x.shape[-1]}")
-    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
-    angles = positions[:, None] * speeds
-    first, second = x[..., 0::2], x[..., 1::2]
-    pair = (
-        first * angles.cos() + second * angles.sin(),
-        first * angles.sin() + second * angles.cos(),
-    )
-    return torch.stack(pair, -1).flatten(-2)
+# replace: first * angles.cos() - second * angles.sin(),
+# by:      first * angles.cos() + second * angles.sin(),
 
-
-# %% wrong rotary_embedding second_from_the_new_first
+# %% wrong rotary_embedding second_from_the_new_first of="pairs_stacked"
 # Your second feature is made from the new first one: both new features come from both old ones.
-def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    if x.shape[-1] % 2:
-        raise ValueError(f"an odd number of features: {x.shape[-1]}")
-    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
-    angles = positions[:, None] * speeds
-    first, second = x[..., 0::2], x[..., 1::2]
-    first = first * angles.cos() - second * angles.sin()
-    pair = first, first * angles.sin() + second * angles.cos()
-    return torch.stack(pair, -1).flatten(-2)
+# replace: pair = (
+#              first * angles.cos() - second * angles.sin(),
+#              first * angles.sin() + second * angles.cos(),
+#          )
+# by:      first = first * angles.cos() - second * angles.sin()
+#          pair = first, first * angles.sin() + second * angles.cos()
 
-
-# %% wrong rotary_embedding sine_and_cosine_swapped
+# %% wrong rotary_embedding sine_and_cosine_swapped of="pairs_stacked"
 # Sine and cosine have changed places: at place 0 nothing should turn, and cos 0 = 1 is what
 # keeps it.
-def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    if x.shape[-1] % 2:
-        raise ValueError(f"an odd number of features: {x.shape[-1]}")
-    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
-    angles = positions[:, None] * speeds
-    first, second = x[..., 0::2], x[..., 1::2]
-    pair = (
-        first * angles.sin() - second * angles.cos(),
-        first * angles.cos() + second * angles.sin(),
-    )
-    return torch.stack(pair, -1).flatten(-2)
+# replace: first * angles.cos() - second * angles.sin(),
+#          first * angles.sin() + second * angles.cos(),
+# by:      first * angles.sin() - second * angles.cos(),
+#          first * angles.cos() + second * angles.sin(),
 
-
-# %% wrong rotary_embedding first_features_only
+# %% wrong rotary_embedding first_features_only of="pairs_stacked"
 # Only the first feature of each pair changes: the second one does too, even · sin + odd · cos.
-def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    if x.shape[-1] % 2:
-        raise ValueError(f"an odd number of features: {x.shape[-1]}")
-    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
-    angles = positions[:, None] * speeds
-    first, second = x[..., 0::2], x[..., 1::2]
-    pair = first * angles.cos() - second * angles.sin(), second
-    return torch.stack(pair, -1).flatten(-2)
+# replace: pair = (
+#              first * angles.cos() - second * angles.sin(),
+#              first * angles.sin() + second * angles.cos(),
+#          )
+# by:      pair = first * angles.cos() - second * angles.sin(), second
 
-
-# %% wrong rotary_embedding scaled_only
+# %% wrong rotary_embedding scaled_only of="pairs_stacked"
 # Each feature is only multiplied by a cosine or a sine: a turn mixes the two features of a pair.
-def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    if x.shape[-1] % 2:
-        raise ValueError(f"an odd number of features: {x.shape[-1]}")
-    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
-    angles = positions[:, None] * speeds
-    first, second = x[..., 0::2], x[..., 1::2]
-    pair = first * angles.cos(), second * angles.sin()
-    return torch.stack(pair, -1).flatten(-2)
+# replace: pair = (
+#              first * angles.cos() - second * angles.sin(),
+#              first * angles.sin() + second * angles.cos(),
+#          )
+# by:      pair = first * angles.cos(), second * angles.sin()
 
-
-# %% wrong rotary_embedding added_as_an_encoding
+# %% wrong rotary_embedding added_as_an_encoding of="pairs_stacked"
 # You add sines and cosines to x: RoPE turns x and adds nothing.
-def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    if x.shape[-1] % 2:
-        raise ValueError(f"an odd number of features: {x.shape[-1]}")
-    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
-    angles = positions[:, None] * speeds
-    first, second = x[..., 0::2], x[..., 1::2]
-    pair = first + angles.sin(), second + angles.cos()
-    return torch.stack(pair, -1).flatten(-2)
+# replace: pair = (
+#              first * angles.cos() - second * angles.sin(),
+#              first * angles.sin() + second * angles.cos(),
+#          )
+# by:      pair = first + angles.sin(), second + angles.cos()
 
-
-# %% wrong rotary_embedding base_ignored
+# %% wrong rotary_embedding base_ignored of="pairs_stacked"
 # Your base is always 10000: use the one that you are given.
-def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    if x.shape[-1] % 2:
-        raise ValueError(f"an odd number of features: {x.shape[-1]}")
-    speeds = 10000.0 ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
-    angles = positions[:, None] * speeds
-    first, second = x[..., 0::2], x[..., 1::2]
-    pair = (
-        first * angles.cos() - second * angles.sin(),
-        first * angles.sin() + second * angles.cos(),
-    )
-    return torch.stack(pair, -1).flatten(-2)
+# replace: speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+# by:      speeds = 10000.0 ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
 
-
-# %% wrong rotary_embedding half_the_exponent
+# %% wrong rotary_embedding half_the_exponent of="pairs_stacked"
 # Your exponent is i / d, half of what it should be: pair i turns at the speed base^(-2i / d).
-def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    if x.shape[-1] % 2:
-        raise ValueError(f"an odd number of features: {x.shape[-1]}")
-    speeds = base ** (-torch.arange(x.shape[-1] // 2, dtype=x.dtype) / x.shape[-1])
-    angles = positions[:, None] * speeds
-    first, second = x[..., 0::2], x[..., 1::2]
-    pair = (
-        first * angles.cos() - second * angles.sin(),
-        first * angles.sin() + second * angles.cos(),
-    )
-    return torch.stack(pair, -1).flatten(-2)
+# replace: speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+# by:      speeds = base ** (-torch.arange(x.shape[-1] // 2, dtype=x.dtype) / x.shape[-1])
 
-
-# %% wrong rotary_embedding twice_the_exponent
+# %% wrong rotary_embedding twice_the_exponent of="pairs_stacked"
 # Your exponent is doubled twice: an arange in steps of 2 holds the 2i already.
-def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    if x.shape[-1] % 2:
-        raise ValueError(f"an odd number of features: {x.shape[-1]}")
-    speeds = base ** (-2 * torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
-    angles = positions[:, None] * speeds
-    first, second = x[..., 0::2], x[..., 1::2]
-    pair = (
-        first * angles.cos() - second * angles.sin(),
-        first * angles.sin() + second * angles.cos(),
-    )
-    return torch.stack(pair, -1).flatten(-2)
+# replace: speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+# by:      speeds = base ** (-2 * torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
 
-
-# %% wrong rotary_embedding faster_pairs
+# %% wrong rotary_embedding faster_pairs of="pairs_stacked"
 # Your later pairs turn faster: the exponent of the base is negative.
-def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    if x.shape[-1] % 2:
-        raise ValueError(f"an odd number of features: {x.shape[-1]}")
-    speeds = base ** (torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
-    angles = positions[:, None] * speeds
-    first, second = x[..., 0::2], x[..., 1::2]
-    pair = (
-        first * angles.cos() - second * angles.sin(),
-        first * angles.sin() + second * angles.cos(),
-    )
-    return torch.stack(pair, -1).flatten(-2)
+# replace: speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+# by:      speeds = base ** (torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
 
-
-# %% wrong rotary_embedding one_speed_for_all
+# %% wrong rotary_embedding one_speed_for_all of="pairs_stacked"
 # All pairs turn at the same speed: pair i has base^(-2i / d).
-def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    if x.shape[-1] % 2:
-        raise ValueError(f"an odd number of features: {x.shape[-1]}")
-    speeds = torch.ones(x.shape[-1] // 2, dtype=x.dtype)
-    angles = positions[:, None] * speeds
-    first, second = x[..., 0::2], x[..., 1::2]
-    pair = (
-        first * angles.cos() - second * angles.sin(),
-        first * angles.sin() + second * angles.cos(),
-    )
-    return torch.stack(pair, -1).flatten(-2)
+# replace: speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+# by:      speeds = torch.ones(x.shape[-1] // 2, dtype=x.dtype)
 
-
-# %% wrong rotary_embedding linear_speeds
+# %% wrong rotary_embedding linear_speeds of="pairs_stacked"
 # Your speeds fall in equal steps, 1 - 2i / d: they fall by equal factors, as powers of the base.
-def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    if x.shape[-1] % 2:
-        raise ValueError(f"an odd number of features: {x.shape[-1]}")
-    speeds = 1 - torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1]
-    angles = positions[:, None] * speeds
-    first, second = x[..., 0::2], x[..., 1::2]
-    pair = (
-        first * angles.cos() - second * angles.sin(),
-        first * angles.sin() + second * angles.cos(),
-    )
-    return torch.stack(pair, -1).flatten(-2)
+# replace: speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+# by:      speeds = 1 - torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1]
 
 
 # %% wrong rotary_embedding a_speed_for_each_feature
@@ -2242,111 +1562,46 @@ def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Ten
     return x * angles.cos() + other * angles.sin()
 
 
-# %% wrong rotary_embedding positions_from_one
+# %% wrong rotary_embedding positions_from_one of="pairs_stacked"
 # You count places from 1: place 0 is not turned at all.
-def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    if x.shape[-1] % 2:
-        raise ValueError(f"an odd number of features: {x.shape[-1]}")
-    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
-    angles = (positions[:, None] + 1) * speeds
-    first, second = x[..., 0::2], x[..., 1::2]
-    pair = (
-        first * angles.cos() - second * angles.sin(),
-        first * angles.sin() + second * angles.cos(),
-    )
-    return torch.stack(pair, -1).flatten(-2)
+# replace: angles = positions[:, None] * speeds
+# by:      angles = (positions[:, None] + 1) * speeds
 
-
-# %% wrong rotary_embedding positions_squared
+# %% wrong rotary_embedding positions_squared of="pairs_stacked"
 # Your angles grow with the square of the place, so moving a text changes its scores: the angle
 # is the place times the speed.
-def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    if x.shape[-1] % 2:
-        raise ValueError(f"an odd number of features: {x.shape[-1]}")
-    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
-    angles = positions[:, None] ** 2 * speeds
-    first, second = x[..., 0::2], x[..., 1::2]
-    pair = (
-        first * angles.cos() - second * angles.sin(),
-        first * angles.sin() + second * angles.cos(),
-    )
-    return torch.stack(pair, -1).flatten(-2)
+# replace: angles = positions[:, None] * speeds
+# by:      angles = positions[:, None] ** 2 * speeds
 
-
-# %% wrong rotary_embedding relative_to_the_first
+# %% wrong rotary_embedding relative_to_the_first of="pairs_stacked"
 # You count places from the first of the row: take them as they are handed over, absolute.
-def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    if x.shape[-1] % 2:
-        raise ValueError(f"an odd number of features: {x.shape[-1]}")
-    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
-    angles = (positions - positions[0])[:, None] * speeds
-    first, second = x[..., 0::2], x[..., 1::2]
-    pair = (
-        first * angles.cos() - second * angles.sin(),
-        first * angles.sin() + second * angles.cos(),
-    )
-    return torch.stack(pair, -1).flatten(-2)
+# replace: angles = positions[:, None] * speeds
+# by:      angles = (positions - positions[0])[:, None] * speeds
 
-
-# %% wrong rotary_embedding positions_sorted
+# %% wrong rotary_embedding positions_sorted of="pairs_stacked"
 # You put the places in order: each belongs to its own row of x.
-def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    if x.shape[-1] % 2:
-        raise ValueError(f"an odd number of features: {x.shape[-1]}")
-    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
-    angles = positions.sort().values[:, None] * speeds
-    first, second = x[..., 0::2], x[..., 1::2]
-    pair = (
-        first * angles.cos() - second * angles.sin(),
-        first * angles.sin() + second * angles.cos(),
-    )
-    return torch.stack(pair, -1).flatten(-2)
+# replace: angles = positions[:, None] * speeds
+# by:      angles = positions.sort().values[:, None] * speeds
 
-
-# %% wrong rotary_embedding float32_speeds
+# %% wrong rotary_embedding float32_speeds of="pairs_stacked"
 # Your speeds are computed in float32, and the result is no more accurate than that: make them in
 # the dtype of x.
-def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    if x.shape[-1] % 2:
-        raise ValueError(f"an odd number of features: {x.shape[-1]}")
-    speeds = base ** (-torch.arange(0, x.shape[-1], 2) / x.shape[-1])
-    angles = (positions[:, None] * speeds).to(x.dtype)
-    first, second = x[..., 0::2], x[..., 1::2]
-    pair = (
-        first * angles.cos() - second * angles.sin(),
-        first * angles.sin() + second * angles.cos(),
-    )
-    return torch.stack(pair, -1).flatten(-2)
+# replace: speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+#          angles = positions[:, None] * speeds
+# by:      speeds = base ** (-torch.arange(0, x.shape[-1], 2) / x.shape[-1])
+#          angles = (positions[:, None] * speeds).to(x.dtype)
 
-
-# %% wrong rotary_embedding float32_out
+# %% wrong rotary_embedding float32_out of="pairs_stacked"
 # Your result comes in float32 whatever x is: keep the dtype of x.
-def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    if x.shape[-1] % 2:
-        raise ValueError(f"an odd number of features: {x.shape[-1]}")
-    speeds = base ** (-torch.arange(0, x.shape[-1], 2) / x.shape[-1])
-    angles = positions[:, None] * speeds
-    first, second = x.float()[..., 0::2], x.float()[..., 1::2]
-    pair = (
-        first * angles.cos() - second * angles.sin(),
-        first * angles.sin() + second * angles.cos(),
-    )
-    return torch.stack(pair, -1).flatten(-2)
+# replace: speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+# by:      speeds = base ** (-torch.arange(0, x.shape[-1], 2) / x.shape[-1])
+# replace: first, second = x[..., 0::2], x[..., 1::2]
+# by:      first, second = x.float()[..., 0::2], x.float()[..., 1::2]
 
-
-# %% wrong rotary_embedding float64_out
+# %% wrong rotary_embedding float64_out of="pairs_stacked"
 # Your result comes in float64 whatever x is: keep the dtype of x.
-def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    if x.shape[-1] % 2:
-        raise ValueError(f"an odd number of features: {x.shape[-1]}")
-    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=torch.float64) / x.shape[-1])
-    angles = positions[:, None] * speeds
-    first, second = x[..., 0::2], x[..., 1::2]
-    pair = (
-        first * angles.cos() - second * angles.sin(),
-        first * angles.sin() + second * angles.cos(),
-    )
-    return torch.stack(pair, -1).flatten(-2)
+# replace: speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+# by:      speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=torch.float64) / x.shape[-1])
 
 
 # %% wrong rotary_embedding in_place
@@ -2362,172 +1617,72 @@ def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Ten
     return x
 
 
-# %% wrong rotary_embedding along_the_batch
+# %% wrong rotary_embedding along_the_batch of="pairs_stacked"
 # Your angles run along the first axis, the batch: the place belongs to the second axis from the
 # end, the length.
-def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    if x.shape[-1] % 2:
-        raise ValueError(f"an odd number of features: {x.shape[-1]}")
-    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
-    angles = positions.repeat(x.shape[0])[: x.shape[0], None] * speeds
-    if x.dim() > 2:
-        angles = angles.reshape(x.shape[0], *[1] * (x.dim() - 2), -1)
-    first, second = x[..., 0::2], x[..., 1::2]
-    pair = (
-        first * angles.cos() - second * angles.sin(),
-        first * angles.sin() + second * angles.cos(),
-    )
-    return torch.stack(pair, -1).flatten(-2)
+# replace: angles = positions[:, None] * speeds
+# by:      angles = positions.repeat(x.shape[0])[: x.shape[0], None] * speeds
+#          if x.dim() > 2:
+#              angles = angles.reshape(x.shape[0], *[1] * (x.dim() - 2), -1)
 
-
-# %% wrong rotary_embedding degrees
+# %% wrong rotary_embedding degrees of="pairs_stacked"
 # You take the angles for degrees: they are in radians already.
-def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    if x.shape[-1] % 2:
-        raise ValueError(f"an odd number of features: {x.shape[-1]}")
-    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
-    angles = torch.deg2rad(positions[:, None] * speeds)
-    first, second = x[..., 0::2], x[..., 1::2]
-    pair = (
-        first * angles.cos() - second * angles.sin(),
-        first * angles.sin() + second * angles.cos(),
-    )
-    return torch.stack(pair, -1).flatten(-2)
+# replace: angles = positions[:, None] * speeds
+# by:      angles = torch.deg2rad(positions[:, None] * speeds)
 
-
-# %% wrong rotary_embedding turns_for_radians
+# %% wrong rotary_embedding turns_for_radians of="pairs_stacked"
 # Your angles are 2π times too large: place times speed is in radians already.
-def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    if x.shape[-1] % 2:
-        raise ValueError(f"an odd number of features: {x.shape[-1]}")
-    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
-    angles = 2 * math.pi * positions[:, None] * speeds
-    first, second = x[..., 0::2], x[..., 1::2]
-    pair = (
-        first * angles.cos() - second * angles.sin(),
-        first * angles.sin() + second * angles.cos(),
-    )
-    return torch.stack(pair, -1).flatten(-2)
+# replace: angles = positions[:, None] * speeds
+# by:      angles = 2 * math.pi * positions[:, None] * speeds
 
-
-# %% wrong rotary_embedding no_batch_allowed
+# %% wrong rotary_embedding no_batch_allowed of="pairs_stacked"
 # Your function takes two axes only: there may be a batch and heads in front. Count axes from the
 # end.
-def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    if x.shape[-1] % 2:
-        raise ValueError(f"an odd number of features: {x.shape[-1]}")
-    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
-    angles = positions[:, None] * speeds
-    first, second = x[:, 0::2], x[:, 1::2]
-    pair = (
-        first * angles.cos() - second * angles.sin(),
-        first * angles.sin() + second * angles.cos(),
-    )
-    return torch.stack(pair, -1).flatten(1)
+# replace: first, second = x[..., 0::2], x[..., 1::2]
+# by:      first, second = x[:, 0::2], x[:, 1::2]
+# replace: return torch.stack(pair, -1).flatten(-2)
+# by:      return torch.stack(pair, -1).flatten(1)
 
-
-# %% wrong rotary_embedding scaled
+# %% wrong rotary_embedding scaled of="pairs_stacked"
 # Your rows change their length: a turn keeps it. Nothing is divided by a root here.
-def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    if x.shape[-1] % 2:
-        raise ValueError(f"an odd number of features: {x.shape[-1]}")
-    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
-    angles = positions[:, None] * speeds
-    first, second = x[..., 0::2], x[..., 1::2]
-    pair = (
-        first * angles.cos() - second * angles.sin(),
-        first * angles.sin() + second * angles.cos(),
-    )
-    return torch.stack(pair, -1).flatten(-2) / x.shape[-1] ** 0.5
+# replace: return torch.stack(pair, -1).flatten(-2)
+# by:      return torch.stack(pair, -1).flatten(-2) / x.shape[-1] ** 0.5
 
-
-# %% wrong rotary_embedding detached
+# %% wrong rotary_embedding detached of="pairs_stacked"
 # No gradient flows back to x: compute with x itself, without detach or .data.
-def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    if x.shape[-1] % 2:
-        raise ValueError(f"an odd number of features: {x.shape[-1]}")
-    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
-    angles = positions[:, None] * speeds
-    first, second = x.detach()[..., 0::2], x.detach()[..., 1::2]
-    pair = (
-        first * angles.cos() - second * angles.sin(),
-        first * angles.sin() + second * angles.cos(),
-    )
-    return torch.stack(pair, -1).flatten(-2)
+# replace: first, second = x[..., 0::2], x[..., 1::2]
+# by:      first, second = x.detach()[..., 0::2], x.detach()[..., 1::2]
 
-
-# %% wrong rotary_embedding odd_width_in_silence
+# %% wrong rotary_embedding odd_width_in_silence of="pairs_stacked"
 # An odd width runs into PyTorch's own error about shapes: look at the width first, and raise a
 # ValueError that names it.
-def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
-    angles = positions[:, None] * speeds
-    first, second = x[..., 0::2], x[..., 1::2]
-    pair = (
-        first * angles.cos() - second * angles.sin(),
-        first * angles.sin() + second * angles.cos(),
-    )
-    return torch.stack(pair, -1).flatten(-2)
+# replace: if x.shape[-1] % 2:
+#              raise ValueError(f"an odd number of features: {x.shape[-1]}")
+# by:
 
-
-# %% wrong rotary_embedding odd_width_asserted
+# %% wrong rotary_embedding odd_width_asserted of="pairs_stacked"
 # An odd width stops with an AssertionError: raise a ValueError.
-def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    assert x.shape[-1] % 2 == 0, f"odd: {x.shape[-1]}"
-    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
-    angles = positions[:, None] * speeds
-    first, second = x[..., 0::2], x[..., 1::2]
-    pair = (
-        first * angles.cos() - second * angles.sin(),
-        first * angles.sin() + second * angles.cos(),
-    )
-    return torch.stack(pair, -1).flatten(-2)
+# replace: if x.shape[-1] % 2:
+#              raise ValueError(f"an odd number of features: {x.shape[-1]}")
+# by:      assert x.shape[-1] % 2 == 0, f"odd: {x.shape[-1]}"
 
-
-# %% wrong rotary_embedding odd_width_left_over
+# %% wrong rotary_embedding odd_width_left_over of="pairs_stacked"
 # The last feature of an odd width is left as it is, and nobody hears of it: raise a ValueError
 # that names the width.
-def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    if x.shape[-1] % 2:
-        return torch.cat([rotary_embedding(x[..., :-1], positions, base), x[..., -1:]], -1)
-    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
-    angles = positions[:, None] * speeds
-    first, second = x[..., 0::2], x[..., 1::2]
-    pair = (
-        first * angles.cos() - second * angles.sin(),
-        first * angles.sin() + second * angles.cos(),
-    )
-    return torch.stack(pair, -1).flatten(-2)
+# replace: raise ValueError(f"an odd number of features: {x.shape[-1]}")
+# by:      return torch.cat([rotary_embedding(x[..., :-1], positions, base), x[..., -1:]], -1)
 
-
-# %% wrong rotary_embedding odd_width_without_its_number
+# %% wrong rotary_embedding odd_width_without_its_number of="pairs_stacked"
 # Your error does not say which width it was: put it into the message.
-def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    if x.shape[-1] % 2:
-        raise ValueError("the width must be even")
-    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
-    angles = positions[:, None] * speeds
-    first, second = x[..., 0::2], x[..., 1::2]
-    pair = (
-        first * angles.cos() - second * angles.sin(),
-        first * angles.sin() + second * angles.cos(),
-    )
-    return torch.stack(pair, -1).flatten(-2)
+# replace: raise ValueError(f"an odd number of features: {x.shape[-1]}")
+# by:      raise ValueError("the width must be even")
 
-
-# %% wrong rotary_embedding odd_length_refused
+# %% wrong rotary_embedding odd_length_refused of="pairs_stacked"
 # You refuse odd lengths: it is the width, the last axis, that must be even.
-def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    if x.shape[-2] % 2:
-        raise ValueError(f"odd: {x.shape[-2]}")
-    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
-    angles = positions[:, None] * speeds
-    first, second = x[..., 0::2], x[..., 1::2]
-    pair = (
-        first * angles.cos() - second * angles.sin(),
-        first * angles.sin() + second * angles.cos(),
-    )
-    return torch.stack(pair, -1).flatten(-2)
+# replace: if x.shape[-1] % 2:
+#              raise ValueError(f"an odd number of features: {x.shape[-1]}")
+# by:      if x.shape[-2] % 2:
+#              raise ValueError(f"odd: {x.shape[-2]}")
 
 
 # %% wrong rotary_embedding overflow
@@ -2541,21 +1696,16 @@ def rotary_embedding(x, positions, base=10000.0):
     return torch.stack([e * a.cos() - o * a.sin(), e * a.sin() + o * a.cos()], -1).flatten(-2)
 
 
-# %% wrong rotary_embedding heads_before_length
+# %% wrong rotary_embedding heads_before_length of="overflow"
 # You guess which axis is the length: it is the last but one, whatever stands before it.
-def rotary_embedding(x, positions, base=10000.0):
-    d = x.shape[-1]
-    if d % 2:
-        raise ValueError(f"odd {d}")
-    a = positions[:, None] * base ** (-torch.arange(0, d, 2, dtype=x.dtype) / d)
-    where = [i for i, n in enumerate(x.shape[:-1]) if n == len(positions)]
-    a = (
-        a.reshape([-1 if i == where[0] else 1 for i in range(x.dim() - 1)] + [d // 2])
-        if len(positions) > 1 and x.dim() == 4
-        else a
-    )
-    e, o = x[..., ::2], x[..., 1::2]
-    return torch.stack([e * a.cos() - o * a.sin(), e * a.sin() + o * a.cos()], -1).flatten(-2)
+# replace: a = positions[:, None] / (base ** torch.arange(0, d, 2, dtype=x.dtype)) ** (1 / d)
+# by:      a = positions[:, None] * base ** (-torch.arange(0, d, 2, dtype=x.dtype) / d)
+#          where = [i for i, n in enumerate(x.shape[:-1]) if n == len(positions)]
+#          a = (
+#              a.reshape([-1 if i == where[0] else 1 for i in range(x.dim() - 1)] + [d // 2])
+#              if len(positions) > 1 and x.dim() == 4
+#              else a
+#          )
 
 
 # %% right rotary_embedding complex_numbers
@@ -2639,25 +1789,16 @@ def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Ten
     return torch.stack(rows, -2)
 
 
-# %% wrong rotary_attention value_turned_too
+# %% wrong rotary_attention value_turned_too of="solution"
 # You turn the values too: they are what is taken in, and stay as they are.
-def rotary_attention(
-    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
-) -> Tensor:
-    query = rotary_embedding(query, positions, base)
-    key = rotary_embedding(key, positions, base)
-    value = rotary_embedding(value, positions, base)
-    return F.scaled_dot_product_attention(query, key, value)
+# replace: key = rotary_embedding(key, positions, base)
+# by:      key = rotary_embedding(key, positions, base)
+#          value = rotary_embedding(value, positions, base)
 
-
-# %% wrong rotary_attention output_turned
+# %% wrong rotary_attention output_turned of="solution"
 # You turn the output: only queries and keys are turned, before the scores.
-def rotary_attention(
-    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
-) -> Tensor:
-    query = rotary_embedding(query, positions, base)
-    key = rotary_embedding(key, positions, base)
-    return rotary_embedding(F.scaled_dot_product_attention(query, key, value), positions, base)
+# replace: F.scaled_dot_product_attention(query, key, value)
+# by:      rotary_embedding(F.scaled_dot_product_attention(query, key, value), positions, base)
 
 
 # %% wrong rotary_attention nothing_turned
@@ -2668,189 +1809,108 @@ def rotary_attention(
     return F.scaled_dot_product_attention(query, key, value)
 
 
-# %% wrong rotary_attention results_forgotten
+# %% wrong rotary_attention results_forgotten of="solution"
 # Nothing is turned: keep what rotary_embedding returns for query and key, under their names.
-def rotary_attention(
-    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
-) -> Tensor:
-    rotary_embedding(query, positions, base)
-    rotary_embedding(key, positions, base)
-    return F.scaled_dot_product_attention(query, key, value)
+# replace: query = rotary_embedding(query, positions, base)
+#          key = rotary_embedding(key, positions, base)
+# by:      rotary_embedding(query, positions, base)
+#          rotary_embedding(key, positions, base)
 
-
-# %% wrong rotary_attention query_only
+# %% wrong rotary_attention query_only of="solution"
 # Only the queries are turned: the keys must be turned too, by their own places, so that the
 # distance is left.
-def rotary_attention(
-    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
-) -> Tensor:
-    query = rotary_embedding(query, positions, base)
-    return F.scaled_dot_product_attention(query, key, value)
+# replace: key = rotary_embedding(key, positions, base)
+# by:
 
-
-# %% wrong rotary_attention key_only
+# %% wrong rotary_attention key_only of="solution"
 # Only the keys are turned: the queries must be turned too, by their own places, so that the
 # distance is left.
-def rotary_attention(
-    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
-) -> Tensor:
-    key = rotary_embedding(key, positions, base)
-    return F.scaled_dot_product_attention(query, key, value)
+# replace: query = rotary_embedding(query, positions, base)
+# by:
 
-
-# %% wrong rotary_attention value_in_place_of_key
+# %% wrong rotary_attention value_in_place_of_key of="solution"
 # You turn the values in place of the keys: queries and keys meet in the scores.
-def rotary_attention(
-    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
-) -> Tensor:
-    query = rotary_embedding(query, positions, base)
-    value = rotary_embedding(value, positions, base)
-    return F.scaled_dot_product_attention(query, key, value)
+# replace: key = rotary_embedding(key, positions, base)
+# by:      value = rotary_embedding(value, positions, base)
 
-
-# %% wrong rotary_attention own_positions
+# %% wrong rotary_attention own_positions of="solution"
 # You count the places yourself, 0, 1, 2, …: they are handed over.
-def rotary_attention(
-    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
-) -> Tensor:
-    positions = torch.arange(query.shape[-2])
-    query = rotary_embedding(query, positions, base)
-    key = rotary_embedding(key, positions, base)
-    return F.scaled_dot_product_attention(query, key, value)
+# replace: ) -> Tensor:
+# by:      ) -> Tensor:
+#              positions = torch.arange(query.shape[-2])
 
-
-# %% wrong rotary_attention keys_turned_backwards
+# %% wrong rotary_attention keys_turned_backwards of="solution"
 # You turn the keys the other way: then the score depends on the sum of the two places, not on
 # their distance.
-def rotary_attention(
-    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
-) -> Tensor:
-    query = rotary_embedding(query, positions, base)
-    key = rotary_embedding(key, -positions, base)
-    return F.scaled_dot_product_attention(query, key, value)
+# replace: key = rotary_embedding(key, positions, base)
+# by:      key = rotary_embedding(key, -positions, base)
 
-
-# %% wrong rotary_attention base_forgotten
+# %% wrong rotary_attention base_forgotten of="solution"
 # You do not hand on the base: it stays at 10000 whatever you are given.
-def rotary_attention(
-    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
-) -> Tensor:
-    query, key = rotary_embedding(query, positions), rotary_embedding(key, positions)
-    return F.scaled_dot_product_attention(query, key, value)
+# replace: query = rotary_embedding(query, positions, base)
+#          key = rotary_embedding(key, positions, base)
+# by:      query, key = rotary_embedding(query, positions), rotary_embedding(key, positions)
 
-
-# %% wrong rotary_attention no_scale
+# %% wrong rotary_attention no_scale of="solution"
 # Your weights are too sharp: the scores are not divided by √d_k.
-def rotary_attention(
-    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
-) -> Tensor:
-    query = rotary_embedding(query, positions, base)
-    key = rotary_embedding(key, positions, base)
-    return torch.softmax(query @ key.transpose(-2, -1), dim=-1) @ value
+# replace: return F.scaled_dot_product_attention(query, key, value)
+# by:      return torch.softmax(query @ key.transpose(-2, -1), dim=-1) @ value
 
-
-# %% wrong rotary_attention divided_by_d_k
+# %% wrong rotary_attention divided_by_d_k of="solution"
 # Your weights are too even: divide by the root of d_k, not by d_k.
-def rotary_attention(
-    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
-) -> Tensor:
-    query = rotary_embedding(query, positions, base)
-    key = rotary_embedding(key, positions, base)
-    return torch.softmax(query @ key.transpose(-2, -1) / key.shape[-1], dim=-1) @ value
+# replace: return F.scaled_dot_product_attention(query, key, value)
+# by:      return torch.softmax(query @ key.transpose(-2, -1) / key.shape[-1], dim=-1) @ value
 
-
-# %% wrong rotary_attention scale_of_the_values
+# %% wrong rotary_attention scale_of_the_values of="solution"
 # You divide by the root of d_v: the scores are made of d_k products, so it is the root of d_k.
-def rotary_attention(
-    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
-) -> Tensor:
-    query = rotary_embedding(query, positions, base)
-    key = rotary_embedding(key, positions, base)
-    return torch.softmax(query @ key.transpose(-2, -1) / value.shape[-1] ** 0.5, dim=-1) @ value
+# replace: F.scaled_dot_product_attention(query, key, value)
+# by:      torch.softmax(query @ key.transpose(-2, -1) / value.shape[-1] ** 0.5, dim=-1) @ value
 
-
-# %% wrong rotary_attention softmax_over_queries
+# %% wrong rotary_attention softmax_over_queries of="solution"
 # Your weights sum to 1 over the queries: softmax runs over the keys, the last axis.
-def rotary_attention(
-    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
-) -> Tensor:
-    query = rotary_embedding(query, positions, base)
-    key = rotary_embedding(key, positions, base)
-    scores = query @ key.transpose(-2, -1) / key.shape[-1] ** 0.5
-    return torch.softmax(scores, dim=-2) @ value
+# replace: return F.scaled_dot_product_attention(query, key, value)
+# by:      scores = query @ key.transpose(-2, -1) / key.shape[-1] ** 0.5
+#          return torch.softmax(scores, dim=-2) @ value
 
-
-# %% wrong rotary_attention causal_as_well
+# %% wrong rotary_attention causal_as_well of="solution"
 # Your first word sees itself alone: nobody asked for a causal mask.
-def rotary_attention(
-    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
-) -> Tensor:
-    query = rotary_embedding(query, positions, base)
-    key = rotary_embedding(key, positions, base)
-    return F.scaled_dot_product_attention(query, key, value, is_causal=True)
+# replace: return F.scaled_dot_product_attention(query, key, value)
+# by:      return F.scaled_dot_product_attention(query, key, value, is_causal=True)
 
-
-# %% wrong rotary_attention keys_turned_by_the_query
+# %% wrong rotary_attention keys_turned_by_the_query of="solution"
 # You hand the turned query over as the key: turn the key itself.
-def rotary_attention(
-    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
-) -> Tensor:
-    query = rotary_embedding(query, positions, base)
-    key = rotary_embedding(query, positions, base)
-    return F.scaled_dot_product_attention(query, key, value)
+# replace: key = rotary_embedding(key, positions, base)
+# by:      key = rotary_embedding(query, positions, base)
 
-
-# %% wrong rotary_attention turned_twice
+# %% wrong rotary_attention turned_twice of="solution"
 # Queries and keys are turned twice, so every distance counts double.
-def rotary_attention(
-    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
-) -> Tensor:
-    query = rotary_embedding(query, positions, base)
-    key = rotary_embedding(key, positions, base)
-    query = rotary_embedding(query, positions, base)
-    key = rotary_embedding(key, positions, base)
-    return F.scaled_dot_product_attention(query, key, value)
+# replace: key = rotary_embedding(key, positions, base)
+# by:      key = rotary_embedding(key, positions, base)
+#          query = rotary_embedding(query, positions, base)
+#          key = rotary_embedding(key, positions, base)
 
-
-# %% wrong rotary_attention weights_only
+# %% wrong rotary_attention weights_only of="solution"
 # These are the weights: blend the values with them.
-def rotary_attention(
-    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
-) -> Tensor:
-    query = rotary_embedding(query, positions, base)
-    key = rotary_embedding(key, positions, base)
-    return torch.softmax(query @ key.transpose(-2, -1) / key.shape[-1] ** 0.5, dim=-1)
+# replace: return F.scaled_dot_product_attention(query, key, value)
+# by:      return torch.softmax(query @ key.transpose(-2, -1) / key.shape[-1] ** 0.5, dim=-1)
 
-
-# %% wrong rotary_attention with_the_weights
+# %% wrong rotary_attention with_the_weights of="solution"
 # You return the weights too: the docstring asks for the output alone.
-def rotary_attention(
-    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
-) -> Tensor:
-    query = rotary_embedding(query, positions, base)
-    key = rotary_embedding(key, positions, base)
-    weights = torch.softmax(query @ key.transpose(-2, -1) / key.shape[-1] ** 0.5, dim=-1)
-    return weights @ value, weights
+# replace: return F.scaled_dot_product_attention(query, key, value)
+# by:      weights = torch.softmax(query @ key.transpose(-2, -1) / key.shape[-1] ** 0.5, dim=-1)
+#          return weights @ value, weights
 
-
-# %% wrong rotary_attention turned_after_the_scores
+# %% wrong rotary_attention turned_after_the_scores of="nothing_turned"
 # You turn the scores: queries and keys are turned before they meet.
-def rotary_attention(
-    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
-) -> Tensor:
-    scores = query @ key.transpose(-2, -1) / key.shape[-1] ** 0.5
-    scores = rotary_embedding(scores, positions, base)
-    return torch.softmax(scores, dim=-1) @ value
+# replace: return F.scaled_dot_product_attention(query, key, value)
+# by:      scores = query @ key.transpose(-2, -1) / key.shape[-1] ** 0.5
+#          scores = rotary_embedding(scores, positions, base)
+#          return torch.softmax(scores, dim=-1) @ value
 
-
-# %% wrong rotary_attention query_and_key_exchanged
+# %% wrong rotary_attention query_and_key_exchanged of="solution"
 # Queries and keys have changed roles: who asks is the query, and its row of weights sums to 1.
-def rotary_attention(
-    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
-) -> Tensor:
-    query = rotary_embedding(query, positions, base)
-    key = rotary_embedding(key, positions, base)
-    return F.scaled_dot_product_attention(key, query, value)
+# replace: return F.scaled_dot_product_attention(query, key, value)
+# by:      return F.scaled_dot_product_attention(key, query, value)
 
 
 # %% right rotary_attention by_hand
@@ -2863,30 +1923,22 @@ def rotary_attention(
     return weights @ value
 
 
-# %% right rotary_attention in_one_call
-def rotary_attention(
-    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
-) -> Tensor:
-    asks, answers = (rotary_embedding(role, positions, base=base) for role in (query, key))
-    return F.scaled_dot_product_attention(query=asks, key=answers, value=value)
+# %% right rotary_attention in_one_call of="nothing_turned"
+# replace: return F.scaled_dot_product_attention(query, key, value)
+# by:      asks, answers = (rotary_embedding(role, positions, base=base) for role in (query, key))
+#          return F.scaled_dot_product_attention(query=asks, key=answers, value=value)
 
+# %% right rotary_attention stacked of="nothing_turned"
+# replace: return F.scaled_dot_product_attention(query, key, value)
+# by:      both = rotary_embedding(torch.stack([query, key]), positions, base)
+#          scores = torch.einsum("...qd,...kd->...qk", both[0], both[1]) * query.shape[-1] ** -0.5
+#          return torch.einsum("...qk,...kv->...qv", scores.softmax(-1), value)
 
-# %% right rotary_attention stacked
-def rotary_attention(
-    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
-) -> Tensor:
-    both = rotary_embedding(torch.stack([query, key]), positions, base)
-    scores = torch.einsum("...qd,...kd->...qk", both[0], both[1]) * query.shape[-1] ** -0.5
-    return torch.einsum("...qk,...kv->...qv", scores.softmax(-1), value)
-
-
-# %% right rotary_attention places_from_the_first
-def rotary_attention(
-    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
-) -> Tensor:
-    places = positions - positions[0]  # only distances count
-    query, key = rotary_embedding(query, places, base), rotary_embedding(key, places, base)
-    return F.scaled_dot_product_attention(query, key, value)
+# %% right rotary_attention places_from_the_first of="solution"
+# replace: query = rotary_embedding(query, positions, base)
+#          key = rotary_embedding(key, positions, base)
+# by:      places = positions - positions[0]  # only distances count
+#          query, key = rotary_embedding(query, places, base), rotary_embedding(key, places, base)
 
 
 # %% right rotary_attention query_scaled_first

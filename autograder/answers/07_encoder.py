@@ -14,616 +14,272 @@ def attend(
 ) -> tuple[Tensor, Tensor]: ...
 
 
-# %% wrong FeedForward no_relu
+# %% wrong FeedForward no_relu of="solution"
 # Negative hidden features pass: the ReLU between the two layers is missing, and without it two
 # layers are no more than one.
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.dropout = nn.Dropout(dropout)
+# replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+# by:      return self.linear2(self.dropout(self.linear1(x)))
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(self.linear1(x)))
-
-
-# %% wrong FeedForward relu_at_the_end
+# %% wrong FeedForward relu_at_the_end of="solution"
 # Your ReLU stands behind linear2, where it cuts off what the network has to say: it belongs
 # between the two layers.
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.dropout = nn.Dropout(dropout)
+# replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+# by:      return torch.relu(self.linear2(self.dropout(self.linear1(x))))
 
-    def forward(self, x: Tensor) -> Tensor:
-        return torch.relu(self.linear2(self.dropout(self.linear1(x))))
-
-
-# %% wrong FeedForward relu_twice
+# %% wrong FeedForward relu_twice of="solution"
 # There is a second ReLU behind linear2: what comes out may be negative.
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.dropout = nn.Dropout(dropout)
+# replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+# by:      return torch.relu(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
 
-    def forward(self, x: Tensor) -> Tensor:
-        return torch.relu(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-
-# %% wrong FeedForward relu_first
+# %% wrong FeedForward relu_first of="solution"
 # Your ReLU stands in front of linear1, and cuts the word itself: it belongs between the two
 # layers.
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.dropout = nn.Dropout(dropout)
+# replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+# by:      return self.linear2(self.dropout(self.linear1(torch.relu(x))))
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(self.linear1(torch.relu(x))))
-
-
-# %% wrong FeedForward gelu
+# %% wrong FeedForward gelu of="solution"
 # You bend with GELU, which lets a little of the negative pass: this network bends with ReLU.
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.dropout = nn.Dropout(dropout)
+# replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+# by:      return self.linear2(self.dropout(F.gelu(self.linear1(x))))
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(F.gelu(self.linear1(x))))
-
-
-# %% wrong FeedForward sigmoid
+# %% wrong FeedForward sigmoid of="solution"
 # You bend with a sigmoid, which squeezes every feature between 0 and 1: this network bends with
 # ReLU.
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.dropout = nn.Dropout(dropout)
+# replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+# by:      return self.linear2(self.dropout(torch.sigmoid(self.linear1(x))))
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(torch.sigmoid(self.linear1(x))))
-
-
-# %% wrong FeedForward tanh
+# %% wrong FeedForward tanh of="solution"
 # You bend with tanh, which squeezes every feature between -1 and 1: this network bends with ReLU.
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.dropout = nn.Dropout(dropout)
+# replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+# by:      return self.linear2(self.dropout(torch.tanh(self.linear1(x))))
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(torch.tanh(self.linear1(x))))
-
-
-# %% wrong FeedForward leaky_relu
+# %% wrong FeedForward leaky_relu of="solution"
 # A hundredth of each negative feature passes, as with a leaky ReLU: the plain ReLU makes it 0.
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.dropout = nn.Dropout(dropout)
+# replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+# by:      return self.linear2(self.dropout(F.leaky_relu(self.linear1(x))))
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(F.leaky_relu(self.linear1(x))))
-
-
-# %% wrong FeedForward absolute_value
+# %% wrong FeedForward absolute_value of="solution"
 # You turn negative features positive: ReLU makes them 0.
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.dropout = nn.Dropout(dropout)
+# replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+# by:      return self.linear2(self.dropout(self.linear1(x).abs()))
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(self.linear1(x).abs()))
-
-
-# %% wrong FeedForward softmax_of_features
+# %% wrong FeedForward softmax_of_features of="solution"
 # Your hidden features sum to 1, as after a softmax: here it is a ReLU, each feature for itself.
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.dropout = nn.Dropout(dropout)
+# replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+# by:      return self.linear2(self.dropout(torch.softmax(self.linear1(x), dim=-1)))
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(torch.softmax(self.linear1(x), dim=-1)))
-
-
-# %% wrong FeedForward residual_added
+# %% wrong FeedForward residual_added of="solution"
 # You add x to the result: the residual connection belongs to the block, not to this network.
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.dropout = nn.Dropout(dropout)
+# replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+# by:      return x + self.linear2(self.dropout(torch.relu(self.linear1(x))))
 
-    def forward(self, x: Tensor) -> Tensor:
-        return x + self.linear2(self.dropout(torch.relu(self.linear1(x))))
-
-
-# %% wrong FeedForward no_dropout
+# %% wrong FeedForward no_dropout of="solution"
 # Nothing is dropped in training: call your dropout on what the ReLU gives.
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.dropout = nn.Dropout(dropout)
+# replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+# by:      return self.linear2(torch.relu(self.linear1(x)))
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.linear2(torch.relu(self.linear1(x)))
-
-
-# %% wrong FeedForward dropout_on_the_output
+# %% wrong FeedForward dropout_on_the_output of="solution"
 # You drop what linear2 gives, bias and all: in this network dropout stands between the ReLU and
 # linear2.
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.dropout = nn.Dropout(dropout)
+# replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+# by:      return self.dropout(self.linear2(torch.relu(self.linear1(x))))
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(torch.relu(self.linear1(x))))
-
-
-# %% wrong FeedForward dropout_twice
+# %% wrong FeedForward dropout_twice of="solution"
 # You drop what linear2 gives, bias and all: in this network dropout stands between the ReLU and
 # linear2.
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.dropout = nn.Dropout(dropout)
+# replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+# by:      return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-
-# %% wrong FeedForward dropout_on_the_input
+# %% wrong FeedForward dropout_on_the_input of="solution"
 # You drop features of the word before linear1: drop those behind the ReLU.
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.dropout = nn.Dropout(dropout)
+# replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+# by:      return self.linear2(torch.relu(self.linear1(self.dropout(x))))
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.linear2(torch.relu(self.linear1(self.dropout(x))))
-
-
-# %% wrong FeedForward dropped_twice_behind_the_relu
+# %% wrong FeedForward dropped_twice_behind_the_relu of="solution"
 # hand `dropout` to one nn.Dropout, and use it once
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.dropout = nn.Dropout(dropout)
+# replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+# by:      return self.linear2(self.dropout(self.dropout(torch.relu(self.linear1(x)))))
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(self.dropout(torch.relu(self.linear1(x)))))
-
-
-# %% wrong FeedForward dropout_in_evaluation_too
+# %% wrong FeedForward dropout_in_evaluation_too of="solution"
 # You drop in evaluation too: F.dropout does, unless you hand it training=self.training.
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.rate = dropout
+# replace: self.dropout = nn.Dropout(dropout)
+# by:      self.rate = dropout
+# replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+# by:      return self.linear2(F.dropout(torch.relu(self.linear1(x)), self.rate))
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.linear2(F.dropout(torch.relu(self.linear1(x)), self.rate))
-
-
-# %% wrong FeedForward keep_and_drop_exchanged
+# %% wrong FeedForward keep_and_drop_exchanged of="solution"
 # You hand on 1 - dropout, so a rate of 0 drops everything: nn.Dropout takes the share that is
 # dropped.
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.dropout = nn.Dropout(1 - dropout)
+# replace: self.dropout = nn.Dropout(dropout)
+# by:      self.dropout = nn.Dropout(1 - dropout)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(torch.relu(self.linear1(x))))
-
-
-# %% wrong FeedForward rate_fixed
+# %% wrong FeedForward rate_fixed of="solution"
 # hand `dropout` to one nn.Dropout, and use it once
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.dropout = nn.Dropout(0.1 if 0 < dropout < 1 else dropout)
+# replace: self.dropout = nn.Dropout(dropout)
+# by:      self.dropout = nn.Dropout(0.1 if 0 < dropout < 1 else dropout)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(torch.relu(self.linear1(x))))
-
-
-# %% wrong FeedForward alpha_dropout
+# %% wrong FeedForward alpha_dropout of="solution"
 # Dropped features become a negative number, as with alpha dropout: plain dropout makes them 0.
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.dropout = nn.AlphaDropout(dropout)
+# replace: self.dropout = nn.Dropout(dropout)
+# by:      self.dropout = nn.AlphaDropout(dropout)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(torch.relu(self.linear1(x))))
-
-
-# %% wrong FeedForward dropout_not_rescaled
+# %% wrong FeedForward dropout_not_rescaled of="dropout_in_evaluation_too"
 # hand `dropout` to one nn.Dropout, and use it once
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.rate = dropout
+# replace: return self.linear2(F.dropout(torch.relu(self.linear1(x)), self.rate))
+# by:      inner = torch.relu(self.linear1(x))
+#          if self.training:
+#              inner = inner * (torch.rand_like(inner) >= self.rate)
+#          return self.linear2(inner)
 
-    def forward(self, x: Tensor) -> Tensor:
-        inner = torch.relu(self.linear1(x))
-        if self.training:
-            inner = inner * (torch.rand_like(inner) >= self.rate)
-        return self.linear2(inner)
-
-
-# %% wrong FeedForward sizes_swapped
+# %% wrong FeedForward sizes_swapped of="solution"
 # the two sizes of nn.Linear(size in, size out) are swapped; it stores (out, in)
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_ff, d_model)
-        self.linear2 = nn.Linear(d_model, d_ff)
-        self.dropout = nn.Dropout(dropout)
+# replace: self.linear1 = nn.Linear(d_model, d_ff)
+#          self.linear2 = nn.Linear(d_ff, d_model)
+# by:      self.linear1 = nn.Linear(d_ff, d_model)
+#          self.linear2 = nn.Linear(d_model, d_ff)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(torch.relu(self.linear1(x))))
-
-
-# %% wrong FeedForward parts_renamed
+# %% wrong FeedForward parts_renamed of="solution"
 # `layer1.bias` should be called `linear1.bias`
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.layer1 = nn.Linear(d_model, d_ff)
-        self.layer2 = nn.Linear(d_ff, d_model)
-        self.dropout = nn.Dropout(dropout)
+# replace: self.linear1 = nn.Linear(d_model, d_ff)
+#          self.linear2 = nn.Linear(d_ff, d_model)
+# by:      self.layer1 = nn.Linear(d_model, d_ff)
+#          self.layer2 = nn.Linear(d_ff, d_model)
+# replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+# by:      return self.layer2(self.dropout(torch.relu(self.layer1(x))))
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.layer2(self.dropout(torch.relu(self.layer1(x))))
-
-
-# %% wrong FeedForward layers_made_in_forward
+# %% wrong FeedForward layers_made_in_forward of="solution"
 # make the layers in __init__, and keep each on self: self.NAME = nn.Linear(…)
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.sizes = d_model, d_ff
-        self.dropout = nn.Dropout(dropout)
+# replace: self.linear1 = nn.Linear(d_model, d_ff)
+#          self.linear2 = nn.Linear(d_ff, d_model)
+# by:      self.sizes = d_model, d_ff
+# replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+# by:      wide, back = nn.Linear(*self.sizes), nn.Linear(*self.sizes[::-1])
+#          return back(self.dropout(torch.relu(wide(x))))
 
-    def forward(self, x: Tensor) -> Tensor:
-        wide, back = nn.Linear(*self.sizes), nn.Linear(*self.sizes[::-1])
-        return back(self.dropout(torch.relu(wide(x))))
-
-
-# %% wrong FeedForward no_call_of_super
+# %% wrong FeedForward no_call_of_super of="solution"
 # the first line of `__init__` is `super().__init__()`
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.dropout = nn.Dropout(dropout)
+# replace: super().__init__()
+# by:
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(torch.relu(self.linear1(x))))
-
-
-# %% wrong FeedForward without_biases
+# %% wrong FeedForward without_biases of="solution"
 # linear1, then ReLU, then dropout, then linear2
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff, bias=False)
-        self.linear2 = nn.Linear(d_ff, d_model, bias=False)
-        self.dropout = nn.Dropout(dropout)
+# replace: self.linear1 = nn.Linear(d_model, d_ff)
+#          self.linear2 = nn.Linear(d_ff, d_model)
+# by:      self.linear1 = nn.Linear(d_model, d_ff, bias=False)
+#          self.linear2 = nn.Linear(d_ff, d_model, bias=False)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(torch.relu(self.linear1(x))))
-
-
-# %% wrong FeedForward third_layer
+# %% wrong FeedForward third_layer of="solution"
 # leave out linear3.bias, linear3.weight: the docstring names every part
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.linear3 = nn.Linear(d_ff, d_ff)
-        self.dropout = nn.Dropout(dropout)
+# replace: self.linear2 = nn.Linear(d_ff, d_model)
+# by:      self.linear2 = nn.Linear(d_ff, d_model)
+#          self.linear3 = nn.Linear(d_ff, d_ff)
+# replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+# by:      return self.linear2(self.dropout(torch.relu(self.linear3(torch.relu(self.linear1(x))))))
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(torch.relu(self.linear3(torch.relu(self.linear1(x))))))
-
-
-# %% wrong FeedForward no_gradient
+# %% wrong FeedForward no_gradient of="solution"
 # no gradient flows through the result
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.dropout = nn.Dropout(dropout)
+# replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+# by:      with torch.no_grad():
+#              return self.linear2(self.dropout(torch.relu(self.linear1(x))))
 
-    def forward(self, x: Tensor) -> Tensor:
-        with torch.no_grad():
-            return self.linear2(self.dropout(torch.relu(self.linear1(x))))
-
-
-# %% wrong FeedForward detached_inside
+# %% wrong FeedForward detached_inside of="solution"
 # Your hidden features are cut off from the gradient: linear1 would never learn.
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.dropout = nn.Dropout(dropout)
+# replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+# by:      return self.linear2(self.dropout(torch.relu(self.linear1(x)).detach()))
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(torch.relu(self.linear1(x)).detach()))
-
-
-# %% wrong FeedForward one_mask_for_all_words
+# %% wrong FeedForward one_mask_for_all_words of="dropout_in_evaluation_too"
 # hand all hidden features to one nn.Dropout: it draws for each number
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.rate = dropout
+# replace: return self.linear2(F.dropout(torch.relu(self.linear1(x)), self.rate))
+# by:      inner = torch.relu(self.linear1(x))
+#          kept = F.dropout(torch.ones_like(inner[..., :1, :]), self.rate, self.training)
+#          return self.linear2(inner * kept)
 
-    def forward(self, x: Tensor) -> Tensor:
-        inner = torch.relu(self.linear1(x))
-        kept = F.dropout(torch.ones_like(inner[..., :1, :]), self.rate, self.training)
-        return self.linear2(inner * kept)
-
-
-# %% wrong FeedForward nothing_returned
+# %% wrong FeedForward nothing_returned of="solution"
 # does the last line say `return`?
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.dropout = nn.Dropout(dropout)
+# replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+# by:      self.linear2(self.dropout(torch.relu(self.linear1(x))))
 
-    def forward(self, x: Tensor) -> Tensor:
-        self.linear2(self.dropout(torch.relu(self.linear1(x))))
-
-
-# %% wrong FeedForward relu6
+# %% wrong FeedForward relu6 of="solution"
 # Your bend cuts off at 6, as ReLU6 does: ReLU lets all that is above 0 pass.
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.dropout = nn.Dropout(dropout)
+# replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+# by:      return self.linear2(self.dropout(F.relu6(self.linear1(x))))
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(F.relu6(self.linear1(x))))
-
-
-# %% wrong FeedForward mask_shared_by_the_batch
+# %% wrong FeedForward mask_shared_by_the_batch of="solution"
 # hand all hidden features to one nn.Dropout: it draws for each number
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.dropout = nn.Dropout(dropout)
+# replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+# by:      inner = torch.relu(self.linear1(x))
+#          kept = self.dropout(torch.ones_like(inner[:1]))
+#          return self.linear2(inner * kept)
 
-    def forward(self, x: Tensor) -> Tensor:
-        inner = torch.relu(self.linear1(x))
-        kept = self.dropout(torch.ones_like(inner[:1]))
-        return self.linear2(inner * kept)
-
-
-# %% wrong FeedForward whole_words_dropped
+# %% wrong FeedForward whole_words_dropped of="solution"
 # hand all hidden features to one nn.Dropout: it draws for each number
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.dropout = nn.Dropout1d(dropout)
+# replace: self.dropout = nn.Dropout(dropout)
+# by:      self.dropout = nn.Dropout1d(dropout)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(torch.relu(self.linear1(x))))
-
-
-# %% wrong FeedForward same_draw_each_time
+# %% wrong FeedForward same_draw_each_time of="solution"
 # each call draws anew: leave torch's random generator as it is
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.dropout = nn.Dropout(dropout)
+# replace: def forward(self, x: Tensor) -> Tensor:
+# by:      def forward(self, x: Tensor) -> Tensor:
+#              torch.manual_seed(0)
 
-    def forward(self, x: Tensor) -> Tensor:
-        torch.manual_seed(0)
-        return self.linear2(self.dropout(torch.relu(self.linear1(x))))
-
-
-# %% wrong FeedForward training_kept_at_birth
+# %% wrong FeedForward training_kept_at_birth of="dropout_in_evaluation_too"
 # keep an nn.Dropout on self: it knows whether the model trains
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.rate = dropout if self.training else 0.0
+# replace: self.rate = dropout
+# by:      self.rate = dropout if self.training else 0.0
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.linear2(F.dropout(torch.relu(self.linear1(x)), self.rate))
-
-
-# %% wrong FeedForward bias_behind_the_relu
+# %% wrong FeedForward bias_behind_the_relu of="solution"
 # The bias of linear1 is added behind the ReLU: it belongs in front, to linear1.
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.dropout = nn.Dropout(dropout)
+# replace: torch.relu(self.linear1(x))
+# by:      torch.relu(x @ self.linear1.weight.T) + self.linear1.bias
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(torch.relu(x @ self.linear1.weight.T) + self.linear1.bias))
-
-
-# %% wrong FeedForward dropout_default_of_pytorch
+# %% wrong FeedForward dropout_default_of_pytorch of="solution"
 # Something is dropped even if nobody asks for it: the default rate is 0.
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.1) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.dropout = nn.Dropout(dropout)
+# replace: def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
+# by:      def __init__(self, d_model: int, d_ff: int, dropout: float = 0.1) -> None:
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(torch.relu(self.linear1(x))))
-
-
-# %% wrong FeedForward normed_features
+# %% wrong FeedForward normed_features of="solution"
 # You norm the hidden features: there is no norm in this network.
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.dropout = nn.Dropout(dropout)
+# replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+# by:      return self.linear2(
+#              self.dropout(F.layer_norm(torch.relu(self.linear1(x)), (self.linear1.out_features,)))
+#          )
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.linear2(
-            self.dropout(F.layer_norm(torch.relu(self.linear1(x)), (self.linear1.out_features,)))
-        )
-
-
-# %% wrong FeedForward input_dropout_too
+# %% wrong FeedForward input_dropout_too of="solution"
 # You drop what comes in as well: only what the ReLU gives is dropped.
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.drop = nn.Dropout(dropout)
+# replace: self.dropout = nn.Dropout(dropout)
+# by:      self.drop = nn.Dropout(dropout)
+# replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+# by:      return self.linear2(self.drop(torch.relu(self.linear1(self.drop(x)))))
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.linear2(self.drop(torch.relu(self.linear1(self.drop(x)))))
-
-
-# %% wrong FeedForward squeezes
+# %% wrong FeedForward squeezes of="input_dropout_too"
 # You drop axes of length 1: the shape stays as it is, but for the features.
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.drop = nn.Dropout(dropout)
+# replace: return self.linear2(self.drop(torch.relu(self.linear1(self.drop(x)))))
+# by:      return self.linear2(self.drop(torch.relu(self.linear1(x)))).squeeze()
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.linear2(self.drop(torch.relu(self.linear1(x)))).squeeze()
+# %% right FeedForward f_dropout of="dropout_in_evaluation_too"
+# replace: return self.linear2(F.dropout(torch.relu(self.linear1(x)), self.rate))
+# by:      return self.linear2(F.dropout(F.relu(self.linear1(x)), self.rate, self.training))
 
+# %% right FeedForward dropout_before_the_relu of="solution"
+# replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+# by:      return self.linear2(self.dropout(self.linear1(x)).relu())
 
-# %% right FeedForward f_dropout
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.rate = dropout
+# %% right FeedForward clamp of="solution"
+# replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+# by:      return self.linear2(self.dropout(self.linear1(x).clamp(min=0)))
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.linear2(F.dropout(F.relu(self.linear1(x)), self.rate, self.training))
+# %% right FeedForward relu_module of="solution"
+# replace: self.linear2 = nn.Linear(d_ff, d_model)
+# by:      self.linear2 = nn.Linear(d_ff, d_model)
+#          self.relu = nn.ReLU()
+# replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+# by:      return self.linear2(self.dropout(self.relu(self.linear1(x))))
 
-
-# %% right FeedForward dropout_before_the_relu
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.dropout = nn.Dropout(dropout)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(self.linear1(x)).relu())
-
-
-# %% right FeedForward clamp
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.dropout = nn.Dropout(dropout)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(self.linear1(x).clamp(min=0)))
-
-
-# %% right FeedForward relu_module
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.relu = nn.ReLU()
-        self.dropout = nn.Dropout(dropout)
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(self.relu(self.linear1(x))))
-
-
-# %% right FeedForward in_sequence
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.between = nn.Sequential(nn.ReLU(), nn.Dropout(dropout))
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.linear2(self.between(self.linear1(x)))
+# %% right FeedForward in_sequence of="solution"
+# replace: self.dropout = nn.Dropout(dropout)
+# by:      self.between = nn.Sequential(nn.ReLU(), nn.Dropout(dropout))
+# replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+# by:      return self.linear2(self.between(self.linear1(x)))
 
 
 # %% right FeedForward by_hand
@@ -642,48 +298,23 @@ class FeedForward(nn.Module):
         return inner @ self.linear2.weight.T + self.linear2.bias
 
 
-# %% right FeedForward einsum
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.dropout = nn.Dropout(dropout)
+# %% right FeedForward einsum of="normed_features"
+# replace: self.dropout(F.layer_norm(torch.relu(self.linear1(x)), (self.linear1.out_features,)))
+# by:      self.dropout(
+#              torch.einsum("...i,oi->...o", x, self.linear1.weight)
+#              .add(self.linear1.bias)
+#              .clamp(min=0)
+#          )
 
-    def forward(self, x: Tensor) -> Tensor:
-        return self.linear2(
-            self.dropout(
-                torch.einsum("...i,oi->...o", x, self.linear1.weight)
-                .add(self.linear1.bias)
-                .clamp(min=0)
-            )
-        )
+# %% right FeedForward python_loop of="solution"
+# replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+# by:      words = x.reshape(-1, x.shape[-1])
+#          done = [self.linear2(self.dropout(F.relu(self.linear1(word)))) for word in words]
+#          return torch.stack(done).reshape(x.shape)
 
-
-# %% right FeedForward python_loop
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.dropout = nn.Dropout(dropout)
-
-    def forward(self, x: Tensor) -> Tensor:
-        words = x.reshape(-1, x.shape[-1])
-        done = [self.linear2(self.dropout(F.relu(self.linear1(word)))) for word in words]
-        return torch.stack(done).reshape(x.shape)
-
-
-# %% right FeedForward torch_dropout
-class FeedForward(nn.Module):
-    def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
-        super().__init__()
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.rate = dropout
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.linear2(torch.dropout(torch.relu(self.linear1(x)), self.rate, self.training))
+# %% right FeedForward torch_dropout of="dropout_in_evaluation_too"
+# replace: return self.linear2(F.dropout(torch.relu(self.linear1(x)), self.rate))
+# by:      return self.linear2(torch.dropout(torch.relu(self.linear1(x)), self.rate, self.training))
 
 
 # %% right FeedForward subclass_of_sequential
@@ -696,2754 +327,587 @@ class FeedForward(nn.Sequential):
         self.linear2 = nn.Linear(d_ff, d_model)
 
 
-# %% wrong EncoderBlock residual_from_the_normed_input
+# %% base EncoderBlock a_method_for_each_sublayer
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1 = nn.Linear(d_model, d_ff)
+        self.linear2 = nn.Linear(d_ff, d_model)
+        self.norm1 = nn.LayerNorm(d_model)
+        self.norm2 = nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+        return self.dropout(attend(self.attention, x, mask)[0])
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.look(self.norm1(x), mask)
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.look(x, mask))
+        return self.norm2(x + self.think(x))
+
+
+# %% wrong EncoderBlock residual_from_the_normed_input of="a_method_for_each_sublayer"
 # You add to the normed x: the detour leaves the line before the norm, so add to x as it was.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: x = x + self.look(self.norm1(x), mask)
+#          return x + self.think(self.norm2(x))
+# by:      x = self.norm1(x)
+#          x = x + self.look(x, mask)
+#          x = self.norm2(x)
+#          return x + self.think(x)
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = self.norm1(x)
-            x = x + self.look(x, mask)
-            x = self.norm2(x)
-            return x + self.think(x)
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock normed_input_in_the_second_half
+# %% wrong EncoderBlock normed_input_in_the_second_half of="a_method_for_each_sublayer"
 # In the feed-forward half you add to the normed x: the detour leaves the line before norm2.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: return x + self.think(self.norm2(x))
+# by:      x = self.norm2(x)
+#          return x + self.think(x)
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            x = self.norm2(x)
-            return x + self.think(x)
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock normed_input_in_the_first_half
+# %% wrong EncoderBlock normed_input_in_the_first_half of="a_method_for_each_sublayer"
 # In the attention half you add to the normed x: the detour leaves the line before norm1.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: x = x + self.look(self.norm1(x), mask)
+# by:      x = self.norm1(x)
+#          x = x + self.look(x, mask)
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = self.norm1(x)
-            x = x + self.look(x, mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock no_residual
+# %% wrong EncoderBlock no_residual of="a_method_for_each_sublayer"
 # Nothing is added to x: what each sublayer gives takes the place of x.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace:     x = x + self.look(self.norm1(x), mask)
+#              return x + self.think(self.norm2(x))
+#          x = self.norm1(x + self.look(x, mask))
+#          return self.norm2(x + self.think(x))
+# by:          x = self.look(self.norm1(x), mask)
+#              return self.think(self.norm2(x))
+#          x = self.norm1(self.look(x, mask))
+#          return self.norm2(self.think(x))
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = self.look(self.norm1(x), mask)
-            return self.think(self.norm2(x))
-        x = self.norm1(self.look(x, mask))
-        return self.norm2(self.think(x))
-
-
-# %% wrong EncoderBlock no_residual_around_attention
+# %% wrong EncoderBlock no_residual_around_attention of="a_method_for_each_sublayer"
 # What attention gives takes the place of x: add it to x.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: x = x + self.look(self.norm1(x), mask)
+# by:      x = self.look(self.norm1(x), mask)
+# replace: x = self.norm1(x + self.look(x, mask))
+# by:      x = self.norm1(self.look(x, mask))
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock no_residual_around_feed_forward
+# %% wrong EncoderBlock no_residual_around_feed_forward of="a_method_for_each_sublayer"
 # What the feed-forward network gives takes the place of x: add it to x.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: return x + self.think(self.norm2(x))
+# by:      return self.think(self.norm2(x))
+# replace: return self.norm2(x + self.think(x))
+# by:      return self.norm2(self.think(x))
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(self.think(x))
-
-
-# %% wrong EncoderBlock always_post_norm
+# %% wrong EncoderBlock always_post_norm of="a_method_for_each_sublayer"
 # Your norms stand on the line: with norm_first=True each stands at the entrance of its detour.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: if self.norm_first:
+#              x = x + self.look(self.norm1(x), mask)
+#              return x + self.think(self.norm2(x))
+# by:
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock always_pre_norm
+# %% wrong EncoderBlock always_pre_norm of="a_method_for_each_sublayer"
 # Your norms stand at the entrances in both orders: with norm_first=False each stands on the line,
 # behind the sum.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: if self.norm_first:
+#              x = x + self.look(self.norm1(x), mask)
+#              return x + self.think(self.norm2(x))
+#          x = self.norm1(x + self.look(x, mask))
+#          return self.norm2(x + self.think(x))
+# by:      x = x + self.look(self.norm1(x), mask)
+#          return x + self.think(self.norm2(x))
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        x = x + self.look(self.norm1(x), mask)
-        return x + self.think(self.norm2(x))
-
-
-# %% wrong EncoderBlock orders_exchanged
+# %% wrong EncoderBlock orders_exchanged of="a_method_for_each_sublayer"
 # Your norms stand on the line: with norm_first=True each stands at the entrance of its detour.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: if self.norm_first:
+# by:      if not self.norm_first:
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if not self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock norm_at_the_exit_of_the_detour
+# %% wrong EncoderBlock norm_at_the_exit_of_the_detour of="a_method_for_each_sublayer"
 # You norm what the detours bring: the norm stands at the entrance of a detour, before attention
 # and before linear1.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: x = x + self.look(self.norm1(x), mask)
+#          return x + self.think(self.norm2(x))
+# by:      x = x + self.norm1(self.look(x, mask))
+#          return x + self.norm2(self.think(x))
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.norm1(self.look(x, mask))
-            return x + self.norm2(self.think(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock no_norm
+# %% wrong EncoderBlock no_norm of="a_method_for_each_sublayer"
 # There is no norm at the entrance of your detours: norm1 stands before attention, norm2 before
 # linear1.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: x = x + self.look(self.norm1(x), mask)
+#          return x + self.think(self.norm2(x))
+# by:      x = x + self.look(x, mask)
+#          return x + self.think(x)
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(x, mask)
-            return x + self.think(x)
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock no_norm_before_attention
+# %% wrong EncoderBlock no_norm_before_attention of="a_method_for_each_sublayer"
 # Attention gets x as it is: norm1 stands before it, in all three roles.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: x = x + self.look(self.norm1(x), mask)
+# by:      x = x + self.look(x, mask)
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(x, mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock no_norm_before_feed_forward
+# %% wrong EncoderBlock no_norm_before_feed_forward of="a_method_for_each_sublayer"
 # linear1 gets x as it is: norm2 stands before it.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: return x + self.think(self.norm2(x))
+# by:      return x + self.think(x)
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(x)
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock norms_exchanged
+# %% wrong EncoderBlock norms_exchanged of="a_method_for_each_sublayer"
 # norm1 and norm2 have changed places: norm1 goes with attention.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace:     x = x + self.look(self.norm1(x), mask)
+#              return x + self.think(self.norm2(x))
+#          x = self.norm1(x + self.look(x, mask))
+#          return self.norm2(x + self.think(x))
+# by:          x = x + self.look(self.norm2(x), mask)
+#              return x + self.think(self.norm1(x))
+#          x = self.norm2(x + self.look(x, mask))
+#          return self.norm1(x + self.think(x))
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm2(x), mask)
-            return x + self.think(self.norm1(x))
-        x = self.norm2(x + self.look(x, mask))
-        return self.norm1(x + self.think(x))
-
-
-# %% wrong EncoderBlock norm1_twice
+# %% wrong EncoderBlock norm1_twice of="a_method_for_each_sublayer"
 # You use norm1 for both sublayers: the feed-forward network has norm2.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: return x + self.think(self.norm2(x))
+# by:      return x + self.think(self.norm1(x))
+# replace: return self.norm2(x + self.think(x))
+# by:      return self.norm1(x + self.think(x))
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm1(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm1(x + self.think(x))
-
-
-# %% wrong EncoderBlock one_norm_under_two_names
+# %% wrong EncoderBlock one_norm_under_two_names of="a_method_for_each_sublayer"
 # norm1 and norm2 are one and the same layer: each sublayer has a norm of its own.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = self.norm1
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: self.norm2 = nn.LayerNorm(d_model)
+# by:      self.norm2 = self.norm1
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock norm_at_the_end_of_the_block
+# %% wrong EncoderBlock norm_at_the_end_of_the_block of="a_method_for_each_sublayer"
 # There is a norm at the end of your pre-norm block: nothing stands on the line; the one norm at
 # the end belongs to the encoder.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: return x + self.think(self.norm2(x))
+# by:      return self.norm2(x + self.think(self.norm2(x)))
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return self.norm2(x + self.think(self.norm2(x)))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock norms_before_and_behind
+# %% wrong EncoderBlock norms_before_and_behind of="a_method_for_each_sublayer"
 # Your pre-norm block norms before the detours and on the line too: nothing stands on the line.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: x = x + self.look(self.norm1(x), mask)
+#          return x + self.think(self.norm2(x))
+# by:      x = self.norm1(x + self.look(self.norm1(x), mask))
+#          return self.norm2(x + self.think(self.norm2(x)))
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = self.norm1(x + self.look(self.norm1(x), mask))
-            return self.norm2(x + self.think(self.norm2(x)))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock no_relu
+# %% wrong EncoderBlock no_relu of="dropout_before_the_relu"
 # Negative hidden features pass: the ReLU between linear1 and linear2 is missing.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: return self.dropout(self.linear2(torch.relu(self.dropout(self.linear1(x)))))
+# by:      return self.dropout(self.linear2(self.dropout(self.linear1(x))))
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(self.linear1(x))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock gelu
+# %% wrong EncoderBlock gelu of="dropout_before_the_relu"
 # You bend with GELU: this block bends with ReLU.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: return self.dropout(self.linear2(torch.relu(self.dropout(self.linear1(x)))))
+# by:      return self.dropout(self.linear2(self.dropout(F.gelu(self.linear1(x)))))
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(F.gelu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock relu_behind_linear2
+# %% wrong EncoderBlock relu_behind_linear2 of="dropout_before_the_relu"
 # Your ReLU stands behind linear2: it belongs between linear1 and linear2.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: return self.dropout(self.linear2(torch.relu(self.dropout(self.linear1(x)))))
+# by:      return self.dropout(torch.relu(self.linear2(self.dropout(self.linear1(x)))))
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(torch.relu(self.linear2(self.dropout(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock relu_twice
+# %% wrong EncoderBlock relu_twice of="dropout_before_the_relu"
 # There is a second ReLU behind linear2: what a detour brings may be negative.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: return self.dropout(self.linear2(torch.relu(self.dropout(self.linear1(x)))))
+# by:      return self.dropout(torch.relu(self.linear2(self.dropout(torch.relu(self.linear1(x))))))
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(torch.relu(self.linear2(self.dropout(torch.relu(self.linear1(x))))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock side_by_side
+# %% wrong EncoderBlock side_by_side of="a_method_for_each_sublayer"
 # Both sublayers look at the same x, side by side: the feed-forward network gets what attention
 # has brought.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace:     x = x + self.look(self.norm1(x), mask)
+#              return x + self.think(self.norm2(x))
+#          x = self.norm1(x + self.look(x, mask))
+#          return self.norm2(x + self.think(x))
+# by:          return x + self.look(self.norm1(x), mask) + self.think(self.norm2(x))
+#          return self.norm2(self.norm1(x + self.look(x, mask)) + self.think(x))
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            return x + self.look(self.norm1(x), mask) + self.think(self.norm2(x))
-        return self.norm2(self.norm1(x + self.look(x, mask)) + self.think(x))
-
-
-# %% wrong EncoderBlock one_detour_of_both
+# %% wrong EncoderBlock one_detour_of_both of="a_method_for_each_sublayer"
 # The two detours are one in yours: add x after attention too, before the feed-forward network.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace:     x = x + self.look(self.norm1(x), mask)
+#              return x + self.think(self.norm2(x))
+#          x = self.norm1(x + self.look(x, mask))
+#          return self.norm2(x + self.think(x))
+# by:          return x + self.think(self.norm2(self.look(self.norm1(x), mask)))
+#          return self.norm2(x + self.think(self.norm1(self.look(x, mask))))
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            return x + self.think(self.norm2(self.look(self.norm1(x), mask)))
-        return self.norm2(x + self.think(self.norm1(self.look(x, mask))))
-
-
-# %% wrong EncoderBlock feed_forward_first
+# %% wrong EncoderBlock feed_forward_first of="a_method_for_each_sublayer"
 # The feed-forward network comes before attention: collect first, then conclude.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace:     x = x + self.look(self.norm1(x), mask)
+#              return x + self.think(self.norm2(x))
+#          x = self.norm1(x + self.look(x, mask))
+#          return self.norm2(x + self.think(x))
+# by:          x = x + self.think(self.norm2(x))
+#              return x + self.look(self.norm1(x), mask)
+#          x = self.norm2(x + self.think(x))
+#          return self.norm1(x + self.look(x, mask))
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.think(self.norm2(x))
-            return x + self.look(self.norm1(x), mask)
-        x = self.norm2(x + self.think(x))
-        return self.norm1(x + self.look(x, mask))
-
-
-# %% wrong EncoderBlock no_feed_forward
+# %% wrong EncoderBlock no_feed_forward of="a_method_for_each_sublayer"
 # Your block ends behind attention: the feed-forward network is missing.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: x = x + self.look(self.norm1(x), mask)
+#          return x + self.think(self.norm2(x))
+# by:      return x + self.look(self.norm1(x), mask)
+# replace: return self.norm2(x + self.think(x))
+# by:      return self.norm2(x)
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            return x + self.look(self.norm1(x), mask)
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x)
-
-
-# %% wrong EncoderBlock no_attention
+# %% wrong EncoderBlock no_attention of="a_method_for_each_sublayer"
 # Your words never look at one another: attention is missing.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: x = x + self.look(self.norm1(x), mask)
+# by:
+# replace: x = self.norm1(x + self.look(x, mask))
+# by:      x = self.norm1(x)
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x)
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock x_counted_twice
+# %% wrong EncoderBlock x_counted_twice of="a_method_for_each_sublayer"
 # x is added twice: once in each half is enough, and the second half adds to what the first has
 # made.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: x = x + self.look(self.norm1(x), mask)
+# by:      x = x + self.look(self.norm1(x), mask) + x
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask) + x
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock first_x_added_again
+# %% wrong EncoderBlock first_x_added_again of="a_method_for_each_sublayer"
 # The second half adds to the x from the very beginning, so what attention brought is lost from
 # the line: add to what the first half has made.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: x = x + self.look(self.norm1(x), mask)
+#          return x + self.think(self.norm2(x))
+# by:      looked = x + self.look(self.norm1(x), mask)
+#          return x + self.think(self.norm2(looked))
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            looked = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(looked))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock mask_not_handed_on
+# %% wrong EncoderBlock mask_not_handed_on of="a_method_for_each_sublayer"
 # hand the mask on: attend(self.attention, …, mask)
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: return self.dropout(attend(self.attention, x, mask)[0])
+# by:      return self.dropout(attend(self.attention, x)[0])
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock mask_turned_round
+# %% wrong EncoderBlock mask_turned_round of="a_method_for_each_sublayer"
 # You turn the mask round: attend takes the masks of this course, True = may attend.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: return self.dropout(attend(self.attention, x, mask)[0])
+# by:      return self.dropout(attend(self.attention, x, None if mask is None else ~mask)[0])
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, None if mask is None else ~mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock mask_without_negation
+# %% wrong EncoderBlock mask_without_negation of="a_method_for_each_sublayer"
 # `nn.MultiheadAttention` called by itself means the opposite, True = forbidden, and knows no mask
 # for each sentence: let `attend` do it.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: return self.dropout(attend(self.attention, x, mask)[0])
+# by:      return self.dropout(self.attention(x, x, x, attn_mask=mask)[0])
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(self.attention(x, x, x, attn_mask=mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock batch_not_first
+# %% wrong EncoderBlock batch_not_first of="a_method_for_each_sublayer"
 # nn.MultiheadAttention takes the length first, unless you say batch_first=True
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+# by:      self.attention = nn.MultiheadAttention(d_model, num_heads, dropout)
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock weights_in_place_of_output
+# %% wrong EncoderBlock weights_in_place_of_output of="a_method_for_each_sublayer"
 # You add the attention weights: `attend` returns the output first, then the weights.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: return self.dropout(attend(self.attention, x, mask)[0])
+# by:      return self.dropout(attend(self.attention, x, mask)[1].mean(1) @ x)
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[1].mean(1) @ x)
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock both_returned_by_attend
+# %% wrong EncoderBlock both_returned_by_attend of="a_method_for_each_sublayer"
 # `attend` returns two things, output and weights: take the first.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: return self.dropout(attend(self.attention, x, mask)[0])
+# by:      return self.dropout(attend(self.attention, x, mask))
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask))
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock one_head
+# %% wrong EncoderBlock one_head of="a_method_for_each_sublayer"
 # There is one head whatever num_heads says: hand it to nn.MultiheadAttention.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, 1, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+# by:      self.attention = nn.MultiheadAttention(d_model, 1, dropout, batch_first=True)
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock no_mask_in_post_norm
+# %% wrong EncoderBlock no_mask_in_post_norm of="a_method_for_each_sublayer"
 # hand the mask on in both orders: attend(self.attention, …, mask)
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: x = self.norm1(x + self.look(x, mask))
+# by:      x = self.norm1(x + self.look(x, None))
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, None))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock post_norm_inside_the_sum
+# %% wrong EncoderBlock post_norm_inside_the_sum of="a_method_for_each_sublayer"
 # With norm_first=False you norm what the detours bring: the norm stands behind the sum.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: x = self.norm1(x + self.look(x, mask))
+#          return self.norm2(x + self.think(x))
+# by:      x = x + self.norm1(self.look(x, mask))
+#          return x + self.norm2(self.think(x))
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = x + self.norm1(self.look(x, mask))
-        return x + self.norm2(self.think(x))
-
-
-# %% wrong EncoderBlock post_norm_without_the_second_norm
+# %% wrong EncoderBlock post_norm_without_the_second_norm of="a_method_for_each_sublayer"
 # With norm_first=False the last norm is missing: norm2 stands behind the second sum.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: return self.norm2(x + self.think(x))
+# by:      return x + self.think(x)
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return x + self.think(x)
-
-
-# %% wrong EncoderBlock post_norm_without_the_first_norm
+# %% wrong EncoderBlock post_norm_without_the_first_norm of="a_method_for_each_sublayer"
 # With norm_first=False the first norm is missing: norm1 stands behind the first sum.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: x = self.norm1(x + self.look(x, mask))
+# by:      x = x + self.look(x, mask)
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = x + self.look(x, mask)
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock post_norm_adds_the_first_x
+# %% wrong EncoderBlock post_norm_adds_the_first_x of="a_method_for_each_sublayer"
 # With norm_first=False the second sum adds to the x from the beginning: it adds to what norm1
 # gives.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: x = self.norm1(x + self.look(x, mask))
+#          return self.norm2(x + self.think(x))
+# by:      looked = self.norm1(x + self.look(x, mask))
+#          return self.norm2(x + self.think(looked))
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        looked = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(looked))
-
-
-# %% wrong EncoderBlock post_norm_with_a_norm_before_too
+# %% wrong EncoderBlock post_norm_with_a_norm_before_too of="a_method_for_each_sublayer"
 # With norm_first=False attention gets a normed x: it gets x as it is, and the norm stands behind
 # the sum.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: x = self.norm1(x + self.look(x, mask))
+# by:      x = self.norm1(x + self.look(self.norm1(x), mask))
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(self.norm1(x), mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock post_norm_norms_exchanged
+# %% wrong EncoderBlock post_norm_norms_exchanged of="a_method_for_each_sublayer"
 # norm1 and norm2 have changed places: norm1 goes with attention.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: x = self.norm1(x + self.look(x, mask))
+#          return self.norm2(x + self.think(x))
+# by:      x = self.norm2(x + self.look(x, mask))
+#          return self.norm1(x + self.think(x))
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm2(x + self.look(x, mask))
-        return self.norm1(x + self.think(x))
-
-
-# %% wrong EncoderBlock post_norm_without_residual
+# %% wrong EncoderBlock post_norm_without_residual of="a_method_for_each_sublayer"
 # Nothing is added to x: what each sublayer gives takes the place of x.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: x = self.norm1(x + self.look(x, mask))
+#          return self.norm2(x + self.think(x))
+# by:      x = self.norm1(self.look(x, mask))
+#          return self.norm2(self.think(x))
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(self.look(x, mask))
-        return self.norm2(self.think(x))
-
-
-# %% wrong EncoderBlock no_dropout
+# %% wrong EncoderBlock no_dropout of="a_method_for_each_sublayer"
 # Nothing is dropped in training: nn.Dropout on what attention gives, behind the ReLU, and on what
 # linear2 gives.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Identity()
-        self.norm_first = norm_first
+# replace: self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+# by:      self.attention = nn.MultiheadAttention(d_model, num_heads, batch_first=True)
+# replace: self.dropout = nn.Dropout(dropout)
+# by:      self.dropout = nn.Identity()
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock dropout_in_attention_alone
+# %% wrong EncoderBlock dropout_in_attention_alone of="a_method_for_each_sublayer"
 # Only the attention weights are dropped: nn.Dropout on what attention gives, behind the ReLU, and
 # on what linear2 gives too.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Identity()
-        self.norm_first = norm_first
+# replace: self.dropout = nn.Dropout(dropout)
+# by:      self.dropout = nn.Identity()
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock no_dropout_on_what_attention_gives
+# %% wrong EncoderBlock no_dropout_on_what_attention_gives of="a_method_for_each_sublayer"
 # What attention gives is not dropped: its bias comes through.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: return self.dropout(attend(self.attention, x, mask)[0])
+# by:      return attend(self.attention, x, mask)[0]
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return attend(self.attention, x, mask)[0]
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock no_dropout_behind_linear2
+# %% wrong EncoderBlock no_dropout_behind_linear2 of="dropout_before_the_relu"
 # What linear2 gives is not dropped: its bias comes through.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: return self.dropout(self.linear2(torch.relu(self.dropout(self.linear1(x)))))
+# by:      return self.linear2(self.dropout(torch.relu(self.linear1(x))))
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(torch.relu(self.linear1(x))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock no_dropout_behind_the_relu
+# %% wrong EncoderBlock no_dropout_behind_the_relu of="dropout_before_the_relu"
 # hidden features meet dropout once behind the ReLU, and once more behind linear2
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: return self.dropout(self.linear2(torch.relu(self.dropout(self.linear1(x)))))
+# by:      return self.dropout(self.linear2(torch.relu(self.linear1(x))))
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(torch.relu(self.linear1(x))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock no_dropout_on_attention_weights
+# %% wrong EncoderBlock no_dropout_on_attention_weights of="a_method_for_each_sublayer"
 # nn.MultiheadAttention drops weights by itself: hand `dropout` to it, and drop what it gives once
 # more
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+# by:      self.attention = nn.MultiheadAttention(d_model, num_heads, batch_first=True)
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock dropout_on_x_too
+# %% wrong EncoderBlock dropout_on_x_too of="a_method_for_each_sublayer"
 # You drop x itself, and not what the detours bring alone: call dropout before you add.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: x = x + self.look(self.norm1(x), mask)
+#          return x + self.think(self.norm2(x))
+# by:      x = self.dropout(x + attend(self.attention, self.norm1(x), mask)[0])
+#          return self.dropout(
+#              x + self.linear2(self.dropout(torch.relu(self.linear1(self.norm2(x)))))
+#          )
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = self.dropout(x + attend(self.attention, self.norm1(x), mask)[0])
-            return self.dropout(
-                x + self.linear2(self.dropout(torch.relu(self.linear1(self.norm2(x)))))
-            )
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock dropout_on_the_normed_words
+# %% wrong EncoderBlock dropout_on_the_normed_words of="dropout_before_the_relu"
 # You drop what the norms give, before the sublayers: dropout has its places inside them and
 # behind them.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: return self.dropout(attend(self.attention, x, mask)[0])
+# by:      return attend(self.attention, self.dropout(x), mask)[0]
+# replace: return self.dropout(self.linear2(torch.relu(self.dropout(self.linear1(x)))))
+# by:      return self.linear2(torch.relu(self.linear1(self.dropout(x))))
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return attend(self.attention, self.dropout(x), mask)[0]
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.linear2(torch.relu(self.linear1(self.dropout(x))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock dropped_twice_behind_the_relu
+# %% wrong EncoderBlock dropped_twice_behind_the_relu of="dropout_before_the_relu"
 # hidden features meet dropout once behind the ReLU, and once more behind linear2
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: torch.relu(self.dropout(self.linear1(x)))
+# by:      self.dropout(self.dropout(torch.relu(self.linear1(x))))
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(self.dropout(torch.relu(self.linear1(x))))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock dropout_in_evaluation_too
+# %% wrong EncoderBlock dropout_in_evaluation_too of="dropout_before_the_relu"
 # You drop in evaluation too: F.dropout does, unless you hand it training=self.training.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.rate = dropout
-        self.norm_first = norm_first
+# replace: self.dropout = nn.Dropout(dropout)
+# by:      self.rate = dropout
+# replace: return self.dropout(attend(self.attention, x, mask)[0])
+# by:      return F.dropout(attend(self.attention, x, mask)[0], self.rate)
+# replace: self.dropout(self.linear2(torch.relu(self.dropout(self.linear1(x)))))
+# by:      F.dropout(self.linear2(F.dropout(torch.relu(self.linear1(x)), self.rate)), self.rate)
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return F.dropout(attend(self.attention, x, mask)[0], self.rate)
-
-    def think(self, x: Tensor) -> Tensor:
-        return F.dropout(self.linear2(F.dropout(torch.relu(self.linear1(x)), self.rate)), self.rate)
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock keep_and_drop_exchanged
+# %% wrong EncoderBlock keep_and_drop_exchanged of="a_method_for_each_sublayer"
 # You hand on 1 - dropout, so a rate of 0 drops everything: nn.Dropout takes the share that is
 # dropped.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(1 - dropout)
-        self.norm_first = norm_first
+# replace: self.dropout = nn.Dropout(dropout)
+# by:      self.dropout = nn.Dropout(1 - dropout)
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock rate_halved
+# %% wrong EncoderBlock rate_halved of="a_method_for_each_sublayer"
 # hidden features meet dropout once behind the ReLU, and once more behind linear2
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout if dropout in (0, 1) else dropout / 2)
-        self.norm_first = norm_first
+# replace: self.dropout = nn.Dropout(dropout)
+# by:      self.dropout = nn.Dropout(dropout if dropout in (0, 1) else dropout / 2)
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock attention_renamed
+# %% wrong EncoderBlock attention_renamed of="a_method_for_each_sublayer"
 # `self_attn.in_proj_bias` should be called `attention.in_proj_bias`
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.self_attn = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+# by:      self.self_attn = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+# replace: return self.dropout(attend(self.attention, x, mask)[0])
+# by:      return self.dropout(attend(self.self_attn, x, mask)[0])
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.self_attn, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock norms_renamed
+# %% wrong EncoderBlock norms_renamed of="a_method_for_each_sublayer"
 # `norm_1.bias` should be called `norm1.bias`
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm_1 = nn.LayerNorm(d_model)
-        self.norm_2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: self.norm1 = nn.LayerNorm(d_model)
+#          self.norm2 = nn.LayerNorm(d_model)
+# by:      self.norm_1 = nn.LayerNorm(d_model)
+#          self.norm_2 = nn.LayerNorm(d_model)
+# replace:     x = x + self.look(self.norm1(x), mask)
+#              return x + self.think(self.norm2(x))
+#          x = self.norm1(x + self.look(x, mask))
+#          return self.norm2(x + self.think(x))
+# by:          x = x + self.look(self.norm_1(x), mask)
+#              return x + self.think(self.norm_2(x))
+#          x = self.norm_1(x + self.look(x, mask))
+#          return self.norm_2(x + self.think(x))
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm_1(x), mask)
-            return x + self.think(self.norm_2(x))
-        x = self.norm_1(x + self.look(x, mask))
-        return self.norm_2(x + self.think(x))
-
-
-# %% wrong EncoderBlock feed_forward_in_a_part_of_its_own
+# %% wrong EncoderBlock feed_forward_in_a_part_of_its_own of="dropout_before_the_relu"
 # `feed.linear1.bias` should be called `linear1.bias`
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.feed = FeedForward(d_model, d_ff, dropout)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: self.linear1 = nn.Linear(d_model, d_ff)
+#          self.linear2 = nn.Linear(d_ff, d_model)
+# by:      self.feed = FeedForward(d_model, d_ff, dropout)
+# replace: return self.dropout(self.linear2(torch.relu(self.dropout(self.linear1(x)))))
+# by:      return self.dropout(self.feed(x))
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.feed(x))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock sizes_swapped
+# %% wrong EncoderBlock sizes_swapped of="a_method_for_each_sublayer"
 # the two sizes of nn.Linear(size in, size out) are swapped; it stores (out, in)
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_ff, d_model)
-        self.linear2 = nn.Linear(d_model, d_ff)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: self.linear1 = nn.Linear(d_model, d_ff)
+#          self.linear2 = nn.Linear(d_ff, d_model)
+# by:      self.linear1 = nn.Linear(d_ff, d_model)
+#          self.linear2 = nn.Linear(d_model, d_ff)
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock no_call_of_super
+# %% wrong EncoderBlock no_call_of_super of="a_method_for_each_sublayer"
 # the first line of `__init__` is `super().__init__()`
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: super().__init__()
+# by:
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock added_in_place
+# %% wrong EncoderBlock added_in_place of="a_method_for_each_sublayer"
 # You write x += …, which changes the caller's tensor: write x = x + … instead.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: x = x + self.look(self.norm1(x), mask)
+# by:      x += self.look(self.norm1(x), mask)
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x += self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock detached
+# %% wrong EncoderBlock detached of="a_method_for_each_sublayer"
 # What attention gives is cut off from the gradient: attention would never learn.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: return self.dropout(attend(self.attention, x, mask)[0])
+# by:      return self.dropout(attend(self.attention, x, mask)[0].detach())
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0].detach())
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock plain_norms
+# %% wrong EncoderBlock plain_norms of="a_method_for_each_sublayer"
 # Your norms learn nothing: make them with nn.LayerNorm(d_model), gain and bias included.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model, elementwise_affine=False)
-        self.norm2 = nn.LayerNorm(d_model, elementwise_affine=False)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: self.norm1 = nn.LayerNorm(d_model)
+#          self.norm2 = nn.LayerNorm(d_model)
+# by:      self.norm1 = nn.LayerNorm(d_model, elementwise_affine=False)
+#          self.norm2 = nn.LayerNorm(d_model, elementwise_affine=False)
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock one_norm_for_the_whole_sequence
+# %% wrong EncoderBlock one_norm_for_the_whole_sequence of="a_method_for_each_sublayer"
 # Your norms take the mean over the whole sentence: each word is normed for itself.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.d_model = d_model
-        self.norm_first = norm_first
+# replace: self.dropout = nn.Dropout(dropout)
+# by:      self.dropout = nn.Dropout(dropout)
+#          self.d_model = d_model
+# replace:     self.norm_first = norm_first
+# by:          self.norm_first = norm_first
+#
+#          def norm(self, layer: nn.LayerNorm, x: Tensor) -> Tensor:
+#              return F.layer_norm(x, x.shape[1:]) * layer.weight + layer.bias
+# replace: x = x + self.look(self.norm1(x), mask)
+#          return x + self.think(self.norm2(x))
+# by:      x = x + self.look(self.norm(self.norm1, x), mask)
+#          return x + self.think(self.norm(self.norm2, x))
 
-    def norm(self, layer: nn.LayerNorm, x: Tensor) -> Tensor:
-        return F.layer_norm(x, x.shape[1:]) * layer.weight + layer.bias
-
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm(self.norm1, x), mask)
-            return x + self.think(self.norm(self.norm2, x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock norm_without_the_layer
+# %% wrong EncoderBlock norm_without_the_layer of="a_method_for_each_sublayer"
 # You norm with F.layer_norm, and the gains and biases of norm1 and norm2 stay unused: call the
 # layers.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: x = x + self.look(self.norm1(x), mask)
+#          return x + self.think(self.norm2(x))
+# by:      x = x + self.look(F.layer_norm(x, x.shape[-1:]), mask)
+#          return x + self.think(F.layer_norm(x, x.shape[-1:]))
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(F.layer_norm(x, x.shape[-1:]), mask)
-            return x + self.think(F.layer_norm(x, x.shape[-1:]))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock key_from_before_the_norm
+# %% wrong EncoderBlock key_from_before_the_norm of="a_method_for_each_sublayer"
 # Attention gets x as it is: norm1 stands before it, in all three roles.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: x = x + self.look(self.norm1(x), mask)
+# by:      normed = self.norm1(x)
+#          blocked = None if mask is None else ~mask.expand(len(x), x.shape[1], x.shape[1])
+#          if blocked is not None:
+#              blocked = blocked.repeat_interleave(self.attention.num_heads, 0)
+#          x = x + self.dropout(self.attention(normed, x, x, attn_mask=blocked)[0])
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            normed = self.norm1(x)
-            blocked = None if mask is None else ~mask.expand(len(x), x.shape[1], x.shape[1])
-            if blocked is not None:
-                blocked = blocked.repeat_interleave(self.attention.num_heads, 0)
-            x = x + self.dropout(self.attention(normed, x, x, attn_mask=blocked)[0])
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock first_pre_then_post
+# %% wrong EncoderBlock first_pre_then_post of="a_method_for_each_sublayer"
 # Your second half is post-norm even if norm_first=True: norm2 stands at the entrance of the
 # detour.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: return x + self.think(self.norm2(x))
+# by:      return self.norm2(x + self.think(x))
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return self.norm2(x + self.think(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock first_post_then_pre
+# %% wrong EncoderBlock first_post_then_pre of="a_method_for_each_sublayer"
 # Your first half is post-norm even if norm_first=True: norm1 stands at the entrance of the
 # detour.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: x = x + self.look(self.norm1(x), mask)
+# by:      x = self.norm1(x + self.look(x, mask))
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = self.norm1(x + self.look(x, mask))
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock post_norm_first_pre_half
+# %% wrong EncoderBlock post_norm_first_pre_half of="a_method_for_each_sublayer"
 # With norm_first=False the attention half is still pre-norm: norm1 stands behind the sum.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: x = self.norm1(x + self.look(x, mask))
+# by:      x = x + self.look(self.norm1(x), mask)
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = x + self.look(self.norm1(x), mask)
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock post_norm_second_pre_half
+# %% wrong EncoderBlock post_norm_second_pre_half of="a_method_for_each_sublayer"
 # With norm_first=False the feed-forward half is still pre-norm: norm2 stands behind the sum.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: return self.norm2(x + self.think(x))
+# by:      return x + self.think(self.norm2(x))
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return x + self.think(self.norm2(x))
-
-
-# %% wrong EncoderBlock default_order_of_pytorch
+# %% wrong EncoderBlock default_order_of_pytorch of="a_method_for_each_sublayer"
 # Your norms stand on the line: with norm_first=True each stands at the entrance of its detour.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = False,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: norm_first: bool = True,
+# by:      norm_first: bool = False,
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock whole_detours_dropped
+# %% wrong EncoderBlock whole_detours_dropped of="dropout_before_the_relu"
 # hand all that a sublayer gives to one nn.Dropout: it draws for each number
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: return self.dropout(attend(self.attention, x, mask)[0])
+# by:      out = attend(self.attention, x, mask)[0]
+#          return out * self.dropout(out.new_ones(len(x), 1, 1))
+# replace: return self.dropout(self.linear2(torch.relu(self.dropout(self.linear1(x)))))
+# by:      return self.linear2(self.dropout(torch.relu(self.linear1(x)))) * self.dropout(
+#              x.new_ones(len(x), 1, 1)
+#          )
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        out = attend(self.attention, x, mask)[0]
-        return out * self.dropout(out.new_ones(len(x), 1, 1))
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.linear2(self.dropout(torch.relu(self.linear1(x)))) * self.dropout(
-            x.new_ones(len(x), 1, 1)
-        )
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock same_draw_each_time
+# %% wrong EncoderBlock same_draw_each_time of="a_method_for_each_sublayer"
 # each call draws anew: leave torch's random generator as it is
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+# by:      def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+#              torch.manual_seed(0)
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        torch.manual_seed(0)
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock mask_shared_by_the_batch
+# %% wrong EncoderBlock mask_shared_by_the_batch of="dropout_before_the_relu"
 # hand all that a sublayer gives to one nn.Dropout: it draws for each number
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: return self.dropout(attend(self.attention, x, mask)[0])
+# by:      return attend(self.attention, x, mask)[0] * self.dropout(torch.ones_like(x[:1]))
+# replace: return self.dropout(self.linear2(torch.relu(self.dropout(self.linear1(x)))))
+# by:      return self.dropout(torch.ones_like(x[:1])) * (
+#              self.linear2(self.dropout(torch.relu(self.linear1(x))))
+#          )
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return attend(self.attention, x, mask)[0] * self.dropout(torch.ones_like(x[:1]))
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(torch.ones_like(x[:1])) * (
-            self.linear2(self.dropout(torch.relu(self.linear1(x))))
-        )
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock one_draw_for_three_places
+# %% wrong EncoderBlock one_draw_for_three_places of="dropout_before_the_relu"
 # call dropout in each place: it draws anew each time
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: return self.dropout(attend(self.attention, x, mask)[0])
+# by:      self.kept = self.dropout(torch.ones_like(x))
+#          return self.kept * attend(self.attention, x, mask)[0]
+# replace: return self.dropout(self.linear2(torch.relu(self.dropout(self.linear1(x)))))
+# by:      out = self.linear2(self.dropout(torch.relu(self.linear1(x))))
+#          return self.kept * out
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        self.kept = self.dropout(torch.ones_like(x))
-        return self.kept * attend(self.attention, x, mask)[0]
-
-    def think(self, x: Tensor) -> Tensor:
-        out = self.linear2(self.dropout(torch.relu(self.linear1(x))))
-        return self.kept * out
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock mask_turned_in_post_norm
+# %% wrong EncoderBlock mask_turned_in_post_norm of="a_method_for_each_sublayer"
 # With norm_first=False you turn the mask round: hand it on as it is, in both orders.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: x = self.norm1(x + self.look(x, mask))
+# by:      x = self.norm1(x + self.look(x, None if mask is None else ~mask))
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, None if mask is None else ~mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock thinks_twice
+# %% wrong EncoderBlock thinks_twice of="a_method_for_each_sublayer"
 # The feed-forward network runs twice: once is enough.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: x = x + self.look(self.norm1(x), mask)
+# by:      x = x + self.look(self.norm1(x), mask)
+#          x = x + self.think(self.norm2(x))
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            x = x + self.think(self.norm2(x))
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock norm2_on_hidden
+# %% wrong EncoderBlock norm2_on_hidden of="a_method_for_each_sublayer"
 # norm2 stands behind linear2: with norm_first=True it stands at the entrance of the detour.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# replace: return x + self.think(self.norm2(x))
+# by:      return x + self.norm2(self.think(x))
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.norm2(self.think(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong EncoderBlock features_as_heads
+# %% wrong EncoderBlock features_as_heads of="a_method_for_each_sublayer"
 # You exchange the number of heads with the width of a head: nn.MultiheadAttention takes d_model
 # and num_heads.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(
-            d_model, d_model // num_heads, dropout, batch_first=True
-        )
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
-
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
+# replace: self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+# by:      self.attention = nn.MultiheadAttention(
+#              d_model, d_model // num_heads, dropout, batch_first=True
+#          )
 
 
 # %% wrong EncoderBlock dropout_on_normed
@@ -3474,35 +938,15 @@ class EncoderBlock(nn.Module):
         return self.norm2(x + self.drop(self.ff(x)))
 
 
-# %% wrong EncoderBlock padded_zeroed
+# %% wrong EncoderBlock padded_zeroed of="dropout_on_normed"
 # You set padded words to 0: the mask says only where one may look.
-class EncoderBlock(nn.Module):
-    def __init__(
-        self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, norm_first: bool = True
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(
-            d_model, num_heads, dropout=dropout, batch_first=True
-        )
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.drop = nn.Dropout(dropout)
-        self.norm_first = norm_first
-
-    def ff(self, x: Tensor) -> Tensor:
-        return self.linear2(self.drop(torch.relu(self.linear1(x))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.drop(attend(self.attention, self.norm1(x), mask)[0])
-            x = x + self.drop(self.ff(self.norm2(x)))
-            if mask is not None and mask.dim() == 3 and mask.shape[1] == 1:
-                x = x * mask.transpose(1, 2)
-            return x
-        x = self.norm1(x + self.drop(attend(self.attention, x, mask)[0]))
-        return self.norm2(x + self.drop(self.ff(x)))
+# replace: x = x + self.drop(attend(self.attention, self.drop(self.norm1(x)), mask)[0])
+#          return x + self.drop(self.ff(self.drop(self.norm2(x))))
+# by:      x = x + self.drop(attend(self.attention, self.norm1(x), mask)[0])
+#          x = x + self.drop(self.ff(self.norm2(x)))
+#          if mask is not None and mask.dim() == 3 and mask.shape[1] == 1:
+#              x = x * mask.transpose(1, 2)
+#          return x
 
 
 # %% right EncoderBlock functional
@@ -3539,38 +983,14 @@ class EncoderBlock(nn.Module):
         return x
 
 
-# %% right EncoderBlock three_dropouts
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout1, self.dropout2 = nn.Dropout(dropout), nn.Dropout(dropout)
-        self.dropout3 = nn.Dropout(dropout)
-        self.norm_first = norm_first
-
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout1(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout3(self.linear2(self.dropout2(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
+# %% right EncoderBlock three_dropouts of="dropout_before_the_relu"
+# replace: self.dropout = nn.Dropout(dropout)
+# by:      self.dropout1, self.dropout2 = nn.Dropout(dropout), nn.Dropout(dropout)
+#          self.dropout3 = nn.Dropout(dropout)
+# replace: return self.dropout(attend(self.attention, x, mask)[0])
+# by:      return self.dropout1(attend(self.attention, x, mask)[0])
+# replace: return self.dropout(self.linear2(torch.relu(self.dropout(self.linear1(x)))))
+# by:      return self.dropout3(self.linear2(self.dropout2(torch.relu(self.linear1(x)))))
 
 
 # %% right EncoderBlock dropout_before_the_relu
@@ -3606,194 +1026,70 @@ class EncoderBlock(nn.Module):
         return self.norm2(x + self.think(x))
 
 
-# %% right EncoderBlock own_mask
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# %% right EncoderBlock own_mask of="a_method_for_each_sublayer"
+# replace: return self.dropout(attend(self.attention, x, mask)[0])
+# by:      if mask is None:
+#              return self.dropout(self.attention(x, x, x, need_weights=False)[0])
+#          mask = mask.expand(len(x), x.shape[1], x.shape[1])
+#          nothing = ~mask.any(-1, keepdim=True)
+#          allowed = (mask | nothing).repeat_interleave(self.attention.num_heads, 0)
+#          output, _ = self.attention(x, x, x, attn_mask=~allowed, need_weights=False)
+#          return self.dropout(torch.where(nothing, self.attention.out_proj.bias, output))
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        if mask is None:
-            return self.dropout(self.attention(x, x, x, need_weights=False)[0])
-        mask = mask.expand(len(x), x.shape[1], x.shape[1])
-        nothing = ~mask.any(-1, keepdim=True)
-        allowed = (mask | nothing).repeat_interleave(self.attention.num_heads, 0)
-        output, _ = self.attention(x, x, x, attn_mask=~allowed, need_weights=False)
-        return self.dropout(torch.where(nothing, self.attention.out_proj.bias, output))
+# %% right EncoderBlock additive_mask of="a_method_for_each_sublayer"
+# replace: return self.dropout(attend(self.attention, x, mask)[0])
+# by:      added = torch.zeros(len(x), x.shape[1], x.shape[1], dtype=x.dtype)
+#          if mask is not None:
+#              added = added.masked_fill(~mask, float("-inf"))
+#          empty = added.isinf().all(-1, keepdim=True)
+#          added = added.masked_fill(empty, 0.0).repeat_interleave(self.attention.num_heads, 0)
+#          output, _ = self.attention(x, x, x, attn_mask=added)
+#          bias = self.attention.out_proj.bias
+#          return self.dropout(output * ~empty + bias * empty)
 
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+# %% right EncoderBlock norms_chosen_by_functions of="a_method_for_each_sublayer"
+# replace: if self.norm_first:
+#              x = x + self.look(self.norm1(x), mask)
+#              return x + self.think(self.norm2(x))
+#          x = self.norm1(x + self.look(x, mask))
+#          return self.norm2(x + self.think(x))
+# by:      def alone(y: Tensor) -> Tensor:
+#              return y
+#
+#          before1, behind1 = (self.norm1, alone) if self.norm_first else (alone, self.norm1)
+#          before2, behind2 = (self.norm2, alone) if self.norm_first else (alone, self.norm2)
+#          x = behind1(x + self.look(before1(x), mask))
+#          return behind2(x + self.think(before2(x)))
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
+# %% right EncoderBlock helpers_for_each_order of="a_method_for_each_sublayer"
+# replace:     if self.norm_first:
+#                  x = x + self.look(self.norm1(x), mask)
+#                  return x + self.think(self.norm2(x))
+#              x = self.norm1(x + self.look(x, mask))
+#              return self.norm2(x + self.think(x))
+# by:          return self.pre(x, mask) if self.norm_first else self.post(x, mask)
+#
+#          def pre(self, x: Tensor, mask: Tensor | None) -> Tensor:
+#              looked = torch.add(x, self.look(self.norm1(x), mask))
+#              return torch.add(looked, self.think(self.norm2(looked)))
+#
+#          def post(self, x: Tensor, mask: Tensor | None) -> Tensor:
+#              looked = self.norm1(x + self.look(x, mask))
+#              return self.norm2(looked + self.think(looked))
 
-
-# %% right EncoderBlock additive_mask
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
-
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        added = torch.zeros(len(x), x.shape[1], x.shape[1], dtype=x.dtype)
-        if mask is not None:
-            added = added.masked_fill(~mask, float("-inf"))
-        empty = added.isinf().all(-1, keepdim=True)
-        added = added.masked_fill(empty, 0.0).repeat_interleave(self.attention.num_heads, 0)
-        output, _ = self.attention(x, x, x, attn_mask=added)
-        bias = self.attention.out_proj.bias
-        return self.dropout(output * ~empty + bias * empty)
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% right EncoderBlock norms_chosen_by_functions
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
-
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        def alone(y: Tensor) -> Tensor:
-            return y
-
-        before1, behind1 = (self.norm1, alone) if self.norm_first else (alone, self.norm1)
-        before2, behind2 = (self.norm2, alone) if self.norm_first else (alone, self.norm2)
-        x = behind1(x + self.look(before1(x), mask))
-        return behind2(x + self.think(before2(x)))
-
-
-# %% right EncoderBlock helpers_for_each_order
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
-
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        return self.pre(x, mask) if self.norm_first else self.post(x, mask)
-
-    def pre(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        looked = torch.add(x, self.look(self.norm1(x), mask))
-        return torch.add(looked, self.think(self.norm2(looked)))
-
-    def post(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        looked = self.norm1(x + self.look(x, mask))
-        return self.norm2(looked + self.think(looked))
-
-
-# %% right EncoderBlock norm_by_hand
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
-
-    @staticmethod
-    def normed(x: Tensor, layer: nn.LayerNorm) -> Tensor:
-        centred = x - x.mean(-1, keepdim=True)
-        deviation = (centred.square().mean(-1, keepdim=True) + layer.eps).sqrt()
-        return centred / deviation * layer.weight + layer.bias
-
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.normed(x, self.norm1), mask)
-            return x + self.think(self.normed(x, self.norm2))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
+# %% right EncoderBlock norm_by_hand of="a_method_for_each_sublayer"
+# replace: def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+# by:      @staticmethod
+#          def normed(x: Tensor, layer: nn.LayerNorm) -> Tensor:
+#              centred = x - x.mean(-1, keepdim=True)
+#              deviation = (centred.square().mean(-1, keepdim=True) + layer.eps).sqrt()
+#              return centred / deviation * layer.weight + layer.bias
+#
+#          def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
+# replace: x = x + self.look(self.norm1(x), mask)
+#          return x + self.think(self.norm2(x))
+# by:      x = x + self.look(self.normed(x, self.norm1), mask)
+#          return x + self.think(self.normed(x, self.norm2))
 
 
 # %% right EncoderBlock inherits_feed_forward
@@ -3826,1269 +1122,357 @@ class EncoderBlock(FeedForward):
         return self.norm2(x + self.think(x))
 
 
-# %% right EncoderBlock attention_by_hand
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
+# %% right EncoderBlock attention_by_hand of="a_method_for_each_sublayer"
+# replace: return self.dropout(attend(self.attention, x, mask)[0])
+# by:      own = self.attention
+#          batch, length, width = x.shape
+#          packed = F.linear(x, own.in_proj_weight, own.in_proj_bias)
+#          packed = packed.view(batch, length, 3, own.num_heads, -1).permute(2, 0, 3, 1, 4)
+#          query, key, value = packed
+#          scores = query @ key.mT / query.shape[-1] ** 0.5
+#          if mask is not None:
+#              mask = mask if mask.dim() == 2 else mask[:, None]
+#              scores = scores.masked_fill(~mask, -1e30)
+#          weights = self.dropout(scores.softmax(-1))
+#          if mask is not None:
+#              weights = weights * mask
+#          heads = (weights @ value).transpose(1, 2).reshape(batch, length, width)
+#          return self.dropout(own.out_proj(heads))
 
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        own = self.attention
-        batch, length, width = x.shape
-        packed = F.linear(x, own.in_proj_weight, own.in_proj_bias)
-        packed = packed.view(batch, length, 3, own.num_heads, -1).permute(2, 0, 3, 1, 4)
-        query, key, value = packed
-        scores = query @ key.mT / query.shape[-1] ** 0.5
-        if mask is not None:
-            mask = mask if mask.dim() == 2 else mask[:, None]
-            scores = scores.masked_fill(~mask, -1e30)
-        weights = self.dropout(scores.softmax(-1))
-        if mask is not None:
-            weights = weights * mask
-        heads = (weights @ value).transpose(1, 2).reshape(batch, length, width)
-        return self.dropout(own.out_proj(heads))
+# %% right EncoderBlock fused_attention of="a_method_for_each_sublayer"
+# replace: return self.dropout(attend(self.attention, x, mask)[0])
+# by:      own = self.attention
+#          split = (*x.shape[:-1], own.num_heads, own.head_dim)
+#          query, key, value = (
+#              part.reshape(split).transpose(1, 2)
+#              for part in F.linear(x, own.in_proj_weight, own.in_proj_bias).chunk(3, -1)
+#          )
+#          if mask is not None and mask.dim() == 3:
+#              mask = mask.unsqueeze(1)
+#          rate = own.dropout if self.training else 0.0
+#          heads = F.scaled_dot_product_attention(query, key, value, mask, rate)
+#          if mask is not None:
+#              heads = heads.masked_fill(~mask.any(-1, keepdim=True), 0.0)
+#          return self.dropout(own.out_proj(heads.transpose(1, 2).reshape(x.shape)))
 
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+# %% right EncoderBlock copies_changed_in_place of="a_method_for_each_sublayer"
+# replace: x = x + self.look(self.norm1(x), mask)
+#          return x + self.think(self.norm2(x))
+# by:      out = x.clone()
+#          out += self.look(self.norm1(x), mask)
+#          return out + self.think(self.norm2(out))
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
+# %% right EncoderBlock sentence_by_sentence of="a_method_for_each_sublayer"
+# replace: return self.dropout(attend(self.attention, x, mask)[0])
+# by:      rows = []
+#          for i, sentence in enumerate(x):
+#              own = mask if mask is None or mask.dim() == 2 else mask[i if len(mask) > 1 else 0]
+#              if own is not None:
+#                  own = own.expand(x.shape[1], -1)
+#              rows.append(attend(self.attention, sentence[None], own)[0])
+#          return self.dropout(torch.cat(rows))
 
-
-# %% right EncoderBlock fused_attention
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
-
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        own = self.attention
-        split = (*x.shape[:-1], own.num_heads, own.head_dim)
-        query, key, value = (
-            part.reshape(split).transpose(1, 2)
-            for part in F.linear(x, own.in_proj_weight, own.in_proj_bias).chunk(3, -1)
-        )
-        if mask is not None and mask.dim() == 3:
-            mask = mask.unsqueeze(1)
-        rate = own.dropout if self.training else 0.0
-        heads = F.scaled_dot_product_attention(query, key, value, mask, rate)
-        if mask is not None:
-            heads = heads.masked_fill(~mask.any(-1, keepdim=True), 0.0)
-        return self.dropout(own.out_proj(heads.transpose(1, 2).reshape(x.shape)))
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% right EncoderBlock copies_changed_in_place
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
-
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        return self.dropout(attend(self.attention, x, mask)[0])
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            out = x.clone()
-            out += self.look(self.norm1(x), mask)
-            return out + self.think(self.norm2(out))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% right EncoderBlock sentence_by_sentence
-class EncoderBlock(nn.Module):
-    def __init__(
-        self,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
-        self.linear1 = nn.Linear(d_model, d_ff)
-        self.linear2 = nn.Linear(d_ff, d_model)
-        self.norm1 = nn.LayerNorm(d_model)
-        self.norm2 = nn.LayerNorm(d_model)
-        self.dropout = nn.Dropout(dropout)
-        self.norm_first = norm_first
-
-    def look(self, x: Tensor, mask: Tensor | None) -> Tensor:
-        rows = []
-        for i, sentence in enumerate(x):
-            own = mask if mask is None or mask.dim() == 2 else mask[i if len(mask) > 1 else 0]
-            if own is not None:
-                own = own.expand(x.shape[1], -1)
-            rows.append(attend(self.attention, sentence[None], own)[0])
-        return self.dropout(torch.cat(rows))
-
-    def think(self, x: Tensor) -> Tensor:
-        return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        if self.norm_first:
-            x = x + self.look(self.norm1(x), mask)
-            return x + self.think(self.norm2(x))
-        x = self.norm1(x + self.look(x, mask))
-        return self.norm2(x + self.think(x))
-
-
-# %% wrong Encoder plain_list
+# %% wrong Encoder plain_list of="norm_in_both_orders"
 # a plain list hides its blocks from PyTorch: keep them in an nn.ModuleList, as self.blocks
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = [
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        ]
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# replace: self.blocks = nn.ModuleList(
+# by:      self.blocks = [
+# replace: )
+#          self.norm = nn.LayerNorm(d_model)
+# by:      ]
+#          self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            x = block(x, mask)
-        return self.norm(x)
-
-
-# %% wrong Encoder blocks_renamed
+# %% wrong Encoder blocks_renamed of="norm_before_and_behind"
 # a plain list hides its blocks from PyTorch: keep them in an nn.ModuleList, as self.blocks
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.layers = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# replace: self.blocks = nn.ModuleList(
+# by:      self.layers = nn.ModuleList(
+# replace: x = self.norm(x)
+#          for block in self.blocks:
+# by:      for block in self.layers:
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.layers:
-            x = block(x, mask)
-        return self.norm(x)
-
-
-# %% wrong Encoder one_block_in_every_place
+# %% wrong Encoder one_block_in_every_place of="six_blocks"
 # each block needs weights of its own: make a new EncoderBlock for each of the num_layers
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        block = EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first)
-        self.blocks = nn.ModuleList([block] * num_layers)
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# replace: self.blocks = nn.ModuleList(
+#              EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(6)
+#          )
+# by:      block = EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first)
+#          self.blocks = nn.ModuleList([block] * num_layers)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            x = block(x, mask)
-        return self.norm(x)
-
-
-# %% wrong Encoder one_block_called_again_and_again
+# %% wrong Encoder one_block_called_again_and_again of="six_blocks"
 # each block needs weights of its own: make a new EncoderBlock for each of the num_layers
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.num_layers = num_layers
-        block = EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first)
-        self.blocks = nn.ModuleList([block])
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# replace: self.blocks = nn.ModuleList(
+#              EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(6)
+#          )
+# by:      self.num_layers = num_layers
+#          block = EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first)
+#          self.blocks = nn.ModuleList([block])
+# replace: for block in self.blocks:
+#              x = block(x, mask)
+# by:      for _ in range(self.num_layers):
+#              x = self.blocks[0](x, mask)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for _ in range(self.num_layers):
-            x = self.blocks[0](x, mask)
-        return self.norm(x)
-
-
-# %% wrong Encoder one_block_too_few
+# %% wrong Encoder one_block_too_few of="solution"
 # each block needs weights of its own: make a new EncoderBlock for each of the num_layers
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first)
-            for _ in range(num_layers - 1)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)
+# by:      EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first)
+#          for _ in range(num_layers - 1)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            x = block(x, mask)
-        return self.norm(x)
-
-
-# %% wrong Encoder one_block_too_many
+# %% wrong Encoder one_block_too_many of="solution"
 # each block needs weights of its own: make a new EncoderBlock for each of the num_layers
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first)
-            for _ in range(num_layers + 1)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)
+# by:      EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first)
+#          for _ in range(num_layers + 1)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            x = block(x, mask)
-        return self.norm(x)
-
-
-# %% wrong Encoder six_blocks
+# %% wrong Encoder six_blocks of="solution"
 # each block needs weights of its own: make a new EncoderBlock for each of the num_layers
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(6)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)
+# by:      EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(6)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            x = block(x, mask)
-        return self.norm(x)
-
-
-# %% wrong Encoder mask_in_the_first_block_alone
+# %% wrong Encoder mask_in_the_first_block_alone of="no_mask"
 # Only the first block gets the mask: the others look everywhere. Hand it to every block.
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# replace: for block in self.blocks:
+#              x = block(x)
+# by:      for i, block in enumerate(self.blocks):
+#              x = block(x, mask if i == 0 else None)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for i, block in enumerate(self.blocks):
-            x = block(x, mask if i == 0 else None)
-        return self.norm(x)
-
-
-# %% wrong Encoder mask_dropped_after_the_first
+# %% wrong Encoder mask_dropped_after_the_first of="no_mask"
 # Only the first block gets the mask: the others look everywhere. Hand it to every block.
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# replace: for block in self.blocks:
+# by:      x = self.blocks[0](x, mask)
+#          for block in self.blocks[1:]:
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        x = self.blocks[0](x, mask)
-        for block in self.blocks[1:]:
-            x = block(x)
-        return self.norm(x)
-
-
-# %% wrong Encoder mask_in_the_last_block_alone
+# %% wrong Encoder mask_in_the_last_block_alone of="no_mask"
 # Only the last block gets the mask: hand it to every block.
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# replace: for block in self.blocks:
+# by:      for block in self.blocks[:-1]:
+# replace: return self.norm(x)
+# by:      return self.norm(self.blocks[-1](x, mask))
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks[:-1]:
-            x = block(x)
-        return self.norm(self.blocks[-1](x, mask))
-
-
-# %% wrong Encoder no_mask
+# %% wrong Encoder no_mask of="solution"
 # No block gets the mask: hand it to every block.
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)
+# by:      EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+# replace: x = block(x, mask)
+# by:      x = block(x)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            x = block(x)
-        return self.norm(x)
-
-
-# %% wrong Encoder mask_turned_round
+# %% wrong Encoder mask_turned_round of="no_mask"
 # You turn the mask round: your blocks take True = may attend, as you get it.
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# replace: x = block(x)
+# by:      x = block(x, None if mask is None else ~mask)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            x = block(x, None if mask is None else ~mask)
-        return self.norm(x)
-
-
-# %% wrong Encoder norm_unused
+# %% wrong Encoder norm_unused of="solution"
 # The norm at the end is made, but never called: a pre-norm encoder ends with it.
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)
+# by:      EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+# replace: return self.norm(x)
+# by:      return x
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            x = block(x, mask)
-        return x
-
-
-# %% wrong Encoder no_norm_at_the_end
+# %% wrong Encoder no_norm_at_the_end of="norm_unused"
 # an nn.LayerNorm(d_model) called `norm` if norm_first, and nothing if not
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
+# replace: self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# by:
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            x = block(x, mask)
-        return x
-
-
-# %% wrong Encoder norm_in_both_orders
+# %% wrong Encoder norm_in_both_orders of="solution"
 # an nn.LayerNorm(d_model) called `norm` if norm_first, and nothing if not
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model)
+# replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)
+# by:      EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+# replace: self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# by:      self.norm = nn.LayerNorm(d_model)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            x = block(x, mask)
-        return self.norm(x)
-
-
-# %% wrong Encoder norm_in_the_wrong_order
+# %% wrong Encoder norm_in_the_wrong_order of="norm_in_both_orders"
 # an nn.LayerNorm(d_model) called `norm` if norm_first, and nothing if not
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if not norm_first else nn.Identity()
+# replace: self.norm = nn.LayerNorm(d_model)
+# by:      self.norm = nn.LayerNorm(d_model) if not norm_first else nn.Identity()
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            x = block(x, mask)
-        return self.norm(x)
-
-
-# %% wrong Encoder d_ff_ignored
+# %% wrong Encoder d_ff_ignored of="solution"
 # hand d_model, num_heads and d_ff on to every block
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, 4 * d_model, dropout, norm_first)
-            for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)
+# by:      EncoderBlock(d_model, num_heads, 4 * d_model, dropout, norm_first)
+#          for _ in range(num_layers)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            x = block(x, mask)
-        return self.norm(x)
-
-
-# %% wrong Encoder norm_renamed
+# %% wrong Encoder norm_renamed of="norm_unused"
 # A part has another name than the docstring says: `blocks` for the blocks, `norm` for the norm at
 # the end.
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        self.final_norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# replace: self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# by:      self.final_norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# replace: return x
+# by:      return self.final_norm(x)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            x = block(x, mask)
-        return self.final_norm(x)
-
-
-# %% wrong Encoder norm_without_gain_and_bias
+# %% wrong Encoder norm_without_gain_and_bias of="norm_in_both_orders"
 # an nn.LayerNorm(d_model) called `norm` if norm_first, and nothing if not
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model, elementwise_affine=False) if norm_first else nn.Identity()
+# replace: nn.LayerNorm(d_model)
+# by:      nn.LayerNorm(d_model, elementwise_affine=False) if norm_first else nn.Identity()
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            x = block(x, mask)
-        return self.norm(x)
-
-
-# %% wrong Encoder norm_behind_every_block
+# %% wrong Encoder norm_behind_every_block of="norm_unused"
 # Your norm stands behind every block: once, behind the last one.
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# replace: x = block(x, mask)
+# by:      x = self.norm(block(x, mask))
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            x = self.norm(block(x, mask))
-        return x
-
-
-# %% wrong Encoder norm_before_the_blocks
+# %% wrong Encoder norm_before_the_blocks of="norm_before_and_behind"
 # Your norm stands before the first block: it belongs behind the last one.
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# replace: return self.norm(x)
+# by:      return x
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        x = self.norm(x)
-        for block in self.blocks:
-            x = block(x, mask)
-        return x
-
-
-# %% wrong Encoder norm_before_and_behind
+# %% wrong Encoder norm_before_and_behind of="solution"
 # x is normed before the first block too: the one norm stands behind the last.
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)
+# by:      EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+# replace: def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+# by:      def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+#              x = self.norm(x)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        x = self.norm(x)
-        for block in self.blocks:
-            x = block(x, mask)
-        return self.norm(x)
-
-
-# %% wrong Encoder norm_first_not_handed_on
+# %% wrong Encoder norm_first_not_handed_on of="solution"
 # hand norm_first on to every block
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)
+# by:      EncoderBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            x = block(x, mask)
-        return self.norm(x)
-
-
-# %% wrong Encoder blocks_always_post_norm
+# %% wrong Encoder blocks_always_post_norm of="solution"
 # Your blocks are post-norm even if norm_first=True: hand norm_first on.
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first=False)
-            for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)
+# by:      EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first=False)
+#          for _ in range(num_layers)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            x = block(x, mask)
-        return self.norm(x)
-
-
-# %% wrong Encoder order_turned_round_for_the_blocks
+# %% wrong Encoder order_turned_round_for_the_blocks of="solution"
 # Your blocks get the opposite of norm_first: hand it on as it is.
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, not norm_first)
-            for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)
+# by:      EncoderBlock(d_model, num_heads, d_ff, dropout, not norm_first)
+#          for _ in range(num_layers)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            x = block(x, mask)
-        return self.norm(x)
-
-
-# %% wrong Encoder dropout_not_handed_on
+# %% wrong Encoder dropout_not_handed_on of="solution"
 # hand dropout on to every block, and drop nothing else
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, norm_first=norm_first) for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)
+# by:      EncoderBlock(d_model, num_heads, d_ff, norm_first=norm_first) for _ in range(num_layers)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            x = block(x, mask)
-        return self.norm(x)
-
-
-# %% wrong Encoder norm_first_for_dropout
+# %% wrong Encoder norm_first_for_dropout of="solution"
 # You hand norm_first on in the place of dropout: the block takes dropout first.
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, norm_first) for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)
+# by:      EncoderBlock(d_model, num_heads, d_ff, norm_first) for _ in range(num_layers)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            x = block(x, mask)
-        return self.norm(x)
-
-
-# %% wrong Encoder dropout_at_the_end_too
+# %% wrong Encoder dropout_at_the_end_too of="norm_unused"
 # hand dropout on to every block, and drop nothing else
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
-        self.dropout = nn.Dropout(dropout)
+# replace: self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# by:      self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+#          self.dropout = nn.Dropout(dropout)
+# replace: return x
+# by:      return self.dropout(self.norm(x))
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            x = block(x, mask)
-        return self.dropout(self.norm(x))
-
-
-# %% wrong Encoder dropout_at_the_beginning_too
+# %% wrong Encoder dropout_at_the_beginning_too of="norm_before_and_behind"
 # hand dropout on to every block, and drop nothing else
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
-        self.dropout = nn.Dropout(dropout)
+# replace: self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# by:      self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+#          self.dropout = nn.Dropout(dropout)
+# replace: x = self.norm(x)
+# by:      x = self.dropout(x)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        x = self.dropout(x)
-        for block in self.blocks:
-            x = block(x, mask)
-        return self.norm(x)
-
-
-# %% wrong Encoder last_block_first
+# %% wrong Encoder last_block_first of="solution"
 # Your blocks run from the last to the first: x goes through them in their order.
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)
+# by:      EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
+# replace: for block in self.blocks:
+# by:      for block in reversed(self.blocks):
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in reversed(self.blocks):
-            x = block(x, mask)
-        return self.norm(x)
-
-
-# %% wrong Encoder every_block_gets_the_first_x
+# %% wrong Encoder every_block_gets_the_first_x of="norm_before_and_behind"
 # Every block gets the x of the beginning, so only the last one counts: hand each block what the
 # one before has made.
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# replace: x = self.norm(x)
+# by:      result = x
+# replace:     x = block(x, mask)
+#          return self.norm(x)
+# by:          result = block(x, mask)
+#          return self.norm(result)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        result = x
-        for block in self.blocks:
-            result = block(x, mask)
-        return self.norm(result)
-
-
-# %% wrong Encoder results_added_up
+# %% wrong Encoder results_added_up of="no_mask"
 # You add up what the blocks give: each takes what the one before has made, and gives the whole x
 # back.
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# replace: x = block(x)
+# by:      x = x + block(x, mask)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            x = x + block(x, mask)
-        return self.norm(x)
-
-
-# %% wrong Encoder x_added_at_the_end
+# %% wrong Encoder x_added_at_the_end of="norm_before_and_behind"
 # You add the x of the beginning at the end: each block has its residual connections already.
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# replace: x = self.norm(x)
+# by:      first = x
+# replace: return self.norm(x)
+# by:      return self.norm(first + x)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        first = x
-        for block in self.blocks:
-            x = block(x, mask)
-        return self.norm(first + x)
-
-
-# %% wrong Encoder returned_inside_the_loop
+# %% wrong Encoder returned_inside_the_loop of="norm_unused"
 # You return after the first block: the return stands one indent too deep.
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# replace: x = block(x, mask)
+# by:      return self.norm(block(x, mask))
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            return self.norm(block(x, mask))
-        return x
-
-
-# %% wrong Encoder blocks_never_run
+# %% wrong Encoder blocks_never_run of="no_mask"
 # x goes through no block: call each of them in turn.
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# replace: x = block(x)
+# by:      block(x, mask)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            block(x, mask)
-        return self.norm(x)
-
-
-# %% wrong Encoder only_the_last_normed_word
+# %% wrong Encoder only_the_last_normed_word of="norm_unused"
 # You return the last word alone: an encoder gives every word back.
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# replace: return x
+# by:      return self.norm(x[:, -1:])
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            x = block(x, mask)
-        return self.norm(x[:, -1:])
-
-
-# %% wrong Encoder all_outputs_returned
+# %% wrong Encoder all_outputs_returned of="norm_before_and_behind"
 # You return what every block gives: return the last one's x alone.
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# replace: x = self.norm(x)
+# by:      results = []
+# replace: return self.norm(x)
+# by:          results.append(self.norm(x))
+#          return torch.stack(results)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        results = []
-        for block in self.blocks:
-            x = block(x, mask)
-            results.append(self.norm(x))
-        return torch.stack(results)
-
-
-# %% wrong Encoder no_gradient
+# %% wrong Encoder no_gradient of="no_mask"
 # no gradient flows through the result
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# replace: for block in self.blocks:
+#              x = block(x)
+# by:      with torch.no_grad():
+#              for block in self.blocks:
+#                  x = block(x, mask)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        with torch.no_grad():
-            for block in self.blocks:
-                x = block(x, mask)
-        return self.norm(x)
-
-
-# %% wrong Encoder no_call_of_super
+# %% wrong Encoder no_call_of_super of="solution"
 # the first line of `__init__` is `super().__init__()`
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# replace: super().__init__()
+# by:
+# replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)
+# by:      EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            x = block(x, mask)
-        return self.norm(x)
-
-
-# %% wrong Encoder blocks_shared_by_all_encoders
+# %% wrong Encoder blocks_shared_by_all_encoders of="six_blocks"
 # All encoders share one set of blocks: make them anew in each __init__.
-MADE: dict = {}
+# replace: class Encoder(nn.Module):
+# by:      MADE: dict = {}
+#
+#
+#          class Encoder(nn.Module):
+# replace: self.blocks = nn.ModuleList(
+#              EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(6)
+#          )
+# by:      key = (num_layers, d_model, num_heads, d_ff, dropout, norm_first)
+#          if key not in MADE:
+#              MADE[key] = nn.ModuleList(EncoderBlock(*key[1:]) for _ in range(num_layers))
+#          self.blocks = MADE[key]
 
-
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        key = (num_layers, d_model, num_heads, d_ff, dropout, norm_first)
-        if key not in MADE:
-            MADE[key] = nn.ModuleList(EncoderBlock(*key[1:]) for _ in range(num_layers))
-        self.blocks = MADE[key]
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            x = block(x, mask)
-        return self.norm(x)
-
-
-# %% wrong Encoder norm_of_the_last_block
+# %% wrong Encoder norm_of_the_last_block of="norm_in_both_orders"
 # an nn.LayerNorm(d_model) called `norm` if norm_first, and nothing if not
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        self.norm = self.blocks[-1].norm2 if norm_first else nn.Identity()
+# replace: self.norm = nn.LayerNorm(d_model)
+# by:      self.norm = self.blocks[-1].norm2 if norm_first else nn.Identity()
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            x = block(x, mask)
-        return self.norm(x)
-
-
-# %% wrong Encoder norm_before_the_last_block
+# %% wrong Encoder norm_before_the_last_block of="norm_unused"
 # Your norm stands before the last block: it belongs behind it.
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# replace: for block in self.blocks:
+# by:      for block in self.blocks[:-1]:
+# replace: return x
+# by:      return self.blocks[-1](self.norm(x), mask)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks[:-1]:
-            x = block(x, mask)
-        return self.blocks[-1](self.norm(x), mask)
-
-
-# %% wrong Encoder orders_alternate
+# %% wrong Encoder orders_alternate of="solution"
 # Every second block of yours is of the other order: hand norm_first to each as it is.
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first ^ (i % 2 == 1))
-            for i in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)
+# by:      EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first ^ (i % 2 == 1))
+#          for i in range(num_layers)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            x = block(x, mask)
-        return self.norm(x)
-
-
-# %% wrong Encoder mask_transposed
+# %% wrong Encoder mask_transposed of="no_mask"
 # You turn the mask on its side, so that words look at those behind them: hand it on as it is.
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# replace: x = block(x)
+# by:      x = block(x, None if mask is None else mask.mT)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            x = block(x, None if mask is None else mask.mT)
-        return self.norm(x)
-
-
-# %% wrong Encoder one_head
+# %% wrong Encoder one_head of="solution"
 # Your blocks have one head each: hand num_heads on.
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, 1, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            x = block(x, mask)
-        return self.norm(x)
+# replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)
+# by:      EncoderBlock(d_model, 1, d_ff, dropout, norm_first) for _ in range(num_layers)
 
 
 # %% wrong Encoder plain_norm_in_post_norm
@@ -5118,351 +1502,126 @@ class Encoder(nn.Module):
         return self.norm(x)
 
 
-# %% wrong Encoder dropout_in_the_first_block_alone
+# %% wrong Encoder dropout_in_the_first_block_alone of="solution"
 # hand dropout on to every block, and drop nothing else
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, 0.0 if i else dropout, norm_first)
-            for i in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)
+# by:      EncoderBlock(d_model, num_heads, d_ff, 0.0 if i else dropout, norm_first)
+#          for i in range(num_layers)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            x = block(x, mask)
-        return self.norm(x)
-
-
-# %% wrong Encoder norm_in_evaluation_alone
+# %% wrong Encoder norm_in_evaluation_alone of="norm_unused"
 # The norm at the end is called in evaluation alone: it belongs to both modes.
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# replace: return x
+# by:      return x if self.training else self.norm(x)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            x = block(x, mask)
-        return x if self.training else self.norm(x)
-
-
-# %% wrong Encoder default_order_of_pytorch
+# %% wrong Encoder default_order_of_pytorch of="solution"
 # an nn.LayerNorm(d_model) called `norm` if norm_first, and nothing if not
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = False,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# replace: norm_first: bool = True,
+# by:      norm_first: bool = False,
+# replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)
+# by:      EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            x = block(x, mask)
-        return self.norm(x)
-
-
-# %% wrong Encoder layer_drop
+# %% wrong Encoder layer_drop of="norm_unused"
 # You leave whole blocks out in training: every block runs, and drops inside.
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.norm_first = norm_first
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else None
-        self.rate = dropout
+# replace: super().__init__()
+# by:      super().__init__()
+#          self.norm_first = norm_first
+# replace: self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# by:      self.norm = nn.LayerNorm(d_model) if norm_first else None
+#          self.rate = dropout
+# replace:     x = block(x, mask)
+#          return x
+# by:          if not (self.training and torch.rand(()) < self.rate):
+#                  x = block(x, mask)
+#          return x if self.norm is None else self.norm(x)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            if not (self.training and torch.rand(()) < self.rate):
-                x = block(x, mask)
-        return x if self.norm is None else self.norm(x)
-
-
-# %% wrong Encoder norm_train_only
+# %% wrong Encoder norm_train_only of="norm_unused"
 # The norm at the end runs in training only: it always does.
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.norm_first = norm_first
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else None
+# replace: super().__init__()
+# by:      super().__init__()
+#          self.norm_first = norm_first
+# replace: self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# by:      self.norm = nn.LayerNorm(d_model) if norm_first else None
+# replace: return x
+# by:      return x if self.norm is None or not self.training else self.norm(x)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            x = block(x, mask)
-        return x if self.norm is None or not self.training else self.norm(x)
+# %% right Encoder appended of="six_blocks"
+# replace: self.blocks = nn.ModuleList(
+#              EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(6)
+#          )
+# by:      self.blocks = nn.ModuleList()
+#          for _ in range(num_layers):
+#              self.blocks.append(EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first))
 
+# %% right Encoder no_norm_is_none of="norm_unused"
+# replace: self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# by:      self.norm = nn.LayerNorm(d_model) if norm_first else None
+# replace: return x
+# by:      return x if self.norm is None else self.norm(x)
 
-# %% right Encoder appended
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList()
-        for _ in range(num_layers):
-            self.blocks.append(EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first))
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# %% right Encoder copies of="six_blocks"
+# replace: class Encoder(nn.Module):
+# by:      from copy import deepcopy
+#
+#
+#          class Encoder(nn.Module):
+# replace: self.blocks = nn.ModuleList(
+#              EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(6)
+#          )
+# by:      block = EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first)
+#          self.blocks = nn.ModuleList(deepcopy(block) for _ in range(num_layers))
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            x = block(x, mask)
-        return self.norm(x)
+# %% right Encoder by_index of="no_mask"
+# replace: for block in self.blocks:
+#              x = block(x)
+# by:      for i in range(len(self.blocks)):
+#              x = self.blocks[i](x, mask=mask)
 
+# %% right Encoder norm_asked_for_in_forward of="norm_unused"
+# replace: self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# by:      self.norm_first = norm_first
+#          if norm_first:
+#              self.norm = nn.LayerNorm(d_model)
+# replace: return x
+# by:      return self.norm(x) if self.norm_first else x
 
-# %% right Encoder no_norm_is_none
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else None
+# %% right Encoder sequence_of_blocks of="six_blocks"
+# replace: self.blocks = nn.ModuleList(
+#              EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(6)
+# by:      self.blocks = nn.Sequential(
+#              *(
+#                  EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first)
+#                  for _ in range(num_layers)
+#              )
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            x = block(x, mask)
-        return x if self.norm is None else self.norm(x)
+# %% right Encoder reduced of="norm_unused"
+# replace: class Encoder(nn.Module):
+# by:      from functools import reduce
+#
+#
+#          class Encoder(nn.Module):
+# replace: for block in self.blocks:
+#              x = block(x, mask)
+#          return x
+# by:      return self.norm(reduce(lambda words, block: block(words, mask), self.blocks, x))
 
+# %% right Encoder recursive of="norm_unused"
+# replace:     for block in self.blocks:
+#                  x = block(x, mask)
+#              return x
+# by:          return self.norm(self.after(len(self.blocks), x, mask))
+#
+#          def after(self, count: int, x: Tensor, mask: Tensor | None) -> Tensor:
+#              if count == 0:
+#                  return x
+#              return self.blocks[count - 1](self.after(count - 1, x, mask), mask)
 
-# %% right Encoder copies
-from copy import deepcopy
-
-
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        block = EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first)
-        self.blocks = nn.ModuleList(deepcopy(block) for _ in range(num_layers))
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            x = block(x, mask)
-        return self.norm(x)
-
-
-# %% right Encoder by_index
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for i in range(len(self.blocks)):
-            x = self.blocks[i](x, mask=mask)
-        return self.norm(x)
-
-
-# %% right Encoder norm_asked_for_in_forward
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        self.norm_first = norm_first
-        if norm_first:
-            self.norm = nn.LayerNorm(d_model)
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            x = block(x, mask)
-        return self.norm(x) if self.norm_first else x
-
-
-# %% right Encoder sequence_of_blocks
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.Sequential(
-            *(
-                EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first)
-                for _ in range(num_layers)
-            )
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            x = block(x, mask)
-        return self.norm(x)
-
-
-# %% right Encoder reduced
-from functools import reduce
-
-
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        return self.norm(reduce(lambda words, block: block(words, mask), self.blocks, x))
-
-
-# %% right Encoder recursive
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        return self.norm(self.after(len(self.blocks), x, mask))
-
-    def after(self, count: int, x: Tensor, mask: Tensor | None) -> Tensor:
-        if count == 0:
-            return x
-        return self.blocks[count - 1](self.after(count - 1, x, mask), mask)
-
-
-# %% right Encoder norm_by_its_parts
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            x = block(x, mask)
-        if not isinstance(self.norm, nn.LayerNorm):
-            return x
-        centred = x - x.mean(-1, keepdim=True)
-        spread = (centred.square().mean(-1, keepdim=True) + self.norm.eps).rsqrt()
-        return centred * spread * self.norm.weight + self.norm.bias
+# %% right Encoder norm_by_its_parts of="norm_unused"
+# replace: return x
+# by:      if not isinstance(self.norm, nn.LayerNorm):
+#              return x
+#          centred = x - x.mean(-1, keepdim=True)
+#          spread = (centred.square().mean(-1, keepdim=True) + self.norm.eps).rsqrt()
+#          return centred * spread * self.norm.weight + self.norm.bias
 
 
 # %% right Encoder extended
@@ -5494,102 +1653,69 @@ class Encoder(nn.Module):
         return self.norm(x)
 
 
-# %% right Encoder xavier_inside
-class Encoder(nn.Module):
-    def __init__(
-        self,
-        num_layers: int,
-        d_model: int,
-        num_heads: int,
-        d_ff: int,
-        dropout: float = 0.0,
-        norm_first: bool = True,
-    ) -> None:
-        super().__init__()
-        self.blocks = nn.ModuleList(
-            EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
-        )
-        for weight in self.blocks.parameters():
-            if weight.dim() == 2:
-                nn.init.xavier_uniform_(weight)
-        self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
-
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
-        for block in self.blocks:
-            x = block(x, mask)
-        return self.norm(x)
-
+# %% right Encoder xavier_inside of="norm_in_both_orders"
+# replace: self.norm = nn.LayerNorm(d_model)
+# by:      for weight in self.blocks.parameters():
+#              if weight.dim() == 2:
+#                  nn.init.xavier_uniform_(weight)
+#          self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
 
 # %% wrong left_out no_output_layer
 # Attention has four layers with a bias each: you count query, key and value, and leave out the
 # output.
 left_out = [1536, 2560, 2048]
 
-
 # %% wrong left_out one_bias_for_attention
 # Attention has four layers, and each of them a bias of 512.
 left_out = [512, 2560, 2048]
-
 
 # %% wrong left_out ends_of_feed_forward_alone
 # The feed-forward network has two biases: linear1 gives 2048 numbers out, and linear2 gives 512.
 left_out = [2048, 512, 2048]
 
-
 # %% wrong left_out hidden_bias_alone
 # The feed-forward network has two biases: linear1 gives 2048 numbers out, and linear2 gives 512.
 left_out = [2048, 2048, 2048]
-
 
 # %% wrong left_out both_feed_forward_biases_wide
 # A bias has one number for each that comes out: 2048 in linear1, but 512 in linear2.
 left_out = [2048, 4096, 2048]
 
-
 # %% wrong left_out one_norm
 # There are two norms, and each has a gain and a bias of 512: you count half of that.
 left_out = [2048, 2560, 1024]
-
 
 # %% wrong left_out feed_forward_and_norms_exchanged
 # The shares are right, their order is not: attention, feed-forward network, norms.
 left_out = [2048, 2048, 2560]
 
-
 # %% wrong left_out feed_forward_first
 # The shares are right, their order is not: attention, feed-forward network, norms.
 left_out = [2560, 2048, 2048]
-
 
 # %% wrong left_out thousands
 # Give whole numbers, not thousands.
 left_out = [2.048, 2.56, 2.048]
 
-
 # %% wrong left_out a_third_each
 # You share the sum out evenly: count the biases of each part.
 left_out = [6656 / 3, 6656 / 3, 6656 / 3]
-
 
 # %% wrong left_out matrices_counted
 # You count the matrices: those the slides have. What is missing are biases, gains, and nothing
 # else.
 left_out = [1048576, 2097152, 2048]
 
-
 # %% wrong left_out bias_for_each_head
 # The biases do not grow with the heads: each of the four layers of attention gives 512 numbers
 # out.
 left_out = [16384, 2560, 2048]
 
-
 # %% right left_out tensor
 left_out = torch.tensor([2048, 2560, 2048])
 
-
 # %% right left_out arithmetic
 left_out = (4 * 512, 2048 + 512, 2 * 2 * 512)
-
 
 # %% right left_out counted_by_torch
 block = nn.TransformerEncoderLayer(512, 8, 2048)
@@ -5597,7 +1723,6 @@ left_out = [
     sum(p.numel() for n, p in block.named_parameters() if p.dim() == 1 and part in n)
     for part in ("self_attn", "linear", "norm")
 ]
-
 
 # %% right left_out mapping
 block = nn.TransformerEncoderLayer(512, 8, 2048)
@@ -5608,534 +1733,202 @@ left_out = [
     sum(part.numel() for norm in (block.norm1, block.norm2) for part in norm.parameters()),
 ]
 
-
 # %% right left_out array
 import numpy as np
 
 left_out = np.array([4, 5, 4]) * 512
 
-
 # %% right left_out the_rest
 left_out = [4 * 512, 6656 - 2 * 4 * 512, 2 * (512 + 512)]
 
+# %% base encoder_parameters norms_counted_apart of="solution"
+# replace: norm = 2 * d_model  # a gain and a bias
+#          return num_layers * (attention + feed_forward + 2 * norm) + norm * norm_first
+# by:      norms = 4 * d_model
+#          end = 2 * d_model if norm_first else 0
+#          return num_layers * (attention + feed_forward + norms) + end
 
-# %% wrong encoder_parameters matrices_alone
+# %% wrong encoder_parameters matrices_alone of="built_and_counted"
 # You count the matrices alone: biases, gains and the norms' biases are learned too.
-def encoder_parameters(
-    num_layers: int,
-    d_model: int,
-    num_heads: int,
-    d_ff: int,
-    dropout: float = 0.0,
-    norm_first: bool = True,
-) -> int:
-    attention = 4 * d_model * d_model
-    feed_forward = 2 * d_model * d_ff
-    norms = 0
-    end = 0
-    return num_layers * (attention + feed_forward + norms) + end
+# replace: encoder = Encoder(num_layers, d_model, num_heads, d_ff, dropout, norm_first)
+#          return sum(part.numel() for part in encoder.parameters())
+# by:      attention = 4 * d_model * d_model
+#          feed_forward = 2 * d_model * d_ff
+#          norms = 0
+#          end = 0
+#          return num_layers * (attention + feed_forward + norms) + end
 
-
-# %% wrong encoder_parameters no_biases_in_attention
+# %% wrong encoder_parameters no_biases_in_attention of="norms_counted_apart"
 # In each block 4 · d_model numbers are missing: attention has four biases, and the two norms have
 # a gain and a bias each.
-def encoder_parameters(
-    num_layers: int,
-    d_model: int,
-    num_heads: int,
-    d_ff: int,
-    dropout: float = 0.0,
-    norm_first: bool = True,
-) -> int:
-    attention = 4 * d_model * d_model
-    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
-    norms = 4 * d_model
-    end = 2 * d_model if norm_first else 0
-    return num_layers * (attention + feed_forward + norms) + end
+# replace: attention = 4 * (d_model * d_model + d_model)
+# by:      attention = 4 * d_model * d_model
 
-
-# %% wrong encoder_parameters no_bias_in_the_output_projection
+# %% wrong encoder_parameters no_bias_in_the_output_projection of="norms_counted_apart"
 # In each block d_model numbers are missing, a bias: the four layers of attention and the two of
 # the feed-forward network have one each.
-def encoder_parameters(
-    num_layers: int,
-    d_model: int,
-    num_heads: int,
-    d_ff: int,
-    dropout: float = 0.0,
-    norm_first: bool = True,
-) -> int:
-    attention = 4 * d_model * d_model + 3 * d_model
-    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
-    norms = 4 * d_model
-    end = 2 * d_model if norm_first else 0
-    return num_layers * (attention + feed_forward + norms) + end
+# replace: attention = 4 * (d_model * d_model + d_model)
+# by:      attention = 4 * d_model * d_model + 3 * d_model
 
-
-# %% wrong encoder_parameters no_output_projection
+# %% wrong encoder_parameters no_output_projection of="norms_counted_apart"
 # Attention has four layers: query, key, value, and the output.
-def encoder_parameters(
-    num_layers: int,
-    d_model: int,
-    num_heads: int,
-    d_ff: int,
-    dropout: float = 0.0,
-    norm_first: bool = True,
-) -> int:
-    attention = 3 * (d_model * d_model + d_model)
-    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
-    norms = 4 * d_model
-    end = 2 * d_model if norm_first else 0
-    return num_layers * (attention + feed_forward + norms) + end
+# replace: attention = 4 * (d_model * d_model + d_model)
+# by:      attention = 3 * (d_model * d_model + d_model)
 
-
-# %% wrong encoder_parameters output_without_bias_and_three_heads
+# %% wrong encoder_parameters output_without_bias_and_three_heads of="norms_counted_apart"
 # Each head has a slice of the four matrices: together they are 4 · d_model · d_model, whatever
 # the number of heads.
-def encoder_parameters(
-    num_layers: int,
-    d_model: int,
-    num_heads: int,
-    d_ff: int,
-    dropout: float = 0.0,
-    norm_first: bool = True,
-) -> int:
-    attention = num_heads * 3 * d_model * d_model + d_model * d_model + 4 * d_model
-    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
-    norms = 4 * d_model
-    end = 2 * d_model if norm_first else 0
-    return num_layers * (attention + feed_forward + norms) + end
+# replace: attention = 4 * (d_model * d_model + d_model)
+# by:      attention = num_heads * 3 * d_model * d_model + d_model * d_model + 4 * d_model
 
-
-# %% wrong encoder_parameters once_for_each_head
+# %% wrong encoder_parameters once_for_each_head of="norms_counted_apart"
 # Each head has a slice of the four matrices: more heads bring nothing to learn.
-def encoder_parameters(
-    num_layers: int,
-    d_model: int,
-    num_heads: int,
-    d_ff: int,
-    dropout: float = 0.0,
-    norm_first: bool = True,
-) -> int:
-    attention = num_heads * 4 * (d_model * d_model + d_model)
-    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
-    norms = 4 * d_model
-    end = 2 * d_model if norm_first else 0
-    return num_layers * (attention + feed_forward + norms) + end
+# replace: attention = 4 * (d_model * d_model + d_model)
+# by:      attention = num_heads * 4 * (d_model * d_model + d_model)
 
-
-# %% wrong encoder_parameters divided_by_heads
+# %% wrong encoder_parameters divided_by_heads of="norms_counted_apart"
 # All heads together have d_model features in each role: do not divide by their number.
-def encoder_parameters(
-    num_layers: int,
-    d_model: int,
-    num_heads: int,
-    d_ff: int,
-    dropout: float = 0.0,
-    norm_first: bool = True,
-) -> int:
-    attention = 4 * (d_model * (d_model // num_heads) + d_model)
-    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
-    norms = 4 * d_model
-    end = 2 * d_model if norm_first else 0
-    return num_layers * (attention + feed_forward + norms) + end
+# replace: attention = 4 * (d_model * d_model + d_model)
+# by:      attention = 4 * (d_model * (d_model // num_heads) + d_model)
 
-
-# %% wrong encoder_parameters no_biases_in_feed_forward
+# %% wrong encoder_parameters no_biases_in_feed_forward of="norms_counted_apart"
 # The two linear layers of the feed-forward network have biases: d_ff and d_model numbers.
-def encoder_parameters(
-    num_layers: int,
-    d_model: int,
-    num_heads: int,
-    d_ff: int,
-    dropout: float = 0.0,
-    norm_first: bool = True,
-) -> int:
-    attention = 4 * (d_model * d_model + d_model)
-    feed_forward = 2 * d_model * d_ff
-    norms = 4 * d_model
-    end = 2 * d_model if norm_first else 0
-    return num_layers * (attention + feed_forward + norms) + end
+# replace: feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
+# by:      feed_forward = 2 * d_model * d_ff
 
-
-# %% wrong encoder_parameters one_bias_in_feed_forward
+# %% wrong encoder_parameters one_bias_in_feed_forward of="norms_counted_apart"
 # In each block d_model numbers are missing, a bias: the four layers of attention and the two of
 # the feed-forward network have one each.
-def encoder_parameters(
-    num_layers: int,
-    d_model: int,
-    num_heads: int,
-    d_ff: int,
-    dropout: float = 0.0,
-    norm_first: bool = True,
-) -> int:
-    attention = 4 * (d_model * d_model + d_model)
-    feed_forward = 2 * d_model * d_ff + d_ff
-    norms = 4 * d_model
-    end = 2 * d_model if norm_first else 0
-    return num_layers * (attention + feed_forward + norms) + end
+# replace: feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
+# by:      feed_forward = 2 * d_model * d_ff + d_ff
 
-
-# %% wrong encoder_parameters both_feed_forward_biases_wide
+# %% wrong encoder_parameters both_feed_forward_biases_wide of="norms_counted_apart"
 # linear2 gives d_model numbers out, so its bias has d_model of them, not d_ff.
-def encoder_parameters(
-    num_layers: int,
-    d_model: int,
-    num_heads: int,
-    d_ff: int,
-    dropout: float = 0.0,
-    norm_first: bool = True,
-) -> int:
-    attention = 4 * (d_model * d_model + d_model)
-    feed_forward = 2 * (d_model * d_ff + d_ff)
-    norms = 4 * d_model
-    end = 2 * d_model if norm_first else 0
-    return num_layers * (attention + feed_forward + norms) + end
+# replace: feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
+# by:      feed_forward = 2 * (d_model * d_ff + d_ff)
 
-
-# %% wrong encoder_parameters feed_forward_counted_once
+# %% wrong encoder_parameters feed_forward_counted_once of="norms_counted_apart"
 # The feed-forward network has two matrices, there and back: you count one.
-def encoder_parameters(
-    num_layers: int,
-    d_model: int,
-    num_heads: int,
-    d_ff: int,
-    dropout: float = 0.0,
-    norm_first: bool = True,
-) -> int:
-    attention = 4 * (d_model * d_model + d_model)
-    feed_forward = d_model * d_ff + d_ff + d_model
-    norms = 4 * d_model
-    end = 2 * d_model if norm_first else 0
-    return num_layers * (attention + feed_forward + norms) + end
+# replace: feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
+# by:      feed_forward = d_model * d_ff + d_ff + d_model
 
-
-# %% wrong encoder_parameters four_times_wide
+# %% wrong encoder_parameters four_times_wide of="norms_counted_apart"
 # You take d_ff to be 4 · d_model: it is an argument.
-def encoder_parameters(
-    num_layers: int,
-    d_model: int,
-    num_heads: int,
-    d_ff: int,
-    dropout: float = 0.0,
-    norm_first: bool = True,
-) -> int:
-    attention = 4 * (d_model * d_model + d_model)
-    feed_forward = 8 * d_model * d_model + 5 * d_model
-    norms = 4 * d_model
-    end = 2 * d_model if norm_first else 0
-    return num_layers * (attention + feed_forward + norms) + end
+# replace: feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
+# by:      feed_forward = 8 * d_model * d_model + 5 * d_model
 
-
-# %% wrong encoder_parameters no_norms_in_the_blocks
+# %% wrong encoder_parameters no_norms_in_the_blocks of="norms_counted_apart"
 # In each block 4 · d_model numbers are missing: attention has four biases, and the two norms have
 # a gain and a bias each.
-def encoder_parameters(
-    num_layers: int,
-    d_model: int,
-    num_heads: int,
-    d_ff: int,
-    dropout: float = 0.0,
-    norm_first: bool = True,
-) -> int:
-    attention = 4 * (d_model * d_model + d_model)
-    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
-    norms = 0
-    end = 2 * d_model if norm_first else 0
-    return num_layers * (attention + feed_forward + norms) + end
+# replace: norms = 4 * d_model
+# by:      norms = 0
 
-
-# %% wrong encoder_parameters one_norm_in_a_block
+# %% wrong encoder_parameters one_norm_in_a_block of="norms_counted_apart"
 # Each block has two norms: you count one.
-def encoder_parameters(
-    num_layers: int,
-    d_model: int,
-    num_heads: int,
-    d_ff: int,
-    dropout: float = 0.0,
-    norm_first: bool = True,
-) -> int:
-    attention = 4 * (d_model * d_model + d_model)
-    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
-    norms = 2 * d_model
-    end = 2 * d_model if norm_first else 0
-    return num_layers * (attention + feed_forward + norms) + end
+# replace: norms = 4 * d_model
+# by:      norms = 2 * d_model
 
-
-# %% wrong encoder_parameters norms_without_bias
+# %% wrong encoder_parameters norms_without_bias of="solution"
 # Each norm has a gain and a bias: you count one of the two.
-def encoder_parameters(
-    num_layers: int,
-    d_model: int,
-    num_heads: int,
-    d_ff: int,
-    dropout: float = 0.0,
-    norm_first: bool = True,
-) -> int:
-    attention = 4 * (d_model * d_model + d_model)
-    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
-    norms = 2 * d_model
-    end = d_model if norm_first else 0
-    return num_layers * (attention + feed_forward + norms) + end
+# replace: norm = 2 * d_model  # a gain and a bias
+#          return num_layers * (attention + feed_forward + 2 * norm) + norm * norm_first
+# by:      norms = 2 * d_model
+#          end = d_model if norm_first else 0
+#          return num_layers * (attention + feed_forward + norms) + end
 
-
-# %% wrong encoder_parameters two_numbers_for_a_norm
+# %% wrong encoder_parameters two_numbers_for_a_norm of="solution"
 # A norm has a gain and a bias for each feature, not one of each.
-def encoder_parameters(
-    num_layers: int,
-    d_model: int,
-    num_heads: int,
-    d_ff: int,
-    dropout: float = 0.0,
-    norm_first: bool = True,
-) -> int:
-    attention = 4 * (d_model * d_model + d_model)
-    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
-    norms = 4
-    end = 2 if norm_first else 0
-    return num_layers * (attention + feed_forward + norms) + end
+# replace: norm = 2 * d_model  # a gain and a bias
+#          return num_layers * (attention + feed_forward + 2 * norm) + norm * norm_first
+# by:      norms = 4
+#          end = 2 if norm_first else 0
+#          return num_layers * (attention + feed_forward + norms) + end
 
-
-# %% wrong encoder_parameters no_norm_at_the_end
+# %% wrong encoder_parameters no_norm_at_the_end of="norms_counted_apart"
 # In pre-norm one more norm stands at the end of the encoder.
-def encoder_parameters(
-    num_layers: int,
-    d_model: int,
-    num_heads: int,
-    d_ff: int,
-    dropout: float = 0.0,
-    norm_first: bool = True,
-) -> int:
-    attention = 4 * (d_model * d_model + d_model)
-    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
-    norms = 4 * d_model
-    end = 0
-    return num_layers * (attention + feed_forward + norms) + end
+# replace: end = 2 * d_model if norm_first else 0
+# by:      end = 0
 
-
-# %% wrong encoder_parameters norm_at_the_end_in_both_orders
+# %% wrong encoder_parameters norm_at_the_end_in_both_orders of="norms_counted_apart"
 # A post-norm encoder has no norm at its end: count it only if norm_first.
-def encoder_parameters(
-    num_layers: int,
-    d_model: int,
-    num_heads: int,
-    d_ff: int,
-    dropout: float = 0.0,
-    norm_first: bool = True,
-) -> int:
-    attention = 4 * (d_model * d_model + d_model)
-    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
-    norms = 4 * d_model
-    end = 2 * d_model
-    return num_layers * (attention + feed_forward + norms) + end
+# replace: end = 2 * d_model if norm_first else 0
+# by:      end = 2 * d_model
 
-
-# %% wrong encoder_parameters norm_at_the_end_in_the_other_order
+# %% wrong encoder_parameters norm_at_the_end_in_the_other_order of="norms_counted_apart"
 # The norm at the end stands in the pre-norm encoder: you count it in the other.
-def encoder_parameters(
-    num_layers: int,
-    d_model: int,
-    num_heads: int,
-    d_ff: int,
-    dropout: float = 0.0,
-    norm_first: bool = True,
-) -> int:
-    attention = 4 * (d_model * d_model + d_model)
-    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
-    norms = 4 * d_model
-    end = 2 * d_model if not norm_first else 0
-    return num_layers * (attention + feed_forward + norms) + end
+# replace: end = 2 * d_model if norm_first else 0
+# by:      end = 2 * d_model if not norm_first else 0
 
-
-# %% wrong encoder_parameters end_norm_in_every_block
+# %% wrong encoder_parameters end_norm_in_every_block of="norms_counted_apart"
 # The norm at the end stands once behind all blocks: you count it in each of them.
-def encoder_parameters(
-    num_layers: int,
-    d_model: int,
-    num_heads: int,
-    d_ff: int,
-    dropout: float = 0.0,
-    norm_first: bool = True,
-) -> int:
-    attention = 4 * (d_model * d_model + d_model)
-    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
-    norms = 4 * d_model
-    end = 2 * d_model if norm_first else 0
-    return num_layers * (attention + feed_forward + norms + end)
+# replace: return num_layers * (attention + feed_forward + norms) + end
+# by:      return num_layers * (attention + feed_forward + norms + end)
 
-
-# %% wrong encoder_parameters layers_forgotten
+# %% wrong encoder_parameters layers_forgotten of="norms_counted_apart"
 # You count one block: there are num_layers of them.
-def encoder_parameters(
-    num_layers: int,
-    d_model: int,
-    num_heads: int,
-    d_ff: int,
-    dropout: float = 0.0,
-    norm_first: bool = True,
-) -> int:
-    attention = 4 * (d_model * d_model + d_model)
-    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
-    norms = 4 * d_model
-    end = 2 * d_model if norm_first else 0
-    return (attention + feed_forward + norms) + end
+# replace: return num_layers * (attention + feed_forward + norms) + end
+# by:      return (attention + feed_forward + norms) + end
 
-
-# %% wrong encoder_parameters attention_counted_once
+# %% wrong encoder_parameters attention_counted_once of="norms_counted_apart"
 # All of a block stands num_layers times: you count attention once.
-def encoder_parameters(
-    num_layers: int,
-    d_model: int,
-    num_heads: int,
-    d_ff: int,
-    dropout: float = 0.0,
-    norm_first: bool = True,
-) -> int:
-    attention = 4 * (d_model * d_model + d_model)
-    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
-    norms = 4 * d_model
-    end = 2 * d_model if norm_first else 0
-    return attention + num_layers * (feed_forward + norms) + end
+# replace: return num_layers * (attention + feed_forward + norms) + end
+# by:      return attention + num_layers * (feed_forward + norms) + end
 
-
-# %% wrong encoder_parameters dropped_ones_left_out
+# %% wrong encoder_parameters dropped_ones_left_out of="norms_counted_apart"
 # Dropout learns nothing, and takes nothing away: it has no part in the count.
-def encoder_parameters(
-    num_layers: int,
-    d_model: int,
-    num_heads: int,
-    d_ff: int,
-    dropout: float = 0.0,
-    norm_first: bool = True,
-) -> int:
-    attention = 4 * (d_model * d_model + d_model)
-    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
-    norms = 4 * d_model
-    end = 2 * d_model if norm_first else 0
-    return int((1 - dropout) * (num_layers * (attention + feed_forward + norms) + end))
+# replace: return num_layers * (attention + feed_forward + norms) + end
+# by:      return int((1 - dropout) * (num_layers * (attention + feed_forward + norms) + end))
 
-
-# %% wrong encoder_parameters a_text
+# %% wrong encoder_parameters a_text of="norms_counted_apart"
 # expected a whole number
-def encoder_parameters(
-    num_layers: int,
-    d_model: int,
-    num_heads: int,
-    d_ff: int,
-    dropout: float = 0.0,
-    norm_first: bool = True,
-) -> int:
-    attention = 4 * (d_model * d_model + d_model)
-    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
-    norms = 4 * d_model
-    end = 2 * d_model if norm_first else 0
-    return f"{num_layers * (attention + feed_forward + norms) + end:,}"
+# replace: return num_layers * (attention + feed_forward + norms) + end
+# by:      return f"{num_layers * (attention + feed_forward + norms) + end:,}"
 
-
-# %% wrong encoder_parameters nothing_returned
+# %% wrong encoder_parameters nothing_returned of="norms_counted_apart"
 # does the last line say `return`?
-def encoder_parameters(
-    num_layers: int,
-    d_model: int,
-    num_heads: int,
-    d_ff: int,
-    dropout: float = 0.0,
-    norm_first: bool = True,
-) -> int:
-    attention = 4 * (d_model * d_model + d_model)
-    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
-    norms = 4 * d_model
-    end = 2 * d_model if norm_first else 0
-    num_layers * (attention + feed_forward + norms) + end
+# replace: return num_layers * (attention + feed_forward + norms) + end
+# by:      num_layers * (attention + feed_forward + norms) + end
 
-
-# %% wrong encoder_parameters default_false
+# %% wrong encoder_parameters default_false of="solution"
 # The norm at the end is missing if norm_first is not given: its default is True.
-def encoder_parameters(
-    num_layers: int,
-    d_model: int,
-    num_heads: int,
-    d_ff: int,
-    dropout: float = 0.0,
-    norm_first: bool = False,
-) -> int:
-    attention = 4 * (d_model * d_model + d_model)
-    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
-    norm = 2 * d_model
-    return num_layers * (attention + feed_forward + 2 * norm) + norm * norm_first
+# replace: norm_first: bool = True,
+# by:      norm_first: bool = False,
+# replace: norm = 2 * d_model  # a gain and a bias
+# by:      norm = 2 * d_model
 
-
-# %% wrong encoder_parameters head_norms
+# %% wrong encoder_parameters head_norms of="solution"
 # You count norms for each head: a block has two, whatever the number of heads.
-def encoder_parameters(
-    num_layers: int,
-    d_model: int,
-    num_heads: int,
-    d_ff: int,
-    dropout: float = 0.0,
-    norm_first: bool = True,
-) -> int:
-    attention = 4 * (d_model * d_model + d_model)
-    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
-    norm = 2 * d_model
-    return num_layers * (attention + feed_forward + 2 * norm * num_heads) + norm * norm_first
+# replace: norm = 2 * d_model  # a gain and a bias
+#          return num_layers * (attention + feed_forward + 2 * norm) + norm * norm_first
+# by:      norm = 2 * d_model
+#          return num_layers * (attention + feed_forward + 2 * norm * num_heads) + norm * norm_first
 
-
-# %% wrong encoder_parameters three_norms
+# %% wrong encoder_parameters three_norms of="head_norms"
 # You count three norms in a block: it has two.
-def encoder_parameters(
-    num_layers: int,
-    d_model: int,
-    num_heads: int,
-    d_ff: int,
-    dropout: float = 0.0,
-    norm_first: bool = True,
-) -> int:
-    attention = 4 * (d_model * d_model + d_model)
-    feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
-    norm = 2 * d_model
-    return num_layers * (attention + feed_forward + 3 * norm) + norm * norm_first
+# replace: return num_layers * (attention + feed_forward + 2 * norm * num_heads) + norm * norm_first
+# by:      return num_layers * (attention + feed_forward + 3 * norm) + norm * norm_first
 
+# %% right encoder_parameters built_and_counted of="solution"
+# replace: attention = 4 * (d_model * d_model + d_model)
+#          feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
+#          norm = 2 * d_model  # a gain and a bias
+#          return num_layers * (attention + feed_forward + 2 * norm) + norm * norm_first
+# by:      encoder = Encoder(num_layers, d_model, num_heads, d_ff, dropout, norm_first)
+#          return sum(part.numel() for part in encoder.parameters())
 
-# %% right encoder_parameters built_and_counted
-def encoder_parameters(
-    num_layers: int,
-    d_model: int,
-    num_heads: int,
-    d_ff: int,
-    dropout: float = 0.0,
-    norm_first: bool = True,
-) -> int:
-    encoder = Encoder(num_layers, d_model, num_heads, d_ff, dropout, norm_first)
-    return sum(part.numel() for part in encoder.parameters())
+# %% right encoder_parameters counted_by_torch of="built_and_counted"
+# replace: encoder = Encoder(num_layers, d_model, num_heads, d_ff, dropout, norm_first)
+#          return sum(part.numel() for part in encoder.parameters())
+# by:      layer = nn.TransformerEncoderLayer(d_model, num_heads, d_ff, dropout)
+#          end = nn.LayerNorm(d_model) if norm_first else None
+#          stack = nn.TransformerEncoder(layer, num_layers, end, enable_nested_tensor=False)
+#          return sum(part.numel() for part in stack.parameters())
 
-
-# %% right encoder_parameters counted_by_torch
-def encoder_parameters(
-    num_layers: int,
-    d_model: int,
-    num_heads: int,
-    d_ff: int,
-    dropout: float = 0.0,
-    norm_first: bool = True,
-) -> int:
-    layer = nn.TransformerEncoderLayer(d_model, num_heads, d_ff, dropout)
-    end = nn.LayerNorm(d_model) if norm_first else None
-    stack = nn.TransformerEncoder(layer, num_layers, end, enable_nested_tensor=False)
-    return sum(part.numel() for part in stack.parameters())
-
-
-# %% right encoder_parameters one_polynomial
-def encoder_parameters(
-    num_layers: int,
-    d_model: int,
-    num_heads: int,
-    d_ff: int,
-    dropout: float = 0.0,
-    norm_first: bool = True,
-) -> int:
-    block = 4 * d_model**2 + 2 * d_model * d_ff + 9 * d_model + d_ff
-    return num_layers * block + 2 * d_model * int(norm_first)
+# %% right encoder_parameters one_polynomial of="built_and_counted"
+# replace: encoder = Encoder(num_layers, d_model, num_heads, d_ff, dropout, norm_first)
+#          return sum(part.numel() for part in encoder.parameters())
+# by:      block = 4 * d_model**2 + 2 * d_model * d_ff + 9 * d_model + d_ff
+#          return num_layers * block + 2 * d_model * int(norm_first)
 
 
 # %% right encoder_parameters layer_by_layer
@@ -6160,35 +1953,22 @@ def encoder_parameters(
     return total
 
 
-# %% right encoder_parameters sum_of_shapes
-def encoder_parameters(
-    num_layers: int,
-    d_model: int,
-    num_heads: int,
-    d_ff: int,
-    dropout: float = 0.0,
-    norm_first: bool = True,
-) -> int:
-    shapes = [(3 * d_model, d_model), (3 * d_model,), (d_model, d_model), (d_model,)]
-    shapes += [(d_ff, d_model), (d_ff,), (d_model, d_ff), (d_model,)]
-    shapes += [(d_model,)] * 4
-    block = sum(torch.Size(shape).numel() for shape in shapes)
-    return num_layers * block + (2 * d_model if norm_first else 0)
+# %% right encoder_parameters sum_of_shapes of="built_and_counted"
+# replace: encoder = Encoder(num_layers, d_model, num_heads, d_ff, dropout, norm_first)
+#          return sum(part.numel() for part in encoder.parameters())
+# by:      shapes = [(3 * d_model, d_model), (3 * d_model,), (d_model, d_model), (d_model,)]
+#          shapes += [(d_ff, d_model), (d_ff,), (d_model, d_ff), (d_model,)]
+#          shapes += [(d_model,)] * 4
+#          block = sum(torch.Size(shape).numel() for shape in shapes)
+#          return num_layers * block + (2 * d_model if norm_first else 0)
 
-
-# %% right encoder_parameters by_difference
-def encoder_parameters(
-    num_layers: int,
-    d_model: int,
-    num_heads: int,
-    d_ff: int,
-    dropout: float = 0.0,
-    norm_first: bool = True,
-) -> int:
-    if num_layers == 0:
-        return 2 * d_model if norm_first else 0
-    fewer = encoder_parameters(num_layers - 1, d_model, num_heads, d_ff, dropout, norm_first)
-    return fewer + 4 * d_model * (d_model + 1) + d_ff * (2 * d_model + 1) + 5 * d_model
+# %% right encoder_parameters by_difference of="built_and_counted"
+# replace: encoder = Encoder(num_layers, d_model, num_heads, d_ff, dropout, norm_first)
+#          return sum(part.numel() for part in encoder.parameters())
+# by:      if num_layers == 0:
+#              return 2 * d_model if norm_first else 0
+#          fewer = encoder_parameters(num_layers - 1, d_model, num_heads, d_ff, dropout, norm_first)
+#          return fewer + 4 * d_model * (d_model + 1) + d_ff * (2 * d_model + 1) + 5 * d_model
 
 
 # %% wrong warmup_schedule step_zero_forgotten
@@ -6205,140 +1985,90 @@ def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
     return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
 
 
-# %% wrong warmup_schedule sum_of_the_two
+# %% wrong warmup_schedule sum_of_the_two of="larger_of_the_two"
 # You add up the two curves: take the smaller one.
-def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
-    if step == 0:
-        return 0.0
-    return d_model**-0.5 * (step**-0.5 + step * warmup_steps**-1.5)
+# replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
+# by:      return d_model**-0.5 * (step**-0.5 + step * warmup_steps**-1.5)
 
-
-# %% wrong warmup_schedule no_way_down
+# %% wrong warmup_schedule no_way_down of="larger_of_the_two"
 # Your rate never falls: behind the warm-up it is 1 / √step that counts.
-def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
-    if step == 0:
-        return 0.0
-    return d_model**-0.5 * step * warmup_steps**-1.5
+# replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
+# by:      return d_model**-0.5 * step * warmup_steps**-1.5
 
-
-# %% wrong warmup_schedule no_way_up
+# %% wrong warmup_schedule no_way_up of="larger_of_the_two"
 # Your rate begins at its largest: the straight line from 0 is missing.
-def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
-    if step == 0:
-        return 0.0
-    return d_model**-0.5 * step**-0.5
+# replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
+# by:      return d_model**-0.5 * step**-0.5
 
-
-# %% wrong warmup_schedule no_width
+# %% wrong warmup_schedule no_width of="larger_of_the_two"
 # The factor 1 / √d_model is missing.
-def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
-    if step == 0:
-        return 0.0
-    return min(step**-0.5, step * warmup_steps**-1.5)
+# replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
+# by:      return min(step**-0.5, step * warmup_steps**-1.5)
 
-
-# %% wrong warmup_schedule root_of_the_width
+# %% wrong warmup_schedule root_of_the_width of="larger_of_the_two"
 # You multiply by √d_model: divide by it.
-def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
-    if step == 0:
-        return 0.0
-    return d_model**0.5 * min(step**-0.5, step * warmup_steps**-1.5)
+# replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
+# by:      return d_model**0.5 * min(step**-0.5, step * warmup_steps**-1.5)
 
-
-# %% wrong warmup_schedule divided_by_the_width
+# %% wrong warmup_schedule divided_by_the_width of="larger_of_the_two"
 # You divide by d_model: divide by its root.
-def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
-    if step == 0:
-        return 0.0
-    return d_model**-1.0 * min(step**-0.5, step * warmup_steps**-1.5)
+# replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
+# by:      return d_model**-1.0 * min(step**-0.5, step * warmup_steps**-1.5)
 
-
-# %% wrong warmup_schedule power_one
+# %% wrong warmup_schedule power_one of="larger_of_the_two"
 # Your straight line is step / warmup_steps: it is divided by warmup_steps to the power 1.5.
-def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
-    if step == 0:
-        return 0.0
-    return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.0)
+# replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
+# by:      return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.0)
 
-
-# %% wrong warmup_schedule power_half
+# %% wrong warmup_schedule power_half of="larger_of_the_two"
 # Your straight line is step / √warmup_steps: it is divided by warmup_steps to the power 1.5.
-def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
-    if step == 0:
-        return 0.0
-    return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-0.5)
+# replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
+# by:      return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-0.5)
 
-
-# %% wrong warmup_schedule power_positive
+# %% wrong warmup_schedule power_positive of="larger_of_the_two"
 # Your rate begins at its largest: the straight line from 0 is missing.
-def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
-    if step == 0:
-        return 0.0
-    return d_model**-0.5 * min(step**-0.5, step * warmup_steps**1.5)
+# replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
+# by:      return d_model**-0.5 * min(step**-0.5, step * warmup_steps**1.5)
 
-
-# %% wrong warmup_schedule step_power_too
+# %% wrong warmup_schedule step_power_too of="larger_of_the_two"
 # Only warmup_steps stands to the power -1.5: the step is a plain factor.
-def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
-    if step == 0:
-        return 0.0
-    return d_model**-0.5 * min(step**-0.5, (step * warmup_steps) ** -1.5)
+# replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
+# by:      return d_model**-0.5 * min(step**-0.5, (step * warmup_steps) ** -1.5)
 
-
-# %% wrong warmup_schedule quotient_power
+# %% wrong warmup_schedule quotient_power of="larger_of_the_two"
 # Only warmup_steps stands to the power 1.5: the step is a plain factor.
-def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
-    if step == 0:
-        return 0.0
-    return d_model**-0.5 * min(step**-0.5, (step / warmup_steps) ** 1.5)
+# replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
+# by:      return d_model**-0.5 * min(step**-0.5, (step / warmup_steps) ** 1.5)
 
-
-# %% wrong warmup_schedule root_of_step
+# %% wrong warmup_schedule root_of_step of="larger_of_the_two"
 # Your rate never falls: behind the warm-up it is 1 / √step that counts.
-def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
-    if step == 0:
-        return 0.0
-    return d_model**-0.5 * min(step**0.5, step * warmup_steps**-1.5)
+# replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
+# by:      return d_model**-0.5 * min(step**0.5, step * warmup_steps**-1.5)
 
-
-# %% wrong warmup_schedule one_over_step
+# %% wrong warmup_schedule one_over_step of="larger_of_the_two"
 # On the way down you divide by step: divide by its root.
-def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
-    if step == 0:
-        return 0.0
-    return d_model**-0.5 * min(1 / step, step * warmup_steps**-1.5)
+# replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
+# by:      return d_model**-0.5 * min(1 / step, step * warmup_steps**-1.5)
 
-
-# %% wrong warmup_schedule root_of_warmup_on_the_way_down
+# %% wrong warmup_schedule root_of_warmup_on_the_way_down of="larger_of_the_two"
 # Behind the warm-up your rate stays where it is: it is the step that counts there, 1 / √step.
-def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
-    if step == 0:
-        return 0.0
-    return d_model**-0.5 * min(warmup_steps**-0.5, step * warmup_steps**-1.5)
+# replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
+# by:      return d_model**-0.5 * min(warmup_steps**-0.5, step * warmup_steps**-1.5)
 
-
-# %% wrong warmup_schedule width_in_one_curve
+# %% wrong warmup_schedule width_in_one_curve of="larger_of_the_two"
 # The factor 1 / √d_model belongs to both curves: you give it to one.
-def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
-    if step == 0:
-        return 0.0
-    return min(d_model**-0.5 * step**-0.5, step * warmup_steps**-1.5)
+# replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
+# by:      return min(d_model**-0.5 * step**-0.5, step * warmup_steps**-1.5)
 
-
-# %% wrong warmup_schedule paper_defaults
+# %% wrong warmup_schedule paper_defaults of="larger_of_the_two"
 # You take the 512 features and 4000 steps of the paper: both are arguments.
-def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
-    if step == 0:
-        return 0.0
-    return 512**-0.5 * min(step**-0.5, step * 4000**-1.5)
+# replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
+# by:      return 512**-0.5 * min(step**-0.5, step * 4000**-1.5)
 
-
-# %% wrong warmup_schedule warmup_of_the_paper
+# %% wrong warmup_schedule warmup_of_the_paper of="larger_of_the_two"
 # You take the 4000 warm-up steps of the paper: warmup_steps is an argument.
-def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
-    if step == 0:
-        return 0.0
-    return d_model**-0.5 * min(step**-0.5, step * 4000**-1.5)
+# replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
+# by:      return d_model**-0.5 * min(step**-0.5, step * 4000**-1.5)
 
 
 # %% wrong warmup_schedule counts_from_one_more
@@ -6354,64 +2084,45 @@ def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
     return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
 
 
-# %% wrong warmup_schedule flat_top
+# %% wrong warmup_schedule flat_top of="larger_of_the_two"
 # Your rate falls in a straight line: behind the warm-up it is 1 / √step.
-def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
-    if step == 0:
-        return 0.0
-    return d_model**-0.5 * min(
-        step * warmup_steps**-1.5, max(0.0, 2 - step / warmup_steps) * warmup_steps**-0.5
-    )
+# replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
+# by:      return d_model**-0.5 * min(
+#              step * warmup_steps**-1.5, max(0.0, 2 - step / warmup_steps) * warmup_steps**-0.5
+#          )
 
-
-# %% wrong warmup_schedule scaled_to_one
+# %% wrong warmup_schedule scaled_to_one of="larger_of_the_two"
 # Your rate is 1 at its top: the paper's formula has no such factor.
-def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
-    if step == 0:
-        return 0.0
-    return min(step / warmup_steps, (warmup_steps / step) ** 0.5)
+# replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
+# by:      return min(step / warmup_steps, (warmup_steps / step) ** 0.5)
 
-
-# %% wrong warmup_schedule whole_numbers
+# %% wrong warmup_schedule whole_numbers of="larger_of_the_two"
 # You round down to a whole number: // drops what stands behind the point.
-def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
-    if step == 0:
-        return 0.0
-    return d_model**-0.5 * min(1 // step**0.5, step * warmup_steps**-1.5)
+# replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
+# by:      return d_model**-0.5 * min(1 // step**0.5, step * warmup_steps**-1.5)
 
-
-# %% wrong warmup_schedule up_to_the_top_alone
+# %% wrong warmup_schedule up_to_the_top_alone of="larger_of_the_two"
 # At step warmup_steps itself you give another rate: both curves meet there.
-def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
-    if step == 0:
-        return 0.0
-    return d_model**-0.5 * (
-        step * warmup_steps**-1.5 if step < warmup_steps else (step + 1) ** -0.5
-    )
+# replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
+# by:      return d_model**-0.5 * (
+#              step * warmup_steps**-1.5 if step < warmup_steps else (step + 1) ** -0.5
+#          )
 
-
-# %% wrong warmup_schedule nothing_returned
+# %% wrong warmup_schedule nothing_returned of="step_zero_as_step_one"
 # does the last line say `return`?
-def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
-    step = max(step, 1)
-    d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
+# replace: return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
+# by:      d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
 
-
-# %% wrong warmup_schedule warmup_less_one
+# %% wrong warmup_schedule warmup_less_one of="larger_of_the_two"
 # Your straight line is divided by (warmup_steps - 1) to the power 1.5: take warmup_steps itself.
-def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
-    if step == 0:
-        return 0.0
-    return d_model**-0.5 * min(step**-0.5, step / (warmup_steps - 1) ** 1.5)
+# replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
+# by:      return d_model**-0.5 * min(step**-0.5, step / (warmup_steps - 1) ** 1.5)
 
-
-# %% wrong warmup_schedule square_root_up
+# %% wrong warmup_schedule square_root_up of="larger_of_the_two"
 # Your rate rises as a root: up to the top it is a straight line.
-def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
-    if step == 0:
-        return 0.0
-    top = (d_model * warmup_steps) ** -0.5
-    return top * min((step / warmup_steps) ** 0.5, (warmup_steps / step) ** 0.5)
+# replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
+# by:      top = (d_model * warmup_steps) ** -0.5
+#          return top * min((step / warmup_steps) ** 0.5, (warmup_steps / step) ** 0.5)
 
 
 # %% wrong warmup_schedule one_behind
@@ -6423,14 +2134,12 @@ def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
     return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
 
 
-# %% wrong warmup_schedule steps_behind_warmup
+# %% wrong warmup_schedule steps_behind_warmup of="larger_of_the_two"
 # Behind the warm-up you count steps anew: 1 / √step goes on counting from 1.
-def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
-    if step == 0:
-        return 0.0
-    if step > warmup_steps:
-        return d_model**-0.5 * (step - warmup_steps) ** -0.5
-    return d_model**-0.5 * step * warmup_steps**-1.5
+# replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
+# by:      if step > warmup_steps:
+#              return d_model**-0.5 * (step - warmup_steps) ** -0.5
+#          return d_model**-0.5 * step * warmup_steps**-1.5
 
 
 # %% wrong warmup_schedule arguments_exchanged
@@ -6491,16 +2200,11 @@ def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
     return min(1 / math.sqrt(step), step / math.sqrt(warmup_steps) ** 3) / math.sqrt(d_model)
 
 
-# %% right warmup_schedule by_logarithms
-import math
-
-
-def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
-    if step == 0:
-        return 0.0
-    down = -0.5 * math.log(step)
-    up = math.log(step) - 1.5 * math.log(warmup_steps)
-    return math.exp(min(down, up) - 0.5 * math.log(d_model))
+# %% right warmup_schedule by_logarithms of="math_sqrt"
+# replace: return min(1 / math.sqrt(step), step / math.sqrt(warmup_steps) ** 3) / math.sqrt(d_model)
+# by:      down = -0.5 * math.log(step)
+#          up = math.log(step) - 1.5 * math.log(warmup_steps)
+#          return math.exp(min(down, up) - 0.5 * math.log(d_model))
 
 
 # %% right warmup_schedule where

@@ -12,6 +12,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_output
 
 from autograder.authoring.answer_bank import Answer
+from autograder.authoring.answer_variants import without_markers
 from autograder.authoring.lesson import Lesson
 from autograder.authoring.notebook import graded_cells, source_notebook, student_version
 
@@ -34,7 +35,7 @@ def filled(lesson: Lesson, answers: Sources) -> NotebookNode:
 def solved(lesson: Lesson) -> Sources:
     """The lesson's own solution to every exercise and answer."""
     written = [*lesson.of("exercise"), *lesson.of("answer")]
-    return {cell.name: _without_markers(cell.source) for cell in written}
+    return {cell.name: without_markers(cell.source) for cell in written}
 
 
 def sample_class(lesson: Lesson, bank: list[Answer]) -> dict[str, NotebookNode]:
@@ -121,8 +122,3 @@ def _with_prefix(lesson: Lesson, name: str, prefix: str) -> NotebookNode:
 
 def _without_dependents(lesson: Lesson) -> list[str]:
     return [cell.name for cell in lesson.of("exercise") if not lesson.dependents(cell.name)]
-
-
-def _without_markers(source: str) -> str:
-    kept = [line for line in source.split("\n") if not re.search("(BEGIN|END) SOLUTION", line)]
-    return "\n".join(kept)

@@ -6,7 +6,7 @@ from pathlib import Path
 from rich.text import Text
 
 from autograder import paths
-from autograder.authoring.answer_bank import read_answers
+from autograder.authoring.answer_bank import AnswerBank, nearest, read_answers
 from autograder.authoring.lesson import find_lessons, read_lesson
 from autograder.commands.terminal import (
     Commands,
@@ -105,12 +105,32 @@ def _add_prove(commands: Commands) -> None:
     added = command(commands, "prove", "prove checks against the answers bank", _prove, details)
     added.add_argument("--answers", type=Path, metavar="DIR", help="another bank's folder")
     added.add_argument("-v", "--verbose", action="store_true", help="list every wrong answer")
+    show = "print this answer, whole, and prove nothing; `solution` is the lesson's own"
+    added.add_argument("--show", nargs=2, metavar=("EXERCISE", "NAME"), help=show)
 
 
 def _prove(options: argparse.Namespace) -> int:
     banks = options.answers or paths.ANSWERS
+    if options.show:
+        return _show(options, banks)
     missed = sum(_prove_lesson(path, banks, options) for path in find_lessons(options.lessons))
     return 1 if missed else 0
+
+
+def _show(options: argparse.Namespace, banks: Path) -> int:
+    """Print one answer as a student would have written it."""
+    exercise, name = options.show
+    lessons = [read_lesson(path) for path in find_lessons(options.lessons)]
+    exercises = [cell.name for lesson in lessons for cell in lesson.of("exercise")]
+    if exercise not in exercises:
+        raise SystemExit(f"no exercise {exercise!r}; there is {nearest(exercise, exercises)}")
+    lesson = next(one for one in lessons if exercise in [c.name for c in one.of("exercise")])
+    bank = AnswerBank(banks / lesson.path.name, lesson)
+    names = bank.names(exercise)
+    if name not in names:
+        raise SystemExit(f"no answer {name!r} to {exercise}; there is {nearest(name, names)}")
+    console.print(Text(bank.source(exercise, name)), soft_wrap=True)
+    return 0
 
 
 def _prove_lesson(path: Path, banks: Path, options: argparse.Namespace) -> int:
