@@ -19,6 +19,10 @@ EXTRAS := lab,author,grade,colab,cluster,test
 SUDO = $(if $(filter 0,$(shell id -u)),,sudo )
 apt = { set -x; $(SUDO)apt-get update && $(SUDO)apt-get install --yes --no-install-recommends $(1); }
 TORCH = $(shell grep '^torch==' constraints.txt)
+# What differs from the last commit: Python files, and lessons, by themselves or by their answers.
+CHANGED = $(shell git diff --name-only --diff-filter=d HEAD; git ls-files --others --exclude-standard)
+CHANGED_SOURCES = $(filter %.py,$(CHANGED))
+CHANGED_LESSONS = $(sort $(basename $(notdir $(filter solutions/%.py autograder/answers/%.py,$(CHANGED)))))
 
 # A browser is opened where there is one; the URL is printed in any case.
 DESKTOP := $(DISPLAY)$(WAYLAND_DISPLAY)$(BROWSER)$(filter Darwin,$(shell uname))
@@ -34,7 +38,7 @@ unexport JUPYTER_PATH JUPYTER_CONFIG_PATH PYTHONPATH PYTHONHOME
 # As in an activated environment: nbgrader looks for its helpers on the PATH.
 RUN = PATH="$(HERE)/bin:$$PATH"
 
-.PHONY: help lab tools system browser test build prove bench-grade bench-widgets format constraints clean
+.PHONY: help lab tools system browser test test-all check build prove bench-grade bench-widgets format constraints clean
 .NOTPARALLEL:
 
 help:  ## list these targets
@@ -53,12 +57,19 @@ system:  ## install the sandbox that grading needs, with apt; asks for your pass
 browser:  ## install the browser that tests open pages in, with apt; asks for your password
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || $(call apt,chromium)
 
-test: system browser $(VENV)/.all $(COLAB)/.all  ## check style and types, and run every test
-	$(RUN) ruff check
-	$(RUN) ruff format --check
-	$(RUN) pyright --pythonpath "$(HERE)/bin/python"
-	@# a test process for each core: more threads would wait for one another
-	$(RUN) OMP_NUM_THREADS=1 python -m pytest -n auto
+test: system browser $(VENV)/.all $(COLAB)/.all  ## check style and types, run the tests, prove what changed
+	$(call lint)
+	$(call pytest)
+
+test-all: system browser $(VENV)/.all $(COLAB)/.all  ## the same, and prove everything again: takes half an hour
+	$(call lint)
+	$(call pytest,--all)
+
+check: $(VENV)/.all  ## check what you have changed, in two minutes: style, types, fast tests, changed lessons
+	$(call lint,$(CHANGED_SOURCES))
+	$(call pytest,-m fast)
+	@set -e; for lesson in $(CHANGED_LESSONS); do \
+	  (set -x; $(RUN) python -m autograder build "$$lesson" && $(RUN) python -m autograder prove "$$lesson"); done
 
 build: $(VENV)/.all  ## build the notebooks from the lessons
 	$(RUN) python -m autograder build
@@ -80,6 +91,7 @@ format: $(VENV)/.all  ## put the code into its one format
 constraints:  ## write constraints.txt anew, with the newest versions that fit together
 	rm -rf $(NEW)
 	$(call environment,$(NEW))
+	$(NEW)/bin/python -m pip install $(torch)
 	$(NEW)/bin/python -m pip install -e ".[$(EXTRAS)]"
 	grep '^#' constraints.txt > $(NEW)/constraints.txt
 	$(NEW)/bin/python -m pip freeze --all --exclude pip --exclude-editable \
@@ -91,8 +103,7 @@ clean:  ## remove what make installed and cached; notebooks and grades stay
 	rm -rf .venv $(COLAB) $(NEW) $(RIVAL) build dist assets/*.egg-info .pytest_cache .ruff_cache
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-# $(call environment,FOLDER): a virtual environment that holds torch. Torch comes first, so that
-# its exact pin, and the index it comes from, are settled before anything else asks for it.
+# $(call environment,FOLDER): a virtual environment.
 define environment
 @$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>&- || { echo >&2 \
   "The course needs Python 3.11 or later. Another one is named so: make PYTHON=python3.12"; exit 1; }
@@ -102,27 +113,45 @@ define environment
   'import os, sys; print(os.path.realpath(sys.executable))')" $(1)/pyvenv.cfg || { echo >&2 \
   "$(1) belongs to another Python than $(PYTHON); begin anew: make clean"; exit 1; }
 $(PYTHON) -m venv $(1)
-$(1)/bin/python -m pip install $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) $(TORCH)
 endef
+
+# $(call install,FOLDER,WHAT): packages, by uv or by pip. Torch comes first, so that its exact pin,
+# and the index it comes from, are settled before anything else asks for it.
+install = $(HERE)/bin/python autograder/install.py $(1) $(2)
+torch = $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) $(TORCH)
+
+# $(call lint,FILES): style and types; types of these files alone, or of all.
+define lint
+$(RUN) ruff check
+$(RUN) ruff format --check
+$(RUN) oxlint assets/transformer_course/widgets autograder/tests/widgets
+$(RUN) pyright --pythonpath "$(HERE)/bin/python" $(1)
+endef
+
+# $(call pytest,OPTIONS): a test process for each core; more threads would wait for one another
+pytest = $(RUN) OMP_NUM_THREADS=1 python -m pytest -n auto $(1)
 
 # Each stamp is written last, so that an interrupted installation goes on where it stopped.
 $(VENV)/.torch: pyproject.toml constraints.txt
 	$(call environment,$(VENV))
+	$(call install,$(VENV),$(torch))
 	@touch $@
 
 $(VENV)/.lab: $(VENV)/.torch
-	$(VENV)/bin/python -m pip install -c constraints.txt -e ".[lab]"
+	$(call install,$(VENV),-c constraints.txt -e ".[lab]")
 	@# a question about news would cover the lesson
 	$(RUN) jupyter labextension disable "@jupyterlab/apputils-extension:announcements"
 	@touch $@
 
 $(VENV)/.all: $(VENV)/.torch
-	$(VENV)/bin/python -m pip install -c constraints.txt -e ".[$(EXTRAS)]"
+	@# compiled now: no sandbox may write what it has compiled
+	UV_COMPILE_BYTECODE=1 $(call install,$(VENV),-c constraints.txt -e ".[$(EXTRAS)]")
 	@touch $@
 
-$(COLAB)/.all: autograder/tests/colab.txt constraints.txt
+$(COLAB)/.all: autograder/tests/colab.txt constraints.txt | $(VENV)/.torch
 	$(call environment,$(COLAB))
-	$(COLAB)/bin/python -m pip install --only-binary :all: -r autograder/tests/colab.txt
+	$(call install,$(COLAB),$(torch))
+	$(call install,$(COLAB),--only-binary :all: -r autograder/tests/colab.txt)
 	@touch $@
 
 # bertviz, and what it would load from a network in the page; npm comes with pyright's own Node.

@@ -25,6 +25,13 @@ from autograder.gradebook.submission import Finished, Task
 from autograder.intake.released import Released
 from autograder.tests.support.colab import Colab, kit_on_colab
 
+# what `make check` runs: files whose tests start no kernel, browser, sandbox or class
+FAST = {
+    *("test_answer_bank", "test_cgroups", "test_checks", "test_container", "test_contributing"),
+    *("test_environment", "test_finding", "test_install", "test_lesson", "test_matching"),
+    *("test_proofs", "test_rooms", "test_terminal", "test_views", "test_wire"),
+}
+
 # needs no import, so that a kernel starts fast
 SMALL = """\
 # %% [markdown]
@@ -61,10 +68,17 @@ def pytest_addoption(parser):
     parser.addoption("--all", action="store_true", dest="everything", help=told)
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what `make check` runs."""
+    for item in items:
+        if item.path.stem in FAST:
+            item.add_marker("fast")
+
+
 @pytest.fixture(scope="session")
 def everything(request: pytest.FixtureRequest) -> bool:
     """Whether `--all` was given."""
-    return request.config.getoption("everything")
+    return bool(request.config.getoption("everything"))
 
 
 @dataclass(frozen=True)
