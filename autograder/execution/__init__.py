@@ -1,1 +1,1 @@
-"""Executes one submission: two processes, their walls, and the one that supervises them."""
+"""Executes submissions: two isolated processes each, and a supervisor."""

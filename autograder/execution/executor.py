@@ -11,7 +11,6 @@ outside, and stops them. Nothing here knows what a lesson teaches.
 import ast
 import base64
 import contextlib
-import json
 import os
 import select
 import socket
@@ -21,13 +20,21 @@ import tempfile
 import threading
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict
-from typing import Self
+from typing import Literal, Self
 
 from autograder.execution import cgroups, sandbox
-from autograder.execution.isolation.confine import Bounds
-from autograder.execution.sandbox import Isolation
-from autograder.execution.supervisor import CodeCell, Execution, Job, Limits, Lost, Ran, Supervisor
+from autograder.execution.child import Lost
+from autograder.execution.isolation.confine import Bounds, Isolation
+from autograder.execution.isolation.messages import (
+    WARM,
+    CodeCell,
+    Fork,
+    IsolationSettings,
+    Settings,
+    to_json,
+)
+from autograder.execution.job import Execution, Job, Limits, Ran
+from autograder.execution.supervisor import Supervisor
 
 __all__ = [
     "CodeCell",
@@ -39,6 +46,8 @@ __all__ = [
     "Ran",
     "modules_of",
 ]
+Side = Literal["student", "tests"]
+SIDES: tuple[Side, ...] = ("student", "tests")
 TRIES = 3  # a submission whose process was killed from outside is executed again
 
 
@@ -51,13 +60,13 @@ class Executor:
 
     def __init__(self, modules: Iterable[str] = (), sandboxed: bool = True) -> None:
         self._modules, self._sandboxed = sorted(modules), sandboxed
-        self._wall, self._program = Isolation.NONE, b""
+        self._isolation, self._program = Isolation.NONE, b""
         self._users: range | None = None
         self._groups: cgroups.Groups | None = None
         self._starting = threading.Lock()
         # warm processes end with the thread that started them: one that lasts
         self._starter = ThreadPoolExecutor(1)
-        self._nurseries: dict[str, _Nursery] = {}
+        self._servers: dict[Side, ForkServer] = {}
         self._closed = False
 
     def __enter__(self) -> Self:
@@ -66,22 +75,22 @@ class Executor:
         if self._sandboxed and (refusal := sandbox.refusal()):
             raise GraderError(f"{refusal} (or, for notebooks you trust: --no-sandbox)")
         if self._sandboxed:
-            self._wall = sandbox.available_isolation()
-            self._users = sandbox.users() if self._wall == Isolation.LANDLOCK else None
-            self._program = sandbox.program(self._wall, self._users)
+            self._isolation = sandbox.available_isolation()
+            self._users = sandbox.users() if self._isolation == Isolation.LANDLOCK else None
+            self._program = sandbox.program(self._isolation, self._users)
         self._groups = cgroups.available()
         # side by side: what takes long is importing
-        self._nurseries = {side: self._started(side) for side in ("student", "tests")}
-        for nursery in self._nurseries.values():
-            nursery.wait_until_warm()
+        self._servers = {side: self._started(side) for side in SIDES}
+        for server in self._servers.values():
+            server.wait_until_warm()
         return self
 
     def __exit__(self, *_: object) -> None:
         """End it, and with it what other threads still execute."""
         with self._starting:
             self._closed = True
-            for nursery in self._nurseries.values():
-                nursery.close()
+            for server in self._servers.values():
+                server.close()
         self._starter.shutdown()
         if self._groups:
             self._groups.clear()
@@ -96,29 +105,35 @@ class Executor:
                 last = lost
         if last.execution:  # the tests' side alone ends each time: the submission's doing
             return last.execution
-        said = [str(last), *(nursery.last_words() for nursery in self._nurseries.values())]
+        said = [str(last), *(server.last_words() for server in self._servers.values())]
         why = "; ".join(filter(None, said))
         raise GraderError(f"the grader's processes end again and again: {why}")
 
-    def _pair(self) -> tuple["_Nursery", "_Nursery"]:
+    def _pair(self) -> tuple["ForkServer", "ForkServer"]:
         with self._starting:
             if self._closed:
                 raise GraderError("the executor is closed")
             for _ in range(TRIES):
                 # one that does not get warm is found dead, like one that ends meanwhile
-                dead = [side for side, nursery in self._nurseries.items() if not nursery.lives()]
+                dead: list[Side] = [side for side in SIDES if not self._servers[side].lives()]
                 for side in dead:
-                    self._nurseries[side].close()
-                    self._nurseries[side] = self._started(side)
+                    self._servers[side].close()
+                    self._servers[side] = self._started(side)
                 for side in dead:
                     with contextlib.suppress(GraderError):
-                        self._nurseries[side].wait_until_warm()
-            return self._nurseries["student"], self._nurseries["tests"]
+                        self._servers[side].wait_until_warm()
+            return self._servers["student"], self._servers["tests"]
 
-    def _started(self, side: str) -> "_Nursery":
+    def _started(self, side: Side) -> "ForkServer":
         users = self._users if side == "student" else None
-        arguments = side, self._modules, self._wall, self._program, users
-        return self._starter.submit(_Nursery, *arguments).result()
+        isolation = IsolationSettings(
+            kind=self._isolation,
+            program=base64.b64encode(self._program).decode(),
+            visible=[str(path) for path in sandbox.seen()],
+            user=sandbox.user(side) if self._isolation == Isolation.LANDLOCK else None,
+            users=[users.start, users.stop] if users else [],
+        )
+        return self._starter.submit(ForkServer, side, self._modules, isolation).result()
 
 
 def modules_of(sources: Iterable[str]) -> set[str]:
@@ -137,40 +152,25 @@ def modules_of(sources: Iterable[str]) -> set[str]:
     return found
 
 
-class _Nursery:
-    """A warm process: see `autograder.execution.isolation.fork_server`."""
+class ForkServer:
+    """This end of a warm process: see `autograder.execution.isolation.fork_server`."""
 
-    def __init__(
-        self, side: str, modules: list[str], wall: Isolation, program: bytes, users: range | None
-    ) -> None:
+    def __init__(self, side: Side, modules: list[str], isolation: IsolationSettings) -> None:
         self._control, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self._log = tempfile.TemporaryFile()  # noqa: SIM115 (closed with the process)
         # without namespaces, submissions have their folders here; they go when it goes
         self._folder = tempfile.TemporaryDirectory(prefix="grading-", ignore_cleanup_errors=True)
-        user = sandbox.user(side) if wall == Isolation.LANDLOCK else None
-        if user:
-            os.chown(self._folder.name, user, user)
-            os.chmod(self._folder.name, 0o711 if users else 0o700)  # they pass through it
-        settings = {
-            "side": side,
-            "control": theirs.fileno(),
-            "modules": modules,
-            "wall": wall,
-            "program": base64.b64encode(program).decode(),
-            "seen": [str(path) for path in sandbox.seen()],
-            "user": user,
-            "users": [users.start, users.stop] if users else [],
-        }
-        inside = [
-            sys.executable,
-            "-P",
-            "-m",
-            "autograder.execution.isolation.fork_server",
-            json.dumps(settings),
-        ]
+        if isolation.user:
+            os.chown(self._folder.name, isolation.user, isolation.user)
+            # submissions with users of their own pass through it
+            os.chmod(self._folder.name, 0o711 if isolation.users else 0o700)
+        settings = Settings(side, theirs.fileno(), modules, isolation)
+        program = ["-m", "autograder.execution.isolation.fork_server", to_json(settings).decode()]
+        inside = [sys.executable, "-P", *program]
+        wrapped = isolation.kind == Isolation.BUBBLEWRAP
         self.process = subprocess.Popen(
-            sandbox.command(inside) if wall == Isolation.BUBBLEWRAP else inside,
-            env=sandbox.environment_of(wall, self._folder.name),
+            sandbox.command(inside) if wrapped else inside,
+            env=sandbox.environment_of(isolation.kind, self._folder.name),
             pass_fds=[theirs.fileno()],
             stdin=subprocess.DEVNULL,
             stdout=self._log,
@@ -181,7 +181,7 @@ class _Nursery:
 
     def wait_until_warm(self) -> None:
         """`GraderError`, with what it said, if it does not start."""
-        if self._control.recv(16) != b"warm":
+        if self._control.recv(16) != WARM:
             raise GraderError(f"the sandbox does not start: {self.last_words() or 'killed'}")
 
     def lives(self) -> bool:
@@ -196,9 +196,7 @@ class _Nursery:
 
     def fork(self, bounds: Bounds, descriptors: list[int]) -> None:
         """A child with these open files."""
-        socket.send_fds(
-            self._control, [json.dumps({"bounds": asdict(bounds)}).encode()], descriptors
-        )
+        socket.send_fds(self._control, [to_json(Fork(bounds))], descriptors)
 
     def close(self) -> None:
         """End it, and all its children."""

@@ -1,8 +1,8 @@
 """The sandbox: what a warm process sees of the machine, and may ask of it (seccomp).
 
-There are two walls. bubblewrap's namespaces hide the machine; where it cannot make them, as in
-most containers, Landlock closes what is there. `isolation/confine.py` is the other half: what each
-submission gives up in addition.
+There are two kinds of isolation. bubblewrap's namespaces hide the machine; where it cannot make
+them, as in most containers, Landlock denies access to what is there. `isolation/confine.py` is the
+other half: what each submission gives up in addition.
 """
 
 import os
@@ -10,7 +10,6 @@ import re
 import shutil
 import subprocess
 import sys
-from enum import StrEnum
 from functools import cache
 from pathlib import Path
 
@@ -19,17 +18,14 @@ import transformer_course
 import autograder
 from autograder.execution import system_calls
 from autograder.execution.isolation import confine, landlock
-from autograder.execution.isolation.confine import CHANGE_USER, SUBMISSIONS, USERS, WORK
+from autograder.execution.isolation.confine import (
+    CHANGE_USER,
+    SUBMISSIONS,
+    USERS,
+    WORK,
+    Isolation,
+)
 from autograder.paths import CONTAINER, display_path
-
-
-class Isolation(StrEnum):
-    """What stands around a student's code."""
-
-    BUBBLEWRAP = "bubblewrap"
-    LANDLOCK = "Landlock"
-    NONE = ""  # `--no-sandbox`
-
 
 NEEDED = {
     "bubblewrap": lambda: shutil.which("bwrap"),
@@ -44,7 +40,7 @@ ELSEWHERE = (
 
 
 def refusal() -> str:
-    """Why there is no sandbox on this machine, and the mend; empty if there is one."""
+    """Why there is no sandbox on this machine, and the fix; empty if there is one."""
     if sys.platform != "linux":
         return f"no sandbox on {sys.platform}: {ELSEWHERE}"
     missing = [name for name, found in NEEDED.items() if not found()]
@@ -63,7 +59,7 @@ def refusal() -> str:
 
 
 def available_isolation() -> Isolation:
-    """The wall that there is, where there is no `refusal`: the stronger one, if it works."""
+    """The stronger isolation that works here, where there is no `refusal`."""
     return (
         Isolation.LANDLOCK
         if _bubblewrap_fails(shutil.which("bwrap") or "")
@@ -72,7 +68,7 @@ def available_isolation() -> Isolation:
 
 
 def weakness() -> str:
-    """What a person must know about the wall that there is; empty for the stronger one."""
+    """What a person must know about the isolation here; empty for the stronger one."""
     if refusal() or available_isolation() == Isolation.BUBBLEWRAP:
         return ""
     why = _bubblewrap_fails(shutil.which("bwrap") or "")
@@ -178,7 +174,7 @@ def environment(work: str = WORK) -> dict[str, str]:
     """All that a warm process, whose own folder is `work`, finds in its environment."""
     return {
         "PATH": "/usr/bin:/bin",
-        **confine.places(work),
+        **confine.folder_variables(work),
         "LANG": "C.UTF-8",
         "MPLBACKEND": "module://matplotlib_inline.backend_inline",
         "OMP_NUM_THREADS": "1",
@@ -195,14 +191,14 @@ def environment_of(isolation: Isolation, folder: str) -> dict[str, str]:
         return environment(folder)
     if isolation == Isolation.BUBBLEWRAP:  # for bubblewrap, which clears it
         return dict(os.environ)
-    # with no wall, its folders are the user's, but for those of submissions
+    # without isolation, its folders are the user's, but for those of submissions
     private = ("PATH", "HOME", "PWD", "LANG", "MPLCONFIGDIR", "IPYTHONDIR")
     own = {name: value for name, value in environment(folder).items() if name not in private}
     return os.environ | own
 
 
 def program(isolation: Isolation, users: range | None) -> bytes:
-    """The filter of system calls that belongs to a wall, as the kernel takes it."""
+    """The filter of system calls for this isolation, as the kernel takes it."""
     if isolation == Isolation.BUBBLEWRAP:
         return system_calls.program((*system_calls.SIGNALS, *system_calls.MODES))
     return system_calls.program(system_calls.MODES if users else ())
@@ -210,7 +206,7 @@ def program(isolation: Isolation, users: range | None) -> bytes:
 
 def _seccomp() -> bool:
     try:
-        import pyseccomp
+        import pyseccomp  # importing it fails where there is no libseccomp
 
         return bool(pyseccomp.get_api())
     except (ImportError, OSError, RuntimeError):

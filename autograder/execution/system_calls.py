@@ -88,7 +88,7 @@ NUMBERS = 1024  # no system has more calls, and none will have for decades
 
 def program(more: Iterable[str] = ()) -> bytes:
     """The filter as the kernel takes it; `more`: calls that are allowed besides."""
-    import pyseccomp
+    import pyseccomp  # importing it fails where there is no libseccomp
 
     calls = pyseccomp.SyscallFilter(pyseccomp.ERRNO(errno.EPERM))
     # as a tree: a call is found in ten steps, not in a thousand

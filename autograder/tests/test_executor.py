@@ -212,7 +212,7 @@ def test_sleeping_in_many_cells_is_stopped_as_in_one(executor):
 def test_a_process_that_was_killed_is_replaced_and_the_submission_executed_again(side, tmp_path):
     with Executor(sandboxed=False) as executor:
         assert all(verdicts(executed(executor, RIGHT, CHECK)))
-        killed = executor._nurseries[side].process
+        killed = executor._servers[side].process
         psutil.Process(killed.pid).kill()
         killed.wait()
         assert all(verdicts(executed(executor, RIGHT, CHECK)))
@@ -231,7 +231,7 @@ def test_a_process_that_was_killed_is_replaced_and_the_submission_executed_again
         thread.start()
         Path(there).read_text()
         go.touch()
-        os.kill(executor._nurseries[side].process.pid, signal.SIGKILL)
+        os.kill(executor._servers[side].process.pid, signal.SIGKILL)
         thread.join()
     assert verdicts(executions[0]) == [True, True, True]
 
@@ -275,7 +275,7 @@ def _killed(executor: Executor, side: str, folder: Path, times: int) -> Future[E
         if number == TRIES - 1 or times == 1:
             go.touch()
         # the last one is the process itself; the one above waits for it, and says how it ended
-        *_, process = psutil.Process(executor._nurseries[side].process.pid).children(recursive=True)
+        *_, process = psutil.Process(executor._servers[side].process.pid).children(recursive=True)
         process.kill()
     thread.join()
     return ran

@@ -10,6 +10,7 @@ import torch
 from transformer_course.checks import numbers
 
 from autograder.execution.executor import Executor
+from autograder.execution.isolation.messages import CellResult
 from autograder.tests.support.forged_process import (
     CELLS,
     LENGTHS,
@@ -33,8 +34,8 @@ def executor():
 
 def test_the_honest_one_passes(executor):
     frames = walked(executor, lambda _, answer: answer, CELLS)
-    assert [frame.get("failure") for frame in frames] == [None] * len(CELLS)
-    assert not any("ended" in frame for frame in frames)
+    assert [frame.failure for frame in frames] == [None] * len(CELLS)
+    assert not any(frame.ended for frame in frames)
 
 
 NAN = torch.full((2, 3), float("nan")).double()
@@ -64,11 +65,23 @@ CALLS: dict[str, Forge] = {
     "a generator's state of garbage": in_call(generators=[torch.full((5056,), 255).byte()]),
     "an answer that is a number": at("call", lambda answer: answer | {"answer": 3}),
     "an answer without its parts": at("call", lambda answer: answer | {"answer": {}}),
-    "no answer": at("call", lambda _: {"lent": {}}),
-    "answer and request": at("call", lambda answer: answer | {"do": "call"}),
+    "no answer": at("call", lambda _: {"lent": {}, "said": ""}),
+    "answer and request": at("call", lambda answer: answer | {"request": {}, "forget": []}),
+    "a field too many": at("call", lambda answer: answer | {"passed": True}),
+    "a field too many in the answer": in_call(passed=True),
+    "no field for what was said": at("call", lambda a: {"answer": a["answer"], "lent": {}}),
+    "a request that forgets no calls": at(
+        "call", lambda _: {"request": {"do": "begin"}, "forget": [[1], {}], "lent": {}}
+    ),
+    "a request that lends what it never had": at(
+        "call", lambda _: {"request": {"do": "begin"}, "forget": [], "lent": {99: STATE}}
+    ),
     "no message": at("call", lambda _: [1, 2]),
-    "nothing lent": at("call", lambda _: {"answer": 1}),
+    "nothing lent": at("call", lambda a: {"answer": a["answer"], "said": ""}),
     "what was never lent": at("call", lambda answer: answer | {"lent": {99: STATE}}),
+    "lent, a mode that is none": at(
+        "call", lambda answer: answer | {"lent": {1: STATE | {"modes": {"": torch.ones(2)}}}}
+    ),
     "lent, of no kind": at("call", lambda answer: answer | {"lent": "all"}),
     "lent by name": at("call", lambda answer: answer | {"lent": {"linear": STATE}}),
     "gradients of another shape": at("backward", lambda a: a | {"answer": [X[0], None, None]}),
@@ -84,18 +97,18 @@ CALLS: dict[str, Forge] = {
     "numbers that JSON has not": at("call", lambda _: raw('{"kind": Infinity, "items": NaN}')),
     "deep nesting": at("call", lambda _: raw("[" * 100_000)),
     "deep nesting of ours": at("call", lambda _: raw('{"kind":"list","items":[' * 500)),
-    "a stand-in that is none": at(
+    "a proxy that is none": at(
         "find", lambda a: a | {"answer": {"mix": Reference(kind="module", number=0)}}
     ),
-    "a stand-in with a forged signature": at(
+    "a proxy with a forged signature": at(
         "find",
         lambda a: a | {"answer": {"mix": Reference(kind="function", number=0, signature=[[1]])}},
     ),
     "the check's own function, before there is one": at(
         "find", lambda a: a | {"answer": {"mix": Reference(kind="yours", number=0)}}
     ),
-    "a stand-in of text": at("find", lambda a: a | {"answer": {"mix": "2 * x"}}),
-    "stand-ins that are no names": at("find", lambda a: a | {"answer": [["mix", 1]]}),
+    "a proxy of text": at("find", lambda a: a | {"answer": {"mix": "2 * x"}}),
+    "proxies that are no names": at("find", lambda a: a | {"answer": [["mix", 1]]}),
     "names of the check's own": at(
         "find", lambda a: a | {"answer": {"Check": Function(), "numbers": Function()}}
     ),
@@ -107,12 +120,12 @@ def test_no_forged_answer_passes_or_stops_the_walk(executor, name):
     fails(executor, CALLS[name])
 
 
-def fails(executor: Executor, forge: Forge) -> list[dict]:
+def fails(executor: Executor, forge: Forge) -> list[CellResult]:
     """Every check fails, and each cell has a frame of its own."""
     frames = walked(executor, forge, CELLS)
-    assert [frame["cell"] for frame in frames] == list(range(len(CELLS)))
+    assert [frame.cell for frame in frames] == list(range(len(CELLS)))
     for frame in frames[2:4]:
-        assert frame.get("ended") or frame["failure"]["message"]
+        assert frame.ended or (frame.failure or {})["message"]
     return frames
 
 
@@ -141,20 +154,20 @@ def test_no_forged_error_passes_or_stops_the_walk(executor, do):
     for told in [*({**ERROR, **error} for error in ERRORS), {}, None, "error"]:
 
         def forge(request, answer, told=told):
-            return {"error": told, "lent": {}} if request["do"] == do else answer
+            return {"error": told, "said": "", "lent": {}} if request["do"] == do else answer
 
         frames = walked(executor, forge, CELLS)
         assert len(frames) == len(CELLS)
-        assert all(len(json.dumps(frame)) < 300_000 for frame in frames)
+        assert all(len(json.dumps(vars(frame))) < 300_000 for frame in frames)
         if do in ("find", "call", "backward"):
-            assert all(frame.get("ended") or frame["failure"] for frame in frames[2:4])
+            assert all(frame.ended or frame.failure for frame in frames[2:4])
 
 
 @pytest.mark.parametrize("kind", ["SystemExit", "GeneratorExit", "ChannelError", "eval", "print"])
 def test_what_an_error_claims_to_be_is_at_most_one_of_the_students(executor, kind):
     told = ERROR | {"type": kind, "kind": kind}
-    frames = walked(executor, at("call", lambda _: {"error": told, "lent": {}}), CELLS)
-    said = frames[2]["failure"]["message"]
+    frames = walked(executor, at("call", lambda _: {"error": told, "said": "", "lent": {}}), CELLS)
+    said = (frames[2].failure or {})["message"]
     assert said.startswith(f"CheckFailed: ✗ mix: your code raised {kind}\n")
 
 
@@ -188,7 +201,7 @@ def test_what_are_no_outputs_of_a_cell_reach_no_notebook(executor, outputs):
     frames = walked(executor, at("run", lambda answer: answer | {"answer": outputs}), CELLS)
     assert len(frames) == len(CELLS)
     for frame in (frames[0], frames[1], frames[4]):
-        (error,) = frame["outputs"]
+        (error,) = frame.outputs
         assert "no output of a notebook" in error["evalue"]
 
 
@@ -202,30 +215,42 @@ def test_outputs_that_are_taken_are_valid(executor):
         {"output_type": "stream", "name": "stderr", "text": "\ud800"},
     ]
     frames = walked(executor, at("run", lambda answer: answer | {"answer": forged}), CELLS)
-    cell = nbformat.v4.new_code_cell(outputs=[nbformat.from_dict(o) for o in frames[1]["outputs"]])
+    cell = nbformat.v4.new_code_cell(outputs=[nbformat.from_dict(o) for o in frames[1].outputs])
     notebook = nbformat.v4.new_notebook(cells=[cell])
     nbformat.validate(notebook)
     assert nbformat.writes(notebook).encode()
-    assert frames[1]["outputs"][0]["metadata"] == {"3": [1]}
+    assert frames[1].outputs[0]["metadata"] == {"3": [1]}
 
 
 @pytest.mark.parametrize("said", [3, ["a"], None, "a" * 30_000_000])
 def test_what_is_said_is_text_and_short(executor, said):
     frames = walked(executor, lambda _, answer: answer | {"said": said}, CELLS)
-    assert all(len(json.dumps(frame["outputs"])) < 200_000 for frame in frames)
-    assert [frame["failure"] for frame in frames[2:4]] == [None, None]
+    assert all(len(json.dumps(frame.outputs)) < 200_000 for frame in frames)
+    assert [frame.failure for frame in frames[2:4]] == [None, None]
 
 
+CALL = {"do": "call", "number": 0, "args": (), "kwargs": {}, "needs": []}
+CALL |= {"with_gradients": True, "random": torch.get_rng_state()}
 REQUESTS = [
-    {"do": "call", "with": {}, "forget": []},
-    {"do": "backward", "with": {"call": 1, "slopes": [X]}, "forget": []},
-    {"do": "run", "with": {"source": "raise SystemExit"}, "forget": []},
-    {"do": "place", "with": {"files": {"a": b"b"}}, "forget": []},
-    {"do": "__class__", "with": {}, "forget": []},
-    {"do": ["call"], "with": [], "forget": []},
-    {"do": "call", "with": {"self": 1}, "forget": [[1], {}]},
-    {"do": "call", "with": None, "forget": 3},
+    CALL | {"number": 10**6},
+    CALL | {"number": True},
+    CALL | {"args": [X]},
+    CALL | {"kwargs": {"self": 1}, "self": 1},
+    CALL | {"needs": [1]},
+    CALL | {"random": "seed"},
     {"do": "call"},
+    {"do": "backward", "call": 1, "slopes": [X]},
+    {"do": "backward", "call": None, "slopes": []},
+    {"do": "run", "source": "raise SystemExit"},
+    {"do": "place", "files": {"a": b"b"}},
+    {"do": "begin"},
+    {"do": "find", "names": ["mix"]},
+    {"do": "state", "number": 0},
+    {"do": "__class__"},
+    {"do": ["call"]},
+    {},
+    [],
+    None,
 ]
 
 
@@ -236,25 +261,25 @@ def test_requests_are_refused_but_for_what_a_check_has_offered(executor):
         def forge(told, answer, request=request, asked=asked):
             if told["do"] == "call" and not asked:
                 asked.append(told)
-                return packed(request | {"lent": {}}) + packed(answer)
+                envelope = {"request": request, "forget": [], "lent": {}}
+                return packed(envelope) + packed(answer)
             return answer
 
         frames = walked(executor, forge, CELLS)
         assert asked
-        assert [frame["failure"] for frame in frames[2:4]] == [None, None]
+        assert [frame.failure for frame in frames[2:4]] == [None, None]
 
 
 def test_the_random_state_that_a_forged_call_brings_does_no_harm(executor):
     def forge(told, answer):
         if told["do"] != "call":
             return answer
-        number = told["with"]["args"][1]["number"]  # of the check's own function
-        asked = {"number": number, "args": (X,), "kwargs": {}, "needs": [True]}
-        request = {"do": "call", "with": asked | {"random": X}, "forget": [], "lent": {}}
-        return packed(request) + packed(answer)
+        number = told["args"][1]["number"]  # of the check's own function
+        asked = CALL | {"number": number, "args": (X,), "needs": [True], "random": X}
+        return packed({"request": asked, "forget": [], "lent": {}}) + packed(answer)
 
     frames = walked(executor, forge, CELLS)
-    assert [frame["failure"] for frame in frames[2:4]] == [None, None]
+    assert [frame.failure for frame in frames[2:4]] == [None, None]
 
 
 class Touch:
@@ -272,7 +297,9 @@ def test_nothing_is_unpickled(executor, tmp_path, kind):
     data = pickle.dumps(Touch(tmp_path / "touched"))
     pickle.loads(data)
     (tmp_path / "touched").unlink()  # it does what it says
-    reference = Reference(kind=kind, number=0, pickle=data, state=data, signature=data)
-    fails(executor, in_call(result=reference, random=reference))
-    fails(executor, at("find", lambda answer: answer | {"answer": {"mix": reference}}))
+    told = {"number": 0, "pickle": data, "state": data, "signature": data}
+    for fields in (told, {"number": 0, "pickle": data}):
+        reference = Reference(kind=kind, **fields)
+        fails(executor, in_call(result=reference, random=reference))
+        fails(executor, at("find", lambda a, told=reference: a | {"answer": {"mix": told}}))
     assert not list(tmp_path.iterdir())

@@ -36,6 +36,7 @@ from autograder.execution.executor import (
     Ran,
 )
 from autograder.execution.isolation import landlock
+from autograder.execution.job import WHOLE
 from autograder.execution.sandbox import Isolation
 from autograder.tests.support import hostile
 from autograder.tests.support.hostile import (
@@ -51,7 +52,7 @@ from autograder.tests.support.hostile import (
 FIRST = 2  # the check of the honest exercise; then the tools, then the hostile cells
 AT_ONCE = 3  # notebooks that are expected to be killed run side by side
 WRITTEN = "hostile-was-here"
-# Landlock's wall has no file system of a fixed size: the folder is watched, see below
+# Landlock has no file system of a fixed size: the folder is watched, see below
 WATCHED = {"disk", "inodes"}
 LEFTOVERS = 10  # seconds in which the kernel must have ended what was killed
 # a cell of the bank that fails with one of these was not tried
@@ -121,7 +122,7 @@ def machine(tmp_path_factory):
 
 
 @pytest.fixture(scope="module", params=[Isolation.BUBBLEWRAP, Isolation.LANDLOCK])
-def wall(request, tmp_path_factory):
+def isolation(request, tmp_path_factory):
     """Each in turn; as in a container, Landlock is taken because bubblewrap fails."""
     with pytest.MonkeyPatch.context() as patch:
         if request.param == Isolation.LANDLOCK:
@@ -131,7 +132,7 @@ def wall(request, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def executor(wall):
+def executor(isolation):
     """One for all; it starts with a secret in its environment."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("GRADEBOOK_PASSWORD", CANARY)
@@ -178,23 +179,23 @@ def test_nothing_is_gained_and_nothing_lost(bank, name):
 
 
 @each
-def test_nothing_is_reached(bank, name, wall):
+def test_nothing_is_reached(bank, name, isolation):
     said = _text(bank[name].execution)
-    if wall == Isolation.BUBBLEWRAP or name not in WATCHED:
+    if isolation == Isolation.BUBBLEWRAP or name not in WATCHED:
         assert "LEAK" not in said, said[said.index("LEAK") :][:300]
     assert MARKER not in said
     assert CANARY not in said
 
 
 @each
-def test_it_does_what_it_says(bank, name, wall):
+def test_it_does_what_it_says(bank, name, isolation):
     case, execution = bank[name].hostile, bank[name].execution
     own = execution.cells[FIRST + 1 : -len(CHECKS_OF_HALF)]
     if not case.broken:
         errors = [error["ename"] for ran in own for error in _errors(ran)]
         assert not set(errors) & set(MISTAKES), errors
         assert "NameError" not in "".join(repr(ran.outputs) for ran in own)
-    if case.may == LIVES and (wall == Isolation.BUBBLEWRAP or name not in WATCHED):
+    if case.may == LIVES and (isolation == Isolation.BUBBLEWRAP or name not in WATCHED):
         assert not execution.ended
         assert all(ran.complete for ran in execution.cells)
     elif case.may == STOPPED:
@@ -282,13 +283,13 @@ def test_hidden_tests_are_never_in_the_students_memory(two):
         assert not student.holds[CANARY.encode()], "a secret of the grader's environment"
 
 
-def test_behind_bubblewrap_each_student_is_in_namespaces_of_its_own(two, wall):
+def test_behind_bubblewrap_each_student_is_in_namespaces_of_its_own(two, isolation):
     one, other = two
-    own = ("user", "mnt", "pid", "ipc") if wall == Isolation.BUBBLEWRAP else ()
+    own = ("user", "mnt", "pid", "ipc") if isolation == Isolation.BUBBLEWRAP else ()
     for kind in ("user", "mnt", "pid", "ipc", "net", "uts"):
         ours = os.readlink(f"/proc/self/ns/{kind}")
         is_ours = ours in (one.namespaces[kind], other.namespaces[kind])
-        assert is_ours == (wall == Isolation.LANDLOCK), kind
+        assert is_ours == (isolation == Isolation.LANDLOCK), kind
     for kind in own:
         assert one.namespaces[kind] != other.namespaces[kind], kind
 
@@ -316,7 +317,7 @@ def test_every_call_that_is_allowed_is_known():
     assert names - here <= new
 
 
-def test_all_calls_but_the_allowed_ones_are_refused(executor, wall):
+def test_all_calls_but_the_allowed_ones_are_refused(executor, isolation):
     """Also those that this machine's kernel knows, and its libseccomp does not."""
     source = """
 for number in NUMBERS:
@@ -329,8 +330,8 @@ for number in NUMBERS:
 print("tried")
 """
     known = system_calls.known()
-    more = (*system_calls.SIGNALS, *system_calls.MODES) if wall == Isolation.BUBBLEWRAP else ()
-    if wall == Isolation.LANDLOCK and sandbox.users():
+    more = (*system_calls.SIGNALS, *system_calls.MODES) if isolation == Isolation.BUBBLEWRAP else ()
+    if isolation == Isolation.LANDLOCK and sandbox.users():
         more = system_calls.MODES
     allowed = {*system_calls.ALLOWED, *system_calls.CONDITIONS, *more}
     # no filter sees those of uprobes (335, 336 on x86), which end whoever makes them by himself
@@ -354,7 +355,7 @@ def test_the_environment_is_as_written_down(executor):
     assert found == sandbox.environment(work)
 
 
-def test_only_python_and_the_kit_are_visible(executor, wall):
+def test_only_python_and_the_kit_are_visible(executor, isolation):
     kit, ours = Path(transformer_course.__file__).parent, Path(autograder.__file__).parent
     allowed = [Path("/usr/lib"), Path("/usr/lib64"), Path("/lib64"), Path("/proc"), Path("/dev")]
     execution = ours / "execution"
@@ -373,7 +374,7 @@ for folder, folders, names in os.walk("/"):
 print("walked")
 """
     assert _inside(executor, source) == "walked\n"
-    if wall == Isolation.BUBBLEWRAP:
+    if isolation == Isolation.BUBBLEWRAP:
         for folder, beside in ((ours, "execution"), (execution, "isolation")):
             seen = json.loads(_inside(executor, f"print(json.dumps(os.listdir({str(folder)!r})))"))
             assert sorted(seen) == ["__init__.py", beside]
@@ -383,10 +384,10 @@ print("walked")
             assert _inside(executor, opened) == f"{errno.EACCES}\n", path
 
 
-def test_a_student_is_not_root(executor, wall):
+def test_a_student_is_not_root(executor, isolation):
     said = _inside(executor, "print(os.getuid(), os.geteuid(), os.getgid(), os.getpid())")
     user, effective, group, process = map(int, said.split())
-    if wall == Isolation.BUBBLEWRAP:
+    if isolation == Isolation.BUBBLEWRAP:
         assert (user, effective, group, process) == (1000, 1000, 1000, 1)
     elif users := sandbox.users():
         assert user in users
@@ -395,21 +396,21 @@ def test_a_student_is_not_root(executor, wall):
         assert {user, effective} == {sandbox.user("student") or os.getuid()}
 
 
-def test_limits_hold_for_what_the_kernel_counts(executor, wall):
+def test_limits_hold_for_what_the_kernel_counts(executor, isolation):
     kinds = ("NPROC", "NOFILE", "CORE", "CPU", "FSIZE")
     source = "import resource\nprint([resource.getrlimit(getattr(resource, 'RLIMIT_' + kind))"
     said = _inside(executor, f"{source} for kind in {kinds!r}])")
     limits = Limits()
     # a core of 0 bytes would still start the machine's crash handler
-    most = (256, 256, 1, limits.timeout * supervisor.WHOLE + 1, limits.disk)
+    most = (256, 256, 1, limits.timeout * WHOLE + 1, limits.disk)
     found = json.loads(said.replace("(", "[").replace(")", "]"))
-    if wall == Isolation.LANDLOCK:  # the user's own processes are counted too
+    if isolation == Isolation.LANDLOCK:  # the user's own processes are counted too
         assert 256 <= found[0][0] == found[0][1] < 100_000
         found[0] = [256, 256]
     assert found == [[m, m] for m in most]
 
 
-def test_what_is_written_is_watched_where_no_file_system_limits_it(executor, wall):
+def test_what_is_written_is_watched_where_no_file_system_limits_it(executor, isolation):
     """In many files, or as many files, and then waits: a process that fills the disk is ended."""
     for attempt in (
         "for i in range(9):\n    open(f'part{i}', 'wb').write(bytes(8 << 20))",
@@ -420,13 +421,13 @@ def test_what_is_written_is_watched_where_no_file_system_limits_it(executor, wal
         cells = [CodeCell("student", hostile.TOOLS), CodeCell("student", f"{attempt}\n{BUSY}")]
         limits = Limits(30, disk=16 << 20)
         execution = executor.execute(Job(cells, [], limits=limits))
-        if wall == Isolation.LANDLOCK:
+        if isolation == Isolation.LANDLOCK:
             assert execution.ended == "the disk limit"
         else:
             assert "No space left" in repr(execution.cells[-1].outputs)
 
 
-def test_nothing_outlives_a_grader_that_is_killed(wall):
+def test_nothing_outlives_a_grader_that_is_killed(isolation):
     """Even if the student's process asked not to die with its parent."""
     cells = [CodeCell("student", hostile.TOOLS + "libc.prctl(1, 0, 0, 0, 0)\n" + BUSY)]
     source = f"""
@@ -513,12 +514,12 @@ def test_a_container_without_landlock_is_refused(monkeypatch, tmp_path, version,
             pass
 
 
-def test_the_weaker_wall_is_told_and_the_stronger_one_not(wall, small, recorder):
+def test_the_weaker_isolation_is_told_and_the_stronger_one_not(isolation, small, recorder):
     code, said = small.types("grade")
     assert code == 0, said
     told = "WEAKER SANDBOX: bubblewrap does not work here (bwrap: No permissions to create"
-    assert said.startswith(told) == (wall == Isolation.LANDLOCK)
-    assert ("WEAKER" in said) == (wall == Isolation.LANDLOCK)
+    assert said.startswith(told) == (isolation == Isolation.LANDLOCK)
+    assert ("WEAKER" in said) == (isolation == Isolation.LANDLOCK)
 
 
 # --- helpers ------------------------------------------------------------------------------

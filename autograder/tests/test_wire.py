@@ -10,7 +10,8 @@ import pytest
 import torch
 from transformer_course.checks import numbers
 
-from autograder.execution.isolation.wire import LENGTHS, ChannelError, Foreign, receive, send
+from autograder.execution.isolation.framing import LENGTHS, ChannelError
+from autograder.execution.isolation.wire import Foreign, receive, send
 
 LIMIT = 1 << 20
 

@@ -11,6 +11,7 @@ import os
 import resource
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import Any
 
 from autograder.execution.isolation import landlock
@@ -32,6 +33,14 @@ CHANGE_USER = 1 << 0 | 1 << 1 | 1 << 5 | 1 << 6 | 1 << 7
 SIGKILL = 9
 
 libc = ctypes.CDLL(None, use_errno=True)
+
+
+class Isolation(StrEnum):
+    """How a student's code is isolated."""
+
+    BUBBLEWRAP = "bubblewrap"
+    LANDLOCK = "Landlock"
+    NONE = ""  # `--no-sandbox`
 
 
 @dataclass(frozen=True)
@@ -157,7 +166,7 @@ def _cover(folder: str) -> None:
     _call(libc.mount, b"tmpfs", folder.encode(), b"tmpfs", flags, b"nr_inodes=1,mode=500")
 
 
-def places(work: str) -> dict[str, str]:
+def folder_variables(work: str) -> dict[str, str]:
     """The variables of the environment that name the folder in which one may write."""
     return {
         "HOME": work,

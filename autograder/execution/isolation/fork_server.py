@@ -4,12 +4,10 @@ It has imported what lessons import, and has read no test and no submission. Two
 for the students' sides and one for the tests' sides.
 """
 
-import base64
 import contextlib
 import gc
 import importlib
 import itertools
-import json
 import os
 import random
 import secrets
@@ -20,83 +18,80 @@ import socket
 import sys
 import tempfile
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import matplotlib.pyplot as plt
 import numpy as np
 import torch
 
 from autograder.execution.isolation import confine, habits, landlock
+from autograder.execution.isolation.confine import Bounds, Isolation
+from autograder.execution.isolation.framing import LIMIT
+from autograder.execution.isolation.messages import (
+    DATAGRAM,
+    HERE,
+    WARM,
+    Ended,
+    Fork,
+    IsolationSettings,
+    Settings,
+    from_json,
+    to_json,
+)
 from autograder.execution.isolation.shell import Shell
 from autograder.execution.isolation.student_side import StudentSide
 from autograder.execution.isolation.walk import walk
-from autograder.execution.isolation.wire import LIMIT
 
 LOOK = 0.1  # seconds between two looks at how much a submission has written
 NODES = 4096  # files and folders that it may make
 
 
-@dataclass(frozen=True)
-class Wall:
-    """What stands around a submission: see `sandbox.Isolation`, and the names there."""
-
-    name: str
-    program: bytes
-    seen: list[str]
-    users: range  # one for each submission in turn; empty: all have the warm process's own
-
-    @property
-    def has_namespaces(self) -> bool:
-        return self.name == "bubblewrap"
-
-    @property
-    def is_landlock(self) -> bool:
-        return self.name == "Landlock"
-
-
 def main() -> None:
     """Say when warm; then fork for each message that comes, until the sender is gone."""
-    settings = json.loads(sys.argv[1])
-    control = socket.socket(fileno=settings["control"])
-    filtering, users = base64.b64decode(settings["program"]), range(*settings["users"] or [0])
-    wall = Wall(settings["wall"], filtering, settings["seen"], users)
+    settings = from_json(Settings, sys.argv[1])
+    isolation = settings.isolation
+    control = socket.socket(fileno=settings.control)
     confine.die_with_parent()
-    if wall.is_landlock:
-        # what bubblewrap does from outside; limits are reckoned from what /proc tells
-        landlock.restrict([*wall.seen, "/proc"], [tempfile.gettempdir()])
-        if settings["user"]:
-            confine.become(settings["user"], confine.CHANGE_USER if users else 0)
+    if isolation.kind == Isolation.LANDLOCK:
+        # what bubblewrap does from outside; limits are computed from what /proc tells
+        landlock.restrict([*isolation.visible, "/proc"], [tempfile.gettempdir()])
+        if isolation.user:
+            confine.become(isolation.user, confine.CHANGE_USER if isolation.users else 0)
     torch.set_num_threads(1)  # a parent with more threads makes its children hang
     shell = Shell.warm()
-    warm_up(settings["modules"])
-    if settings["side"] == "student":
+    warm_up(settings.modules)
+    if settings.side == "student":
         habits.accommodate(shell)
-    side = {"student": _student, "tests": _tests}[settings["side"]]
+    side = {"student": _student, "tests": _tests}[settings.side]
     gc.collect()
     gc.freeze()
-    # whoever ends is nobody's business but of the one who asked for it
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
-    control.send(b"warm")
+    signal.signal(signal.SIGCHLD, signal.SIG_IGN)  # children are reaped automatically
+    control.send(WARM)
+    _fork_on_request(control, isolation, partial(side, shell))
+
+
+def _fork_on_request(
+    control: socket.socket, isolation: IsolationSettings, side: Callable[..., None]
+) -> None:
+    users = isolation.submission_users
     # graders side by side should not have the same
     first = secrets.randbelow(len(users)) if users else 0
     for number in itertools.count(first):
-        message, descriptors, _, _ = socket.recv_fds(control, 1 << 16, 3)
+        message, descriptors, _, _ = socket.recv_fds(control, DATAGRAM, 3)
         if not message:
             return
         if os.fork() == 0:
             control.close()
-            bounds = confine.Bounds(**json.loads(message)["bounds"])
+            bounds = from_json(Fork, message).bounds
             user = users[number % len(users)] if users else None
-            _run(partial(side, shell, descriptors, bounds, wall, user))
+            _run(partial(side, descriptors, bounds, isolation, user))
         for descriptor in descriptors:
             os.close(descriptor)
 
 
 def warm_up(modules: Iterable[str]) -> None:
     """Import once what every child needs; a first figure and a first step import the most."""
-    import matplotlib.pyplot as plt
-
     for module in ("transformer_course.checks", "transformer_course.figures", *modules):
         with contextlib.suppress(ImportError):  # then it is the lesson's cell that fails
             importlib.import_module(module)
@@ -128,30 +123,36 @@ def _run(child: Callable[[], None]) -> None:
 
 
 def _student(
-    shell: Shell, descriptors: list[int], bounds: confine.Bounds, wall: Wall, user: int | None
+    shell: Shell,
+    descriptors: list[int],
+    bounds: Bounds,
+    isolation: IsolationSettings,
+    user: int | None,
 ) -> None:
     """The student's side, in a process of its own; this one waits, and tells how it ended."""
     channel, status = (socket.socket(fileno=descriptor) for descriptor in descriptors)
-    work = confine.WORK if wall.has_namespaces else tempfile.mkdtemp(prefix="submission-")
-    if wall.has_namespaces:
+    has_namespaces = isolation.kind == Isolation.BUBBLEWRAP
+    work = confine.WORK if has_namespaces else tempfile.mkdtemp(prefix="submission-")
+    if has_namespaces:
         confine.enter_namespaces()
     if user:
         os.chown(work, user, user)
     child = os.fork()
     if child == 0:
-        _run(partial(_serve, shell, channel, status, bounds, wall, user, work))
+        _run(partial(_serve, shell, channel, status, bounds, isolation, user, work))
     channel.close()
-    full = wall.is_landlock and _keep_small(child, Path(work), bounds.disk)
-    ended = _end_of(child)
-    if not wall.has_namespaces:
+    watched = isolation.kind == Isolation.LANDLOCK
+    full = watched and _keep_small(child, Path(work), bounds.disk)
+    ended = _end_of(child, "the disk limit" if full else "")
+    if not has_namespaces:
         shutil.rmtree(work, ignore_errors=True)
-    status.send(json.dumps(ended | {"limit": "the disk limit" if full else ""}).encode())
+    status.send(to_json(ended))
 
 
-def _end_of(child: int) -> dict[str, float]:
-    """Wait until a process ends: how it did, its CPU seconds, and its memory in KiB."""
+def _end_of(child: int, limit: str) -> Ended:
+    """Wait until a process ends; `limit`: for which this process killed it."""
     _, ended, used = os.wait4(child, 0)
-    return {"ended": ended, "cpu": used.ru_utime + used.ru_stime, "memory": used.ru_maxrss}
+    return Ended(ended, used.ru_utime + used.ru_stime, used.ru_maxrss, limit)
 
 
 def _keep_small(child: int, work: Path, most: int) -> bool:
@@ -181,20 +182,20 @@ def _serve(
     shell: Shell,
     channel: socket.socket,
     status: socket.socket,
-    bounds: confine.Bounds,
-    wall: Wall,
+    bounds: Bounds,
+    isolation: IsolationSettings,
     user: int | None,
     work: str,
 ) -> None:
-    os.setsid()  # a signal to its own group would reach the nursery, and all who are in it
-    if wall.has_namespaces:
-        confine.shut_in(bounds, wall.program)
-    elif wall.is_landlock:
-        os.environ.update(confine.places(work))
+    os.setsid()  # a signal to its own group would reach the fork server and all its children
+    if isolation.kind == Isolation.BUBBLEWRAP:
+        confine.shut_in(bounds, isolation.filter)
+    elif isolation.kind == Isolation.LANDLOCK:
+        os.environ.update(confine.folder_variables(work))
         tempfile.tempdir = work
         if user:
             confine.become(user)
-        confine.keep_in(work, wall.seen, bounds, wall.program)
+        confine.keep_in(work, isolation.visible, bounds, isolation.filter)
     else:
         confine.limit(bounds)
     os.chdir(work)
@@ -202,7 +203,7 @@ def _serve(
     nowhere = os.open(os.devnull, os.O_RDWR)
     for descriptor in range(3):
         os.dup2(nowhere, descriptor)
-    status.send(b"here")
+    status.send(HERE)
     status.close()
     # only what this submission may know is left open
     os.closerange(3, channel.fileno())
@@ -212,16 +213,20 @@ def _serve(
 
 
 def _tests(
-    shell: Shell, descriptors: list[int], bounds: confine.Bounds, wall: Wall, _: int | None
+    shell: Shell,
+    descriptors: list[int],
+    bounds: Bounds,
+    isolation: IsolationSettings,
+    _: int | None,
 ) -> None:
     """The tests' side, in a process of its own; this one waits, and tells how it ended."""
     channel, status, report = (socket.socket(fileno=descriptor) for descriptor in descriptors)
     child = os.fork()
     if child == 0:
-        _run(partial(_walk, shell, channel, status, report, bounds, wall))
+        _run(partial(_walk, shell, channel, status, report, bounds, isolation))
     channel.close()
     report.close()
-    status.send(json.dumps(_end_of(child) | {"limit": ""}).encode())
+    status.send(to_json(_end_of(child, "")))
 
 
 def _walk(
@@ -229,18 +234,18 @@ def _walk(
     channel: socket.socket,
     status: socket.socket,
     report: socket.socket,
-    bounds: confine.Bounds,
-    wall: Wall,
+    bounds: Bounds,
+    isolation: IsolationSettings,
 ) -> None:
     confine.limit(bounds)
-    if wall.is_landlock:  # there is no namespace without a network
+    if isolation.kind == Isolation.LANDLOCK:  # there is no namespace without a network
         confine.drop_privileges()
-        confine.filter_calls(wall.program)
+        confine.filter_calls(isolation.filter)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    status.send(b"here")
+    status.send(HERE)
     status.close()
-    with channel.makefile("rwb") as student, report.makefile("rwb") as coordinator:
-        walk(shell, student, coordinator, LIMIT)
+    with channel.makefile("rwb") as student, report.makefile("rwb") as supervisor:
+        walk(shell, student, supervisor)
 
 
 if __name__ == "__main__":

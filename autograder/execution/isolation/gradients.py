@@ -4,10 +4,13 @@
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import torch
 from torch import Tensor
+
+from autograder.execution.isolation.messages import Backward, Call
 
 
 class Exchange:
@@ -17,7 +20,7 @@ class Exchange:
         self.peer, self.number, self.inputs = peer, number, (args, kwargs)
         self.tensors = [leaf for leaf in leaves_of(self.inputs) if isinstance(leaf, Tensor)]
         self.with_gradients = torch.is_grad_enabled()  # inside of an operation it never is
-        self.answer: dict[str, Any] = {}
+        self.called: Any = None  # a message `Called`, once there is an answer
         self.have_slopes: list[bool] = []  # which inputs and weights have a gradient
 
     def ask(self, tensors: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
@@ -26,30 +29,31 @@ class Exchange:
         pairs = zip(self.tensors, tensors, strict=True)
         # under a transform, another tensor stands here for the one that the caller has
         needs = [t.requires_grad or (own is not t and t.is_floating_point()) for own, t in pairs]
-        self.answer = self.peer.ask(
-            "call",
-            number=self.number,
-            args=args,
-            kwargs=kwargs,
-            needs=needs,
-            with_gradients=self.with_gradients,
-            random=torch.get_rng_state(),
+        self.called = self.peer.ask(
+            Call(
+                number=self.number,
+                args=args,
+                kwargs=kwargs,
+                needs=needs,
+                with_gradients=self.with_gradients,
+                random=torch.get_rng_state(),
+            )
         )
-        torch.set_rng_state(self.answer["random"])
-        return tuple(leaf for leaf in leaves_of(self.answer["result"]) if isinstance(leaf, Tensor))
+        torch.set_rng_state(self.called.random)
+        return tuple(leaf for leaf in leaves_of(self.called.result) if isinstance(leaf, Tensor))
 
     def slopes(self, slopes: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
         """The gradients of those inputs and weights that have one, given those of the outputs."""
-        found = self.peer.ask("backward", call=self.answer["call"], slopes=list(slopes))
+        found = self.peer.ask(Backward(self.called.call, list(slopes)))
         self.have_slopes = [slope is not None for slope in found]
         return tuple(slope for slope in found if slope is not None)
 
     def __del__(self) -> None:
-        if self.answer:
-            self.peer.forget(self.answer.get("call"))
+        if self.called:
+            self.peer.forget(self.called.call)
 
 
-class Call(torch.autograd.Function):
+class RemoteCall(torch.autograd.Function):
     """A call whose backward pass the other end does."""
 
     @staticmethod
@@ -59,7 +63,7 @@ class Call(torch.autograd.Function):
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple, output: tuple[Tensor, ...]) -> None:
         ctx.exchange = inputs[0]
-        pairs = zip(output, ctx.exchange.answer["requires"], strict=True)
+        pairs = zip(output, ctx.exchange.called.requires, strict=True)
         ctx.mark_non_differentiable(*[part for part, requires in pairs if not requires])
 
     @staticmethod
@@ -74,8 +78,8 @@ class Call(torch.autograd.Function):
         def one(*part: Tensor) -> tuple[Tensor, ...]:
             single = Exchange(exchange.peer, exchange.number, *exchange.inputs)
             single.with_gradients = exchange.with_gradients
-            parts = Call.apply(single, *part)
-            exchange.answer = single.answer | {"call": None, "changed": {}}
+            parts = RemoteCall.apply(single, *part)
+            exchange.called = replace(single.called, call=None, changed={})
             return parts
 
         return _each(one, info.batch_size, in_dims[1:], sources)

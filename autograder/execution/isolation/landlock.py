@@ -71,15 +71,15 @@ def restrict(readable: Iterable[str], writable: Iterable[str]) -> None:
 def _allow(rules: int, path: str, rights: int) -> None:
     """Grant these rights to a file, or to all beneath a folder; what is missing needs none."""
     try:
-        place = os.open(path, os.O_PATH | os.O_CLOEXEC)
+        opened = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except FileNotFoundError:
         return
     try:
         rights &= ~0 if os.path.isdir(path) else OF_FILES
-        beneath = _Beneath(rights, place)
+        beneath = _Beneath(rights, opened)
         _call(ADD_RULE, rules, PATH_BENEATH, ctypes.byref(beneath), 0)
     finally:
-        os.close(place)
+        os.close(opened)
 
 
 def _call(number: int, *arguments: object) -> int:

@@ -5,18 +5,43 @@ import contextlib
 import inspect
 from collections.abc import Callable
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from io import BufferedRWPair
 from itertools import count
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor, nn
 
-from autograder.execution.isolation.gradients import Call, Exchange, leaves_of, with_tensors
+from autograder.execution.isolation.framing import ChannelError
+from autograder.execution.isolation.gradients import Exchange, RemoteCall, leaves_of, with_tensors
+from autograder.execution.isolation.messages import (
+    REFERENCES,
+    REQUESTS,
+    Answer,
+    Ask,
+    Backward,
+    Call,
+    Called,
+    Failed,
+    Function,
+    Generator,
+    Raised,
+    Request,
+    Signature,
+    Yours,
+    read_answer,
+    read_envelope,
+    write_answer,
+)
+from autograder.execution.isolation.schema import from_plain, to_plain
 from autograder.execution.isolation.shared_modules import SharedModules, same
-from autograder.execution.isolation.wire import ChannelError, receive, send
+from autograder.execution.isolation.wire import receive, send
 
 SAID = 20_000  # characters of an error's message, or of what a call prints
+NAME = 99  # characters of a type's name
+
+T = TypeVar("T")
 
 
 class OtherError(Exception):
@@ -26,9 +51,9 @@ class OtherError(Exception):
 class Peer:
     """Calls functions of the other end, gradients included, and serves its calls in between.
 
-    What it offers has a number over there; a number that comes back is the thing itself again.
-    The random state goes along with each call, and comes back; so does what the tests' modules
-    hold that both ends have.
+    Everything offered to the other end has a number there; a number that comes back stands for
+    the object itself. The random state goes along with each call, and comes back; so does what
+    the tests' modules hold that both ends have.
     """
 
     def __init__(self, stream: BufferedRWPair, limit: int) -> None:
@@ -38,17 +63,27 @@ class Peer:
         self._offered: dict[int, Any] = {}
         self._calls: dict[int, tuple[list[Tensor], list[Tensor]]] = {}  # outputs, sources
         self._forgotten: list[int] = []
+        # the requests and references that this end accepts: all others are refused
+        self.handlers: dict[type, Callable[[Any], Any]] = {
+            Call: self._call,
+            Backward: self._backward,
+        }
+        self.decoders: dict[type, Callable[[Any], Any]] = {
+            Yours: lambda yours: self._offered[yours.number],
+            Generator: _generator,
+            Function: lambda told: RemoteFunction(self, told.number, told.signature),
+        }
 
-    def ask(self, do: str, **arguments: Any) -> Any:
-        """One request and its answer; an exception there is one here."""
+    def ask(self, request: Request[T]) -> T:
+        """Send one request and return its answer; an exception there is raised here."""
         with self._undisturbed():
             forget, self._forgotten = self._forgotten, []
-            self._send({"do": do, "with": arguments, "forget": forget})
-            while "do" in (message := self._receive()):
-                self._reply(message)
-        if "error" in message:
-            raise self.error_of(message["error"])
-        return message["answer"]
+            self._send(Ask(REQUESTS.to_plain(request), forget))
+            while isinstance(reply := self._receive(), Ask):
+                self._reply(reply)
+        if isinstance(reply, Failed):
+            raise self.error_of(from_plain(Raised, reply.error))
+        return read_answer(request, reply.answer)
 
     def call(self, number: int, args: tuple, kwargs: dict, weights: list[Tensor]) -> Any:
         """Call what has this number over there, so that gradients flow through the call."""
@@ -56,14 +91,14 @@ class Peer:
         leaves = list(leaves_of((args, kwargs)))
         for module in (leaf for leaf in leaves if isinstance(leaf, nn.Module)):
             weights = [*weights, *module.parameters()]
-        parts = Call.apply(exchange, *exchange.tensors, *weights)
-        answer = exchange.answer
-        for i, value in answer["changed"].items():
+        parts = RemoteCall.apply(exchange, *exchange.tensors, *weights)
+        called = exchange.called
+        for i, value in called.changed.items():
             exchange.tensors[i].data.copy_(value)
         generators = [leaf for leaf in leaves if isinstance(leaf, torch.Generator)]
-        for generator, state in zip(generators, answer["generators"], strict=True):
+        for generator, state in zip(generators, called.generators, strict=True):
             generator.set_state(state)
-        return with_tensors(answer["result"], iter(parts))
+        return with_tensors(called.result, iter(parts))
 
     def forget(self, call: int | None) -> None:
         """Nobody can ask for this call's gradients any more."""
@@ -71,46 +106,36 @@ class Peer:
 
     # --- what the other end asks for --------------------------------------------------------
 
-    def do_call(
-        self,
-        number: int,
-        args: tuple,
-        kwargs: dict,
-        needs: list,
-        with_gradients: bool,
-        random: Tensor,
-    ) -> dict:
-        """Call what was offered under this number; `needs`: which inputs want gradients.
-
-        `with_gradients`: whether they are on where the call was made.
-        """
-        work = self._offered[number]
-        leaves = list(leaves_of((args, kwargs)))
+    def _call(self, request: Call) -> Called:
+        """Call what was offered under this number."""
+        work = self._offered[request.number]
+        leaves = list(leaves_of((request.args, request.kwargs)))
         inputs = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
-        for tensor, wants in zip(inputs, needs, strict=True):
+        for tensor, wants in zip(inputs, request.needs, strict=True):
             tensor.requires_grad_(wants)
         before = [tensor.detach().clone() for tensor in inputs]
-        torch.set_rng_state(random)
+        torch.set_rng_state(request.random)
         # this end may be in the midst of an operation of autograd, where they are off
-        with torch.set_grad_enabled(with_gradients is True):
-            result = work(*args, **kwargs)
+        with torch.set_grad_enabled(request.with_gradients):
+            result = work(*request.args, **request.kwargs)
         pairs = enumerate(zip(inputs, before, strict=True))
         outputs = [leaf for leaf in leaves_of(result) if isinstance(leaf, Tensor)]
         requires = [part.requires_grad for part in outputs]
         parts = [part for part in (work, *leaves) if isinstance(part, nn.Module)]
-        return {
-            "result": result,
-            "requires": requires,
-            "call": self._remember(outputs, inputs, parts) if any(requires) else None,
-            "changed": {i: now for i, (now, old) in pairs if not same(now.detach(), old)},
-            "generators": [g.get_state() for g in leaves if isinstance(g, torch.Generator)],
-            "random": torch.get_rng_state(),
-        }
+        return Called(
+            result=result,
+            requires=requires,
+            call=self._remember(outputs, inputs, parts) if any(requires) else None,
+            changed={i: now for i, (now, old) in pairs if not same(now.detach(), old)},
+            generators=[g.get_state() for g in leaves if isinstance(g, torch.Generator)],
+            random=torch.get_rng_state(),
+        )
 
-    def do_backward(self, call: int, slopes: list) -> list:
-        """The gradients of a call's inputs and parameters, given those of its outputs."""
-        outputs, sources = self._calls[call]
-        pairs = [(o, s) for o, s in zip(outputs, slopes, strict=True) if o.requires_grad]
+    def _backward(self, request: Backward) -> list[Tensor | None]:
+        if request.call is None:
+            raise ValueError("a call without gradients")
+        outputs, sources = self._calls[request.call]
+        pairs = [(o, s) for o, s in zip(outputs, request.slopes, strict=True) if o.requires_grad]
         # a parameter that came along twice has one gradient
         wanted = {id(source): source for source in sources if source.requires_grad}
         ends, starts = zip(*pairs, strict=True)
@@ -139,42 +164,34 @@ class Peer:
         for kept in (self._offered, self._calls, self.lent):
             kept.clear()
 
-    def refer(self, value: Any) -> dict | None:
-        """The reference that crosses in place of what cannot."""
+    def encode_reference(self, value: Any) -> Any:
+        """The reference that crosses in place of a value; None if there is none."""
         if isinstance(value, RemoteFunction):
-            return {"kind": "yours", "number": value.number}
+            return Yours(value.number)
         if isinstance(value, torch.Generator):
-            return {"kind": "generator", "state": value.get_state()}
-        if callable(value):
-            return {"kind": "function", "number": self.offer(value), "signature": signature(value)}
-        return None
+            return Generator(value.get_state())
+        return Function(self.offer(value), signature(value)) if callable(value) else None
 
-    def resolve(self, reference: dict) -> Any:
+    def decode_reference(self, told: dict) -> Any:
         """What a reference of the other end's means here."""
-        kind = reference["kind"]
-        if kind == "yours":
-            return self._offered[reference["number"]]
-        if kind == "generator":
-            generator = torch.Generator()
-            generator.set_state(reference["state"])
-            return generator
-        if kind == "function":
-            return RemoteFunction(self, reference["number"], reference["signature"])
-        raise ValueError(f"an unknown kind {kind!r}")
+        reference = REFERENCES.from_plain(told)
+        if type(reference) not in self.decoders:
+            raise ValueError(f"no {type(reference).__name__} comes from that side")
+        return self.decoders[type(reference)](reference)
 
-    def tell_error(self, error: BaseException) -> dict:
-        """What the other end learns of an exception here; `kind`: what it is of Python's own."""
+    def tell_error(self, error: BaseException) -> Raised:
+        """What the other end learns of an exception here."""
         kind = next(base for base in type(error).__mro__ if base.__module__ == "builtins")
-        told = {"type": type(error).__name__, "kind": kind.__name__}
         try:
-            return told | {"message": str(error)[:SAID]}
+            message = str(error)[:SAID]
         except BaseException as another:  # of the student's own `__str__`
-            return told | {"message": type(another).__name__}
+            message = type(another).__name__
+        return Raised(type(error).__name__, kind.__name__, message, [])
 
-    def error_of(self, told: dict) -> BaseException:
-        """The exception that stands here for one over there."""
-        name, message = str(told["type"])[:99], str(told["message"])[:SAID]
-        base = getattr(builtins, str(told["kind"]), None)
+    def error_of(self, told: Raised) -> BaseException:
+        """The exception raised here for one over there."""
+        name, message = told.type[:NAME], told.message[:SAID]
+        base = getattr(builtins, told.kind, None)
         if not (isinstance(base, type) and issubclass(base, Exception)):
             base = Exception
         own = base if name == base.__name__ else type(name, (OtherError, base), {})
@@ -183,50 +200,60 @@ class Peer:
         except TypeError:  # some of Python's own want more than a message
             return type(name, (OtherError,), {})(message)
 
-    def answer(self, request: dict) -> dict:
+    def answer(self, asked: Ask) -> Answer | Failed:
         """Do what is asked for; an exception is told, not raised."""
         try:
-            for call in request["forget"]:
+            for call in asked.forget:
                 self._calls.pop(call, None)
-            return {"answer": getattr(self, f"do_{request['do']}")(**request["with"])}
+            request = REQUESTS.from_plain(asked.request)
+            if type(request) not in self.handlers:
+                raise ValueError(f"{type(request).__name__} is not asked of this side")
+            return Answer(write_answer(request, self.handlers[type(request)](request)), said="")
         except ChannelError:
             raise
         except BaseException as error:  # SystemExit and Ctrl-C end no more than the request
-            return {"error": self.tell_error(error)}
+            return self._failed(error)
 
-    def _reply(self, request: dict) -> None:
+    def _failed(self, error: BaseException) -> Failed:
+        return Failed(to_plain(self.tell_error(error)), said="")
+
+    def _reply(self, asked: Ask) -> None:
         """Answer one request, if only to say that its result cannot cross."""
-        answer = self.answer(request)
+        answer = self.answer(asked)
         try:
             self._send(answer)
         except Exception as error:
-            self._send({"error": self.tell_error(error)})
+            self._send(self._failed(error))
 
     def _undisturbed(self) -> AbstractContextManager:
         """What is around an exchange of messages, which must be complete."""
         return contextlib.nullcontext()
 
-    def _send(self, message: dict) -> None:
+    def _send(self, envelope: Ask | Answer | Failed) -> None:
+        told = to_plain(replace(envelope, lent=self.lent.diff()))
         try:
-            send(self._stream, message | {"lent": self.lent.news()}, self._limit, self.refer)
+            send(self._stream, told, self._limit, self._plain_reference)
         except OSError as error:
             raise ChannelError(f"the channel broke: {error}") from None
 
-    def _receive(self) -> dict:
-        message = receive(self._stream, self._limit, self.resolve)
+    def _plain_reference(self, value: Any) -> dict | None:
+        reference = self.encode_reference(value)
+        return None if reference is None else REFERENCES.to_plain(reference)
+
+    def _receive(self) -> Ask | Answer | Failed:
+        told = receive(self._stream, self._limit, self.decode_reference)
         try:
-            if len(message.keys() & {"do", "answer", "error"}) != 1:
-                raise ValueError("neither a request nor an answer")
-            self.lent.hear(message["lent"])
+            envelope = read_envelope(told)
+            self.lent.apply(envelope.lent)
         except Exception as error:  # it holds what none of ours does
             raise ChannelError(f"no message: {error}") from None
-        return message
+        return envelope
 
 
 class RemoteFunction:
-    """Stands in for something callable at the other end."""
+    """The proxy of something callable at the other end."""
 
-    def __init__(self, peer: Peer, number: int, told: list | None) -> None:
+    def __init__(self, peer: Peer, number: int, told: Signature) -> None:
         self._peer, self.number = peer, number
         if told is not None:
             self.__signature__ = inspect.Signature(
@@ -244,10 +271,16 @@ class RemoteFunction:
         return self._peer.call(self.number, args, kwargs, [])
 
 
-def signature(work: Callable[..., Any]) -> list[list] | None:
-    """A callable's parameters as data: name, kind, whether it has a default."""
+def signature(work: Callable[..., Any]) -> Signature:
+    """A callable's parameters as data."""
     try:
         parameters = inspect.signature(work).parameters.values()
     except (TypeError, ValueError):
         return None
-    return [[p.name, p.kind.value, p.default is not p.empty] for p in parameters]
+    return [(p.name, p.kind.value, p.default is not p.empty) for p in parameters]
+
+
+def _generator(told: Generator) -> torch.Generator:
+    generator = torch.Generator()
+    generator.set_state(told.state)
+    return generator

@@ -1,9 +1,9 @@
 """Modules that both ends have: a check's own, handed to the student's code, held equal."""
 
-from typing import Any
-
 import torch
 from torch import Tensor, nn
+
+from autograder.execution.isolation.messages import Held
 
 
 class SharedModules:
@@ -11,7 +11,7 @@ class SharedModules:
 
     def __init__(self) -> None:
         self.modules: dict[int, nn.Module] = {}
-        self._known: dict[int, dict] = {}
+        self._known: dict[int, Held] = {}
 
     def add(self, number: int, module: nn.Module) -> None:
         """From here on, both ends have it."""
@@ -22,18 +22,18 @@ class SharedModules:
         """Its number, if it is one of these."""
         return next((n for n, lent in self.modules.items() if lent is module), None)
 
-    def news(self) -> dict[int, dict]:
-        """What those hold now that have changed since the other end last knew."""
-        news = {}
+    def diff(self) -> dict[int, Held]:
+        """The contents of those that have changed since the other end last knew."""
+        changed = {}
         for number, module in self.modules.items():
             now = _contents(module)
             if not _same_contents(now, self._known[number]):
-                self._known[number] = news[number] = now
-        return news
+                self._known[number] = changed[number] = now
+        return changed
 
-    def hear(self, news: dict[int, dict]) -> None:
-        """Hold what the other end's hold."""
-        for number, held in news.items():
+    def apply(self, diff: dict[int, Held]) -> None:
+        """Hold what the other end's copies hold."""
+        for number, held in diff.items():
             _fill(self.modules[number], held)
             self._known[number] = _contents(self.modules[number])
 
@@ -65,31 +65,30 @@ def _state(module: nn.Module) -> dict[str, Tensor]:
     }
 
 
-def _contents(module: nn.Module) -> dict[str, dict[str, Any]]:
+def _contents(module: nn.Module) -> Held:
     """A module's parameters, buffers and modes, copied."""
-    return {
-        "state": {name: tensor.detach().clone() for name, tensor in _state(module).items()},
-        "modes": {name: part.training for name, part in module.named_modules()},
-    }
-
-
-def _same_contents(one: dict, other: dict) -> bool:
-    return (
-        one["modes"] == other["modes"]
-        and one["state"].keys() == other["state"].keys()
-        and all(same(tensor, other["state"][name]) for name, tensor in one["state"].items())
+    return Held(
+        state={name: tensor.detach().clone() for name, tensor in _state(module).items()},
+        modes={name: bool(part.training) for name, part in module.named_modules()},
     )
 
 
-def _fill(module: nn.Module, held: dict) -> None:
+def _same_contents(one: Held, other: Held) -> bool:
+    return (
+        one.modes == other.modes
+        and one.state.keys() == other.state.keys()
+        and all(same(tensor, other.state[name]) for name, tensor in one.state.items())
+    )
+
+
+def _fill(module: nn.Module, held: Held) -> None:
     """Give a module what another copy of it holds, in its own memory: some may share that."""
-    state, modes = held["state"], held["modes"]
     for name, tensor in _state(module).items():
-        value = state.get(name, tensor)
+        value = held.state.get(name, tensor)
         if value.shape != tensor.shape or value.dtype != tensor.dtype:
             tensor.data = value
         else:
             with torch.no_grad():
                 tensor.copy_(value)
     for name, part in module.named_modules():
-        part.training = bool(modes.get(name, part.training))
+        part.training = held.modes.get(name, part.training)

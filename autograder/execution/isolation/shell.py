@@ -13,6 +13,7 @@ from IPython.core.displayhook import DisplayHook
 from IPython.core.displaypub import DisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.text import SList
+from matplotlib_inline.backend_inline import configure_inline_support
 from traitlets import Instance, Type
 from traitlets.config import Config
 
@@ -154,8 +155,6 @@ class Shell(InteractiveShell):
     @classmethod
     def warm(cls) -> "Shell":
         """The shell of this process, with figures shown as notebooks show them."""
-        from matplotlib_inline.backend_inline import configure_inline_support
-
         shell = cls.instance(config=CONFIG)
         shell.db = {}  # what %cd and others would keep on the disk for the next session
         shell.outputs = Outputs(0)

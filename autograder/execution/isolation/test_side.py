@@ -1,101 +1,115 @@
-"""The tests' side: stand-ins for the student's work, used by check cells like the real thing."""
+"""The tests' side: proxies of the student's work, used by check cells like the real thing."""
 
 import pickle
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from io import BufferedRWPair
+from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
 from transformer_course.checks.failure import StudentLine
 
-from autograder.execution.isolation.peer import SAID, Peer, RemoteFunction
+from autograder.execution.isolation.messages import (
+    Answer,
+    Ask,
+    Begin,
+    Describe,
+    Described,
+    Failed,
+    Find,
+    Lent,
+    Load,
+    Module,
+    Raised,
+    Run,
+    Signature,
+    State,
+    Switch,
+    Yours,
+)
+from autograder.execution.isolation.peer import NAME, SAID, Peer, RemoteFunction
 from autograder.execution.isolation.wire import foreign
 
 
 class TestSide(Peer):
-    """Asks the student's side; gives check cells their stand-ins."""
+    """Asks the student's side; gives check cells their proxies."""
 
     __test__ = False  # for pytest: the name begins like a test's
 
-    def run(self, source: str) -> Any:
-        """Run a cell of the student's; return its outputs, or what is said to be them."""
-        return self.ask("run", source=source)
+    def __init__(self, stream: BufferedRWPair, limit: int) -> None:
+        super().__init__(stream, limit)
+        self.decoders[Module] = lambda told: RemoteModule(self, told.number, told.described)
 
-    def stand_ins(self, names: Iterable[str]) -> dict[str, Any]:
-        """For a check that begins: what stands in here for each exercise that exists there."""
+    def run(self, source: str) -> Any:
+        """Run a cell of the student's; return what is said to be its outputs."""
+        return self.ask(Run(source))
+
+    def proxies(self, names: Iterable[str]) -> dict[str, Any]:
+        """For a check that begins: a proxy of each exercise that exists there."""
         self.begin()
-        self.ask("begin")
+        self.ask(Begin())
         names = list(names)
         try:
-            found = self.ask("find", names=names)
+            found = self.ask(Find(names))
         except Exception:  # one of them cannot cross: the others should
             found = {}
             for name in names:
                 found |= self._found_alone(name)
-        if type(found) is not dict:
-            raise TypeError("no exercises")
         return {name: found[name] for name in names if name in found}
 
     def _found_alone(self, name: str) -> dict[str, Any]:
         try:
-            return dict(self.ask("find", names=[name]))
+            return self.ask(Find([name]))
         except Exception:
             return {name: foreign("builtins", "value too large to be an answer")}
 
-    def refer(self, value: Any) -> dict | None:
+    def encode_reference(self, value: Any) -> Any:
         """Modules of torch's are lent; the student's own go home."""
         if isinstance(value, RemoteModule):
-            return {"kind": "yours", "number": value.number}
+            return Yours(value.number)
         if not isinstance(value, nn.Module):
-            return super().refer(value)
+            return super().encode_reference(value)
         number = self.lent.number_of(value)
         if number is not None:
-            return {"kind": "lent", "number": number, "pickle": b""}
+            return Lent(number, b"")
         pickled = _pickled(value)
         number = self.offer(value)
         self.lent.add(number, value)
-        return {"kind": "lent", "number": number, "pickle": pickled}
+        return Lent(number, pickled)
 
-    def resolve(self, reference: dict) -> Any:
-        """A module of the student's is mirrored."""
-        if reference["kind"] == "module":
-            return RemoteModule(self, reference)
-        return super().resolve(reference)
-
-    def error_of(self, told: dict) -> BaseException:
+    def error_of(self, told: Raised) -> BaseException:
         """An exception of the same name, with the student's lines."""
-        if told["type"] == "KeyboardInterrupt":
+        if told.type == "KeyboardInterrupt":
             return KeyboardInterrupt("the student's code took too long")
         error = super().error_of(told)
-        lines = [(int(at["number"]), str(at["text"]), str(at["within"])) for at in told["lines"]]
-        error.student_lines = [StudentLine(n, t[:99], w[:99]) for n, t, w in lines]  # type: ignore[attr-defined]
+        lines = [StudentLine(at.number, at.text[:99], at.within[:99]) for at in told.lines]
+        error.student_lines = lines  # type: ignore[attr-defined]
         return error
 
-    def _receive(self) -> dict:
+    def _receive(self) -> Ask | Answer | Failed:
         """What the student's code printed is shown where it was called."""
-        message = super()._receive()
-        said = message.get("said")
-        if type(said) is str:
-            sys.stdout.write(said[:SAID])
-        return message
+        envelope = super()._receive()
+        if not isinstance(envelope, Ask) and type(envelope.said) is str:
+            sys.stdout.write(envelope.said[:SAID])
+        return envelope
 
 
 class RemoteModule(nn.Module):
-    """Stands in for a module of the student's; mirrors its parameters."""
+    """The proxy of a module of the student's; mirrors its parameters."""
 
     _weights: dict[str, Tensor]
     _unique: list[str]
 
-    def __init__(self, side: TestSide, told: dict) -> None:
+    def __init__(self, side: TestSide, number: int, told: Described) -> None:
         super().__init__()
-        self._side, self.number, self._name = side, told["number"], str(told["name"])[:99]
+        self._side, self.number, self._name = side, number, told.name[:NAME]
         self._weights = {}
         self._mirror(told)
-        self.forward = RemoteMethod(side, self.number, told["signature"], self._handles)
+        self.forward = RemoteMethod(side, self.number, told.signature, self._handles)
 
     def named_parameters(self, *args: Any, remove_duplicate: bool = True, **kwargs: Any) -> Any:
-        self._mirror(self._side.ask("describe", number=self.number))
+        self._mirror(self._side.ask(Describe(self.number)))
         names = self._unique if remove_duplicate else list(self._weights)
         return iter([(name, self._weights[name]) for name in names])
 
@@ -103,10 +117,10 @@ class RemoteModule(nn.Module):
         return iter(self._handles())
 
     def state_dict(self, *args: Any, **kwargs: Any) -> Any:
-        return self._side.ask("state", number=self.number)
+        return self._side.ask(State(self.number))
 
     def load_state_dict(self, state_dict: Any, strict: bool = True, assign: bool = False) -> Any:
-        self._mirror(self._side.ask("load", number=self.number, state=dict(state_dict)))
+        self._mirror(self._side.ask(Load(self.number, dict(state_dict))))
 
     def train(self, mode: bool = True) -> Any:
         return self._switched("train" if mode else "eval")
@@ -123,34 +137,33 @@ class RemoteModule(nn.Module):
     def _handles(self) -> list[Tensor]:
         return [self._weights[name] for name in self._unique]
 
-    def _switched(self, to: str) -> "RemoteModule":
-        self._mirror(self._side.ask("switch", number=self.number, to=to))
+    def _switched(self, to: Literal["train", "eval", "double", "float"]) -> "RemoteModule":
+        self._mirror(self._side.ask(Switch(self.number, to)))
         return self
 
-    def _mirror(self, told: dict) -> None:
+    def _mirror(self, told: Described) -> None:
         """Hold what it holds, in the same tensors, so that gradients asked for find them."""
         weights: dict[str, Tensor] = {}
-        for name, (number, own) in told["borrowed"].items():
+        for name, (number, own) in told.borrowed.items():
             weights[name] = self._side.lent.modules[number].get_parameter(own)
-        parameters: dict[str, Tensor] = told["parameters"]
-        for name, value in parameters.items():
+        for name, value in told.parameters.items():
             mine = weights[name] = self._weights.get(name, value)
             if mine.shape == value.shape and mine.dtype == value.dtype:
                 with torch.no_grad():
                     mine.copy_(value)
             else:
                 mine.data = value
-            mine.requires_grad_(name not in told["frozen"])
+            mine.requires_grad_(name not in told.frozen)
         self._weights = weights
-        self._unique = [name for name in told["unique"] if name in weights]
-        self.training = bool(told["training"])
+        self._unique = [name for name in told.unique if name in weights]
+        self.training = told.training
 
 
 class RemoteMethod(RemoteFunction):
     """A module's forward: gradients of its parameters flow through it too."""
 
     def __init__(
-        self, side: TestSide, number: int, told: list, handles: Callable[[], list[Tensor]]
+        self, side: TestSide, number: int, told: Signature, handles: Callable[[], list[Tensor]]
     ) -> None:
         super().__init__(side, number, told)
         self._handles = handles

@@ -6,27 +6,39 @@ from collections.abc import Callable
 from io import BufferedRWPair
 from typing import Any
 
+from autograder.execution.isolation.framing import LIMIT, ChannelError
+from autograder.execution.isolation.messages import (
+    CellResult,
+    Done,
+    Place,
+    receive_walk,
+    send_report,
+)
 from autograder.execution.isolation.peer import SAID
 from autograder.execution.isolation.shell import JSON, Shell
 from autograder.execution.isolation.test_side import TestSide
-from autograder.execution.isolation.wire import ChannelError, receive, send
 
 
-def walk(shell: Shell, student: BufferedRWPair, coordinator: BufferedRWPair, limit: int) -> None:
+def walk(shell: Shell, student: BufferedRWPair, supervisor: BufferedRWPair) -> None:
     """Run a job's cells in order; send what became of each as soon as it is known."""
     # an instructor's warning is no student's mistake
     warnings.simplefilter("ignore")
-    job = receive(coordinator, limit)
-    side = TestSide(student, limit)
-    walker = Walker(shell, side, job["exercises"])
-    walker.place(job["files"])
-    room = job["outputs"]
-    for number, cell in enumerate(job["cells"]):
-        result = walker.run(cell["role"], cell["source"])
+    job = receive_walk(supervisor)
+    walker = Walker(shell, TestSide(student, LIMIT), job.exercises)
+    walker.place(job.files)
+    room = job.outputs
+    for number, cell in enumerate(job.cells):
+        result = walker.run(cell.role, cell.source)
         kept, room = _kept(result["outputs"], room)
-        cut = len(kept) < len(result["outputs"])
-        send(coordinator, {"cell": number} | result | {"outputs": kept, "cut": cut}, limit)
-    send(coordinator, {"done": True}, limit)
+        report = CellResult(
+            cell=number,
+            outputs=kept,
+            failure=result.get("failure"),
+            ended=result.get("ended"),
+            cut=len(kept) < len(result["outputs"]),
+        )
+        send_report(supervisor, report)
+    send_report(supervisor, Done())
 
 
 def _kept(outputs: list[dict], room: int) -> tuple[list[dict], int]:
@@ -55,7 +67,7 @@ class Walker:
         """Put what was handed in beside the notebook where the student's code finds it."""
         try:
             if files:
-                self._side.ask("place", files=files)
+                self._side.ask(Place(files))
         except ChannelError as error:
             self._ended = str(error)
         except Exception:  # no room, no such name: the cell that needs it will say so
@@ -86,11 +98,11 @@ class Walker:
 
     def _check(self, source: str) -> dict[str, Any]:
         try:
-            stand_ins = self._side.stand_ins(self._exercises)
+            proxies = self._side.proxies(self._exercises)
         except BaseException as error:
             outputs, failed = _shown(error), error
         else:
-            outputs, failed = self._in_namespace(source, stand_ins)
+            outputs, failed = self._in_namespace(source, proxies)
         if isinstance(failed, ChannelError):
             raise failed
         failure = None

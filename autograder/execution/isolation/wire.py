@@ -1,24 +1,26 @@
-"""What crosses between the tests and the student's work: JSON and raw tensor bytes, never pickle.
+"""Values as they cross between the tests and the student's work: JSON and raw tensor bytes.
 
-A message is a frame: its length, the length of its head, the head (JSON), the tensors' bytes.
-What is neither a plain value nor a tensor crosses as a reference, if a peer knows how to make
-one, or else by the name of its type alone.
+Never pickle. What is neither a plain value nor a tensor crosses as a reference, if a peer knows
+how to make one, or else by the name of its type alone.
 """
 
-import json
 import math
-import struct
 from collections.abc import Callable
 from fractions import Fraction
 from io import BufferedRWPair
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
 from torch import Tensor
 
-LENGTHS = struct.Struct(">QI")
-LIMIT = 1 << 26  # bytes of one message, between any two of the grader's processes
+from autograder.execution.isolation.framing import (
+    read_frame,
+    slice_of,
+    without_lone_surrogates,
+    write_frame,
+)
+
 DTYPES = {
     str(dtype).removeprefix("torch."): dtype
     for dtype in (
@@ -44,15 +46,8 @@ NAMES = {dtype: name for name, dtype in DTYPES.items()}
 LONGEST = 4096  # bits of a whole number: digits without end would only fill the channel
 DEEP = 20  # nested further than that is no result of an exercise
 
-Refer = Callable[[Any], dict | None]
-Resolve = Callable[[dict], Any]
-
-
-class ChannelError(BaseException):
-    """The other side closed the channel, or sent what is no message.
-
-    No `Exception`: it is no mistake of the student's code, and no check may take it for one.
-    """
+EncodeReference = Callable[[Any], dict | None]
+DecodeReference = Callable[[dict], Any]
 
 
 class Foreign:
@@ -60,64 +55,45 @@ class Foreign:
 
 
 def foreign(module: str, name: str) -> Foreign:
-    """A stand-in whose type bears the name of the other side's."""
+    """A value whose type has the name of the other side's."""
     return type(name, (Foreign,), {"__module__": module})()
 
 
-def send(stream: BufferedRWPair, message: Any, limit: int, refer: Refer = lambda _: None) -> None:
-    """Write one message; `refer` makes references of what cannot cross itself.
+def no_references(told: dict) -> Any:
+    """Refuse a reference, where none can be meant."""
+    raise ValueError(f"an unknown kind {str(told['kind'])[:20]!r}")
 
-    `ValueError`, and nothing is written, if it is longer than the limit.
-    """
+
+def send(
+    stream: BufferedRWPair,
+    value: Any,
+    limit: int,
+    encode_reference: EncodeReference = lambda _: None,
+) -> None:
+    """Write one value; `ValueError`, and nothing is written, if it is longer than the limit."""
     blobs: list[bytes] = []
-    head = json.dumps(_Packing(blobs, refer).packed(message, 0)).encode()
-    length = len(head) + sum(map(len, blobs))
-    if length > limit:
-        raise ValueError(f"a result of {length} bytes; the limit is {limit}")
-    stream.write(LENGTHS.pack(length, len(head)) + head)
-    for blob in blobs:
-        stream.write(blob)
-    stream.flush()
+    head = _Encoder(blobs, encode_reference).encoded(value, 0)
+    write_frame(stream, head, blobs, limit)
 
 
-def no_references(packed: dict) -> Any:
-    """Where no reference can be meant, one is no message."""
-    raise ValueError(f"an unknown kind {str(packed['kind'])[:20]!r}")
+def receive(
+    stream: BufferedRWPair, limit: int, decode_reference: DecodeReference = no_references
+) -> Any:
+    """Read one value; `ChannelError` for anything else."""
+
+    def decode(head: Any, blob: memoryview) -> Any:
+        return _Decoder(blob, decode_reference).decoded(head, 0)
+
+    return read_frame(stream, limit, decode)
 
 
-def receive(stream: BufferedRWPair, limit: int, resolve: Resolve = no_references) -> Any:
-    """Read one message; `resolve` finds what references mean. `ChannelError` for anything else."""
-    length, head_length = LENGTHS.unpack(_exactly(stream, LENGTHS.size))
-    if length > limit or head_length > length:
-        raise ChannelError(f"a message of {length} bytes; the limit is {limit}")
-    body = _exactly(stream, length)
-    try:
-        blob = memoryview(body)[head_length:]
-        return _unpacked(json.loads(body[:head_length]), blob, resolve, 0)
-    except Exception as error:  # whatever a forged message makes of this code, it is no message
-        raise ChannelError(f"no message: {error}") from None
+class _Encoder:
+    """Encodes one value: JSON for the head, the bytes of tensors into `blobs`."""
 
+    def __init__(self, blobs: list[bytes], encode_reference: EncodeReference) -> None:
+        self._blobs, self._encode_reference, self._length = blobs, encode_reference, 0
 
-def _exactly(stream: BufferedRWPair, count: int) -> bytearray:
-    body = bytearray()
-    while len(body) < count:
-        try:
-            part = stream.read(min(count - len(body), 1 << 20))
-        except OSError as error:  # reset by a peer that was killed
-            raise ChannelError(f"the channel broke: {error}") from None
-        if not part:
-            raise ChannelError("the other side closed the channel")
-        body += part
-    return body
-
-
-class _Packing:
-    """Packs one message: what is JSON into its head, the bytes of tensors into `blobs`."""
-
-    def __init__(self, blobs: list[bytes], refer: Refer) -> None:
-        self._blobs, self._refer, self._length = blobs, refer, 0
-
-    def packed(self, value: Any, depth: int) -> Any:
+    def encoded(self, value: Any, depth: int) -> Any:
         kind = type(value)
         if depth > DEEP:
             return {"kind": "foreign", "module": "builtins", "name": "deeply nested value"}
@@ -128,11 +104,11 @@ class _Packing:
             return {"kind": "fraction", "of": value.as_integer_ratio()}
         if isinstance(value, KINDS):
             name = next(n for n, c in NARROWEST if isinstance(value, c))
-            items = [self.packed(item, depth + 1) for item in list(value)]
+            items = [self.encoded(item, depth + 1) for item in list(value)]
             return {"kind": name, "items": items}
         if isinstance(value, dict):
             items = [
-                [self.packed(part, depth + 1) for part in pair] for pair in list(value.items())
+                [self.encoded(part, depth + 1) for part in pair] for pair in list(value.items())
             ]
             return {"kind": "dict", "items": items}
         if isinstance(value, (np.ndarray, np.generic)) and value.dtype.name in DTYPES:
@@ -145,13 +121,13 @@ class _Packing:
         if isinstance(value, Tensor) and _can_cross(value):
             return self._tensor(value)
         name = {"kind": "foreign", "module": kind.__module__, "name": kind.__qualname__}
-        return self._referred(value, depth) or name
+        return self._reference(value, depth) or name
 
-    def _referred(self, value: Any, depth: int) -> dict | None:
-        reference = self._refer(value)
+    def _reference(self, value: Any, depth: int) -> dict | None:
+        reference = self._encode_reference(value)
         if reference is None:
             return None
-        about = {k: self.packed(v, depth + 1) for k, v in reference.items() if k != "kind"}
+        about = {k: self.encoded(v, depth + 1) for k, v in reference.items() if k != "kind"}
         return {"kind": reference["kind"], "about": about}
 
     def _tensor(self, value: Tensor) -> dict:
@@ -175,57 +151,78 @@ def _can_cross(value: Tensor) -> bool:
     return dense and value.dtype in NAMES
 
 
-def _unpacked(packed: Any, blob: memoryview, resolve: Resolve, depth: int) -> Any:
-    if type(packed) is str:  # half a character can be written nowhere
-        return packed.encode(errors="replace").decode()
-    if type(packed) in PLAIN:
-        return packed
-    if depth > DEEP + 2:
-        raise ValueError("nested too deeply")
-    kind = packed["kind"]
-    if kind == "tensor":
-        return _tensor(packed, blob)
-    if kind == "array":
-        return _tensor(packed["of"], blob).numpy()
-    if kind == "scalar":
-        return _tensor(packed["of"], blob).numpy()[()]
-    if kind in CONTAINERS:
-        return CONTAINERS[kind](_unpacked(p, blob, resolve, depth + 1) for p in packed["items"])
-    if kind == "dict":
+class _Decoder:
+    """Decodes one value; whatever is raised on the way, the message is refused."""
+
+    def __init__(self, blob: memoryview, decode_reference: DecodeReference) -> None:
+        self._blob, self._decode_reference = blob, decode_reference
+
+    def decoded(self, told: Any, depth: int) -> Any:
+        kind = type(told)
+        if kind is str:
+            return told if told.isascii() else without_lone_surrogates(told)
+        if kind in PLAIN:
+            return told
+        if depth > DEEP + 2:
+            raise ValueError("nested too deeply")
+        decode = _Decoder.DECODERS.get(told["kind"], _Decoder._reference)
+        return decode(self, told, depth)
+
+    def _tensor(self, told: Any, depth: int = 0) -> Tensor:
+        dtype, shape = DTYPES[told["dtype"]], [int(size) for size in told["shape"]]
+        if min(shape, default=0) < 0:
+            raise ValueError("a tensor of negative size")
+        axes = [told["order"].index(axis) for axis in range(len(shape))]
+        part = slice_of(self._blob, told["at"], math.prod(shape) * dtype.itemsize)
+        if not part:
+            return torch.empty(shape, dtype=dtype).permute(axes)
+        # a copy, which torch may write into; a truth value is 0 or 1
+        data = torch.frombuffer(bytearray(part), dtype=torch.uint8)
+        data = (data != 0 if dtype == torch.bool else data.view(dtype)).reshape(shape)
+        return data.permute(axes)
+
+    def _array(self, told: Any, depth: int) -> Any:
+        return self._tensor(told["of"]).numpy()
+
+    def _scalar(self, told: Any, depth: int) -> Any:
+        return self._tensor(told["of"]).numpy()[()]
+
+    def _container(self, told: Any, depth: int) -> Any:
+        return CONTAINERS[told["kind"]](self.decoded(item, depth + 1) for item in told["items"])
+
+    def _dict(self, told: Any, depth: int) -> dict:
         return {
-            _unpacked(key, blob, resolve, depth + 1): _unpacked(item, blob, resolve, depth + 1)
-            for key, item in packed["items"]
+            self.decoded(key, depth + 1): self.decoded(item, depth + 1)
+            for key, item in told["items"]
         }
-    if kind == "fraction":
-        above, below = packed["of"]
+
+    def _fraction(self, told: Any, depth: int) -> Fraction:
+        above, below = told["of"]
         if not type(above) is type(below) is int:  # of a text such as 1e999999999 it never ends
             raise ValueError("no fraction")
         return Fraction(above, below)
-    if kind == "dtype":
-        return DTYPES[packed["name"]]
-    if kind == "bytes":
-        return bytes(_part(blob, packed["at"], packed["count"]))
-    if kind == "foreign":
-        return foreign(str(packed["module"])[:99], str(packed["name"])[:99])
-    about = {k: _unpacked(v, blob, resolve, depth + 1) for k, v in packed["about"].items()}
-    return resolve({"kind": kind} | about)
 
+    def _dtype(self, told: Any, depth: int) -> torch.dtype:
+        return DTYPES[told["name"]]
 
-def _tensor(packed: Any, blob: memoryview) -> Tensor:
-    dtype, shape = DTYPES[packed["dtype"]], [int(size) for size in packed["shape"]]
-    if min(shape, default=0) < 0:
-        raise ValueError("a tensor of negative size")
-    places = [packed["order"].index(axis) for axis in range(len(shape))]
-    part = _part(blob, packed["at"], math.prod(shape) * dtype.itemsize)
-    if not part:
-        return torch.empty(shape, dtype=dtype).permute(places)
-    # a copy, which torch may write into; a truth value is 0 or 1
-    data = torch.frombuffer(bytearray(part), dtype=torch.uint8)
-    data = (data != 0 if dtype == torch.bool else data.view(dtype)).reshape(shape)
-    return data.permute(places)
+    def _bytes(self, told: Any, depth: int) -> bytes:
+        return bytes(slice_of(self._blob, told["at"], told["count"]))
 
+    def _foreign(self, told: Any, depth: int) -> Foreign:
+        return foreign(str(told["module"])[:99], str(told["name"])[:99])
 
-def _part(blob: memoryview, start: int, count: int) -> memoryview:
-    if not 0 <= start <= start + count <= len(blob):
-        raise ValueError("data without its bytes")
-    return blob[start : start + count]
+    def _reference(self, told: Any, depth: int) -> Any:
+        about = {name: self.decoded(part, depth + 1) for name, part in told["about"].items()}
+        return self._decode_reference({"kind": told["kind"]} | about)
+
+    DECODERS: ClassVar[dict[str, Callable[["_Decoder", Any, int], Any]]] = {
+        **dict.fromkeys(CONTAINERS, _container),
+        "tensor": _tensor,
+        "array": _array,
+        "scalar": _scalar,
+        "dict": _dict,
+        "fraction": _fraction,
+        "dtype": _dtype,
+        "bytes": _bytes,
+        "foreign": _foreign,
+    }

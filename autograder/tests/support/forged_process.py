@@ -10,9 +10,17 @@ from typing import Any
 import torch
 
 from autograder.execution.executor import Executor, Limits
-from autograder.execution.isolation.wire import LENGTHS, ChannelError, receive, send
+from autograder.execution.isolation.framing import LENGTHS, LIMIT, ChannelError
+from autograder.execution.isolation.messages import (
+    HERE,
+    CellResult,
+    CodeCell,
+    Walk,
+    receive_report,
+    send_walk,
+)
+from autograder.execution.isolation.wire import receive, send
 
-LIMIT = 1 << 26
 GIVEN = """
 import torch
 from torch import nn
@@ -28,7 +36,7 @@ with Check("mix", "twice") as check:
     check.equal(linear.weight, kept, "the check's own module stays as it is")
 """
 Message = Any
-Forge = Callable[[Message, Message], Message]  # request, the honest answer -> what is sent
+Forge = Callable[[Message, Message], Message]  # what is asked, the honest envelope -> what is sent
 
 
 class Last(bytes):
@@ -48,17 +56,17 @@ def honest(request: Message) -> Message:
     elif do == "find":
         answer = {"mix": Function()}
     elif do == "call":
-        x = request["with"]["args"][0]
+        x = request["args"][0]
         answer = {
             "result": 2 * x,
             "requires": [True],
             "call": 1,
             "changed": {},
             "generators": [torch.Generator().get_state()],
-            "random": request["with"]["random"],
+            "random": request["random"],
         }
     elif do == "backward":
-        answer = [2 * request["with"]["slopes"][0], None, None]
+        answer = [2 * request["slopes"][0], None, None]
     return {"answer": answer, "lent": {}, "said": ""}
 
 
@@ -68,12 +76,12 @@ def packed(message: Message) -> bytes:
         return message
     stream = io.BytesIO()
 
-    def refer(value: Any) -> dict | None:
+    def encode_reference(value: Any) -> dict | None:
         if isinstance(value, Function):
             return {"kind": "function", "number": 0, "signature": None}
         return value.told if isinstance(value, Reference) else None
 
-    send(stream, message, LIMIT, refer)  # type: ignore[arg-type]
+    send(stream, message, LIMIT, encode_reference)  # type: ignore[arg-type]
     return stream.getvalue()
 
 
@@ -106,7 +114,7 @@ def at(do: str, make: Callable[[Message], Message]) -> Forge:
     return lambda request, answer: make(answer) if request["do"] == do else answer
 
 
-def walked(executor: Executor, forge: Forge, cells: list[tuple[str, str]]) -> list[dict]:
+def walked(executor: Executor, forge: Forge, cells: list[tuple[str, str]]) -> list[CellResult]:
     """What the tests' side reports of these cells, when the student's side forges."""
     channel, theirs = socket.socketpair()
     status, told_here = socket.socketpair()
@@ -117,27 +125,26 @@ def walked(executor: Executor, forge: Forge, cells: list[tuple[str, str]]) -> li
         end.close()
     student = threading.Thread(target=play, args=(channel, forge))
     student.start()
-    frames = []
+    reports = []
     with status, report, report.makefile("rwb") as stream:
-        assert status.recv(4) == b"here"
-        told = [{"role": role, "source": source} for role, source in cells]
-        send(stream, {"cells": told, "exercises": ["mix"], "files": {}, "outputs": 10_000}, LIMIT)
-        while "cell" in (frame := receive(stream, LIMIT)):
-            frames.append(frame)
+        assert status.recv(len(HERE)) == HERE
+        told = [CodeCell(role, source) for role, source in cells]
+        send_walk(stream, Walk(told, ["mix"], {}, outputs=10_000))
+        while isinstance(told_back := receive_report(stream), CellResult):
+            reports.append(told_back)
     channel.close()
     student.join()
-    assert frame == {"done": True}
-    return frames
+    return reports
 
 
 def play(channel: socket.socket, forge: Forge) -> None:
     """Answer requests until the tests' side is gone."""
     with channel.makefile("rwb") as stream, contextlib.suppress(ChannelError, OSError):
         while True:
-            request = receive(stream, LIMIT, lambda reference: reference)
-            if "do" not in request:  # it was asked something, and has answered
+            asked = receive(stream, LIMIT, lambda reference: reference)
+            if "request" not in asked:  # it was asked something, and has answered
                 continue
-            message = packed(forge(request, honest(request)))
+            message = packed(forge(asked["request"], honest(asked["request"])))
             stream.write(message)
             stream.flush()
             if isinstance(message, Last):
