@@ -4,10 +4,6 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from nbgrader.apps.api import NbGraderAPI
 
 ROOT = Path(__file__).resolve().parent.parent
 SOLUTIONS = ROOT / "solutions"
@@ -20,16 +16,9 @@ CLASSROOM = ROOT / "autograder" / "classroom"
 CONTAINER = ROOT / "autograder" / "Containerfile"  # its commands are at its top
 
 
-def notebook_path(api: "NbGraderAPI", step: str, lesson: str, student: str = ".") -> Path:
-    """Where a lesson's notebook lies after a step, nbgrader's (source, submitted, …) or our own."""
-    course: Any = api.coursedir
-    directory = getattr(course, f"{step}_directory", step)
-    return Path(course.format_path(directory, student, lesson), f"{lesson}.ipynb")
-
-
 @contextmanager
 def atomic_write(path: Path) -> Iterator[Path]:
-    """A place to write to, which becomes `path` when all is written, and is gone if it is not."""
+    """A path to write to, which becomes `path` when all is written, and is gone if it is not."""
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(f".{path.name}.part")
     try:

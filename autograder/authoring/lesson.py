@@ -14,6 +14,7 @@ import jupytext
 from jupytext.config import load_jupytext_configuration_file
 
 from autograder import paths
+from autograder.errors import CourseError
 
 
 @dataclass(frozen=True)
@@ -40,11 +41,14 @@ ROLES = {
 REGIONS = {"SOLUTION": "solution", "HIDDEN TESTS": "grade"}
 
 
-class AuthoringError(Exception):
+class AuthoringError(CourseError):
     """An error in a lesson or an answers bank: its location, what is wrong, and the fix."""
 
     def __init__(self, path: Path, line: int, what: str, fix: str) -> None:
-        super().__init__(f"{paths.display_path(path)}:{line}: {what}\n  fix: {fix}")
+        super().__init__(f"{paths.display_path(path)}:{line}: {what}", fix)
+
+    def __str__(self) -> str:
+        return f"{self.what}\n  fix: {self.fix}"
 
 
 @dataclass(frozen=True)
@@ -147,7 +151,7 @@ def find_lessons(numbers: list[str]) -> list[Path]:
         match = [p for p in lessons if number in (p.stem, p.stem[:2])]
         if not match:
             known = ", ".join(path.stem for path in lessons) or f"none in {paths.SOLUTIONS}"
-            raise SystemExit(f"no lesson {number!r}; there is {known}")
+            raise CourseError(f"no lesson {number!r}; there is {known}")
         found += match
     return found or lessons
 

@@ -14,7 +14,8 @@ from autograder.authoring.answer_bank import Answer, read_answers
 from autograder.authoring.lesson import Lesson, read_lesson
 from autograder.authoring.notebook import as_text
 from autograder.authoring.samples import filled, solved
-from autograder.gradebook import grading
+from autograder.gradebook.classroom import Classroom
+from autograder.gradebook.release import release
 
 LESSON = "01_dot_product_attention"
 # trains a model for three seconds of CPU time
@@ -57,13 +58,13 @@ class BenchmarkClass:
         draw = random.Random(seed)
         names = {cell.name for cell in self.lesson.of("exercise")}
         bank = {name: [a for a in self.bank if a.exercise == name] for name in names}
-        api = grading.open_classroom(self.folder)
+        classroom = Classroom.open(self.folder)
         for number in range(count):
             sources = solved(self.lesson)
             for name in sorted(names):
                 if draw.random() < 0.5:
                     sources[name] = draw.choice(bank[name]).source
-            path = paths.notebook_path(api, "submitted", self.lesson.name, f"student-{number:05}")
+            path = classroom.path("submitted", self.lesson.name, f"student-{number:05}")
             paths.write(path, as_text(filled(self.lesson, sources)))
 
     def command(self, *options: str) -> list[str]:
@@ -122,7 +123,7 @@ def make(folder: Path, name: str, cut: Callable[[str], str] = whole) -> Benchmar
     path = solutions / f"{LESSON}.py"
     path.write_text(cut(text), encoding="utf-8")
     lesson = read_lesson(path)
-    grading.release(grading.open_classroom(folder / name / "class"), lesson)
+    release(Classroom.open(folder / name / "class"), lesson)
     bank = read_answers(paths.ANSWERS / path.name, read_lesson(paths.SOLUTIONS / path.name))
     return BenchmarkClass(solutions, folder / name / "class", lesson, bank)
 

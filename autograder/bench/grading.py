@@ -21,12 +21,12 @@ import psutil
 from autograder import paths
 from autograder.bench import classes
 from autograder.commands.terminal import as_table, console
-from autograder.execution.executor import Executor
-from autograder.gradebook import grading
+from autograder.execution.executor import Executor, Limits
+from autograder.gradebook.classroom import Classroom
+from autograder.gradebook.grade import BATCH
 from autograder.gradebook.recorder import Recorder
-from autograder.gradebook.result_store import keep, kept
+from autograder.gradebook.result_store import keep
 from autograder.gradebook.submission import Task, graded, modules
-from autograder.intake.released import released
 
 CORES = os.cpu_count() or 1
 ROUNDS = 2
@@ -115,11 +115,11 @@ def _start(group: classes.BenchmarkClass) -> tuple[float, float]:
 
 def _cells_alone(group: classes.BenchmarkClass, count: int = 10) -> float:
     """CPU seconds of a submission's cells alone, in a warm process."""
-    api = grading.open_classroom(group.folder)
-    as_released = released(api, group.lesson.name)
+    classroom = Classroom.open(group.folder)
+    as_released = classroom.released(group.lesson.name)
     program = [sys.executable, "-m", "autograder.bench.cells", *sorted(modules(as_released))]
     notebooks = [
-        str(paths.notebook_path(api, "autograded", group.lesson.name, f"student-{number:05}"))
+        str(classroom.path("autograded", group.lesson.name, f"student-{number:05}"))
         for number in range(count)
     ]
     completed = subprocess.run(program, input="\n".join(notebooks), capture_output=True, text=True)
@@ -183,22 +183,20 @@ def _recording(folder: Path) -> Iterator[tuple[str, ...]]:
     """Record results of lesson 01 in a SQLite gradebook, in batches as `grade` does."""
     group = classes.make(folder, "recording")
     group.receives(1)
-    api = grading.open_classroom(group.folder)
+    classroom = Classroom.open(group.folder)
     lesson = group.lesson.name
-    as_released = released(api, lesson)
-    path = paths.notebook_path(api, "submitted", lesson, "student-00000")
+    as_released = classroom.released(lesson)
+    path = classroom.path("submitted", lesson, "student-00000")
     with Executor(modules(as_released)) as executor:
-        one = graded(
-            Task("student-00000", path.read_bytes()), as_released, grading.Limits(), executor
-        )
+        one = graded(Task("student-00000", path.read_bytes()), as_released, Limits(), executor)
     results = [dataclasses.replace(one, student=f"s{number:04}") for number in range(1000)]
     for result in results:
-        keep(api, lesson, result)
-    with Recorder(api, as_released) as recorder:
+        keep(classroom.path("autograded", lesson, result.student), result)
+    with Recorder(classroom, lesson) as recorder:
 
         def record() -> None:
-            for start in range(0, len(results), grading.BATCH):
-                recorder.record(results[start : start + grading.BATCH])
+            for start in range(0, len(results), BATCH):
+                recorder.record(results[start : start + BATCH])
 
         for title in ("1,000 new ones", "1,000 again"):
             yield title, f"{len(results) / _seconds(record):.0f}"
@@ -213,9 +211,9 @@ def _soak(folder: Path, most: int) -> Iterator[tuple[str, ...]]:
         start = time.perf_counter()
         peak = int(group.grade(group.command())) / 1024
         seconds = time.perf_counter() - start
-        api = grading.open_classroom(group.folder)
+        classroom = Classroom.open(group.folder)
         names = (f"student-{number:05}" for number in range(count))
-        missing = sum(kept(api, group.lesson.name, name) is None for name in names)
+        missing = sum(classroom.submission(group.lesson.name, name).kept is None for name in names)
         rate = f"{60 * count / seconds:.0f}" + (f", {missing} MISSING" if missing else "")
         yield f"{count:,}", rate, f"{peak:.0f} MiB"
         count *= 10

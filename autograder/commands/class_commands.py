@@ -1,4 +1,4 @@
-"""The instructor's commands: feedback, a class to try them on; and all the others."""
+"""The instructor's commands: `feedback`, `sample`, and those of the other modules."""
 
 import argparse
 from typing import TYPE_CHECKING
@@ -22,9 +22,10 @@ from autograder.commands.class_options import (
     typed,
 )
 from autograder.commands.terminal import Commands, command, console, progress, say
+from autograder.errors import CourseError
 
 if TYPE_CHECKING:
-    from nbgrader.apps.api import NbGraderAPI
+    from autograder.gradebook.classroom import Submission
 
 
 def add_commands(commands: Commands) -> None:
@@ -43,11 +44,11 @@ def _add_feedback(commands: Commands) -> None:
     details = """\
         For each graded submission, one page of HTML that needs no network and no other file:
           CLASSROOM/feedback/STUDENT/NN_name/NN_name.html
-        At its head stands what became of each check: points, the misconception and a hint; then
-        the notebook as it was graded, with outputs and comments. A hidden test that failed is
-        called by its author's words for it; its code, inputs and numbers are left out. Write it
-        again after marking: the points are in it. nbgrader's `generate_feedback` and formgrader's
-        button write the same page."""
+        It begins with a table of the checks: points, the misconception and a hint; then follows
+        the graded notebook, with outputs and comments. A failed hidden test is only described in
+        its author's words, without code, inputs and numbers. Run this again after marking, since
+        the page shows the points. nbgrader's `generate_feedback` and formgrader's button write the
+        same page."""
     added = command(commands, "feedback", "write feedback for students", _feedback, details)
     add_classroom(added)
     add_students(added)
@@ -56,19 +57,19 @@ def _add_feedback(commands: Commands) -> None:
 def _feedback(options: argparse.Namespace) -> int:
     from autograder.gradebook.status import results
 
-    api, lessons = open_class(options)
+    classroom, lessons = open_class(options)
     failed, pages = 0, []
     for lesson in lessons:
-        found = results(api, lesson, {})
+        found = results(classroom, lesson)
         chosen = chosen_students([result.student for result in found], options)
         if all(result.points is None for result in found):
-            say(f"nothing of {lesson} is graded: run `{typed('grade', lesson, options)}`")
+            say(f"no submission of {lesson} is graded: run `{typed('grade', lesson, options)}`")
             continue
         with progress() as bar:
             for result in bar.track([r for r in found if r.student in chosen], description=lesson):
                 if result.points is None:
-                    say(f"{result.student}: no feedback, for it is {result.state}")
-                elif _writes_feedback(api, lesson, result.student):
+                    say(f"{result.student}: no feedback: {result.state}")
+                elif _writes_feedback(classroom.submission(lesson, result.student)):
                     pages.append(result)
                 else:
                     failed += 1
@@ -79,29 +80,28 @@ def _feedback(options: argparse.Namespace) -> int:
     return 1 if failed or not pages else 0
 
 
-def _writes_feedback(api: "NbGraderAPI", lesson: str, student: str) -> bool:
+def _writes_feedback(submission: "Submission") -> bool:
     from autograder.feedback.write import write
-    from autograder.gradebook.guard import Refused
 
     try:
-        say(f"wrote {paths.display_path(write(api, lesson, student))}")
-    except Refused as refusal:
-        say(f"{student}: {refusal}")
+        say(f"wrote {paths.display_path(write(submission))}")
+    except CourseError as refusal:
+        say(f"{submission.student}: {refusal}")
         return False
     return True
 
 
 def _add_sample(commands: Commands) -> None:
     details = """\
-        Six made-up students hand in each lesson:
+        Six fictitious students hand in each lesson:
           perfect         every exercise solved
-          partly_right    some wrong answers of autograder/answers/NN_name.py, one not done
-          untouched       the notebook as they got it
-          broken_syntax   one cell that is no Python
-          infinite_loop   one cell that never ends
-          colab_saved     perfect, in the form in which Colab saves it
+          partly_right    some wrong answers of autograder/answers/NN_name.py, one untouched
+          untouched       the unchanged notebook
+          broken_syntax   a cell with a syntax error
+          infinite_loop   a cell that never ends
+          colab_saved     perfect, as saved by Colab
         The lessons are released first."""
-    added = command(commands, "sample", "make a class to try grading on", _sample, details)
+    added = command(commands, "sample", "create a class to try grading", _sample, details)
     add_classroom(added)
 
 
@@ -110,22 +110,24 @@ def _sample(options: argparse.Namespace) -> int:
     from autograder.authoring.answer_bank import read_answers
     from autograder.authoring.notebook import as_text
     from autograder.authoring.samples import SAMPLES, sample_class
-    from autograder.gradebook import grading, status
+    from autograder.gradebook.classroom import Classroom
+    from autograder.gradebook.release import release
 
-    api = grading.open_classroom(options.classroom)
+    classroom = Classroom.open(options.classroom)
     for path in find_lessons(options.lessons):
         lesson = read_lesson(path)
-        real = set(status.students(api, lesson.name)) - set(SAMPLES)
+        real = set(classroom.students(lesson.name)) - set(SAMPLES)
         if real:
-            beside = f"made-up students would stand beside `{min(real)}` in the grades"
-            raise grading.Refused(f"{beside}: name another folder with `--classroom DIR`")
+            beside = f"fictitious students would be mixed with `{min(real)}` in the gradebook"
+            raise CourseError(beside, "name another folder with `--classroom DIR`")
         with console.status(f"releasing {lesson.name}"):
-            grading.release(api, lesson)
+            release(classroom, lesson)
         bank = paths.ANSWERS / path.name
         answers = read_answers(bank, lesson) if bank.exists() else []
         for student, notebook in sample_class(lesson, answers).items():
-            target = paths.notebook_path(api, "submitted", lesson.name, student)
+            submission = classroom.submission(lesson.name, student)
+            target = submission.path()
             if paths.write(target, as_text(notebook)):
-                grading.forget(api, lesson.name, student)
+                submission.forget()
             say(f"wrote {paths.display_path(target)}")
     return 0

@@ -1,4 +1,4 @@
-"""What the instructor's commands take: a class's folder, students, limits."""
+"""Options shared by the instructor's commands: classroom, students and limits."""
 
 import argparse
 import functools
@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING
 from autograder import paths
 from autograder.authoring.lesson import find_lessons
 from autograder.commands.terminal import say
+from autograder.errors import CourseError
 
 if TYPE_CHECKING:
-    from nbgrader.apps.api import NbGraderAPI
+    from autograder.gradebook.classroom import Classroom
 
 
 def add_classroom(added: argparse.ArgumentParser) -> None:
-    """Take `--classroom DIR`."""
+    """Add `--classroom DIR`."""
     added.add_argument(
         "--classroom",
         type=Path,
@@ -27,7 +28,7 @@ def add_classroom(added: argparse.ArgumentParser) -> None:
 
 
 def alone(run: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namespace], int]:
-    """A command that changes the class: two of these do not run at a time."""
+    """Decorate a command that changes the class, so that only one runs at a time."""
 
     @functools.wraps(run)
     def locked(options: argparse.Namespace) -> int:
@@ -40,67 +41,66 @@ def alone(run: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namesp
 
 
 def add_students(added: argparse.ArgumentParser) -> None:
-    """Take `--student ID`."""
+    """Add `--student ID`."""
     added.add_argument(
         "--student",
         action="append",
         default=[],
         metavar="ID",
-        help="only this one; may be repeated",
+        help="only this student; may be repeated",
     )
 
 
-def open_class(options: argparse.Namespace) -> "tuple[NbGraderAPI, list[str]]":
+def open_class(options: argparse.Namespace) -> "tuple[Classroom, list[str]]":
     """The classroom, and which of its released lessons are meant."""
-    from autograder.gradebook import grading
+    from autograder.gradebook.classroom import Classroom
 
     names = [path.stem for path in find_lessons(options.lessons)]
     if not options.classroom.is_dir():
-        raise grading.Refused(_not_released(names[0], options))
-    api = grading.open_classroom(options.classroom)
-    released = [name for name in names if grading.is_released(api, name)]
+        raise _not_released(names[0], options)
+    classroom = Classroom.open(options.classroom)
+    released = [name for name in names if classroom.is_released(name)]
     for name in names:
         if name not in released and (options.lessons or not released):
-            raise grading.Refused(_not_released(name, options))
-    return api, released
+            raise _not_released(name, options)
+    return classroom, released
 
 
-def _not_released(lesson: str, options: argparse.Namespace) -> str:
-    return f"no lesson {lesson[:2]} is released: run `{typed('release', lesson, options)}`"
+def _not_released(lesson: str, options: argparse.Namespace) -> CourseError:
+    fix = f"run `{typed('release', lesson, options)}`"
+    return CourseError(f"no lesson {lesson[:2]} is released", fix)
 
 
 def chosen_students(students: list[str], options: argparse.Namespace) -> list[str]:
-    """Those of these students who are meant."""
+    """Filter by --student."""
     unknown = [student for student in options.student if student not in students]
     if unknown:
-        from autograder.gradebook.grading import Refused
-
-        raise Refused(f"no student `{unknown[0]}`; there are {', '.join(students) or 'none'}")
+        raise CourseError(f"no student `{unknown[0]}`; there are {', '.join(students) or 'none'}")
     return [s for s in students if s in options.student] if options.student else students
 
 
 def say_penalties(lesson: str, changed: list[str]) -> None:
-    """Tell whose penalty for being late is another one now."""
+    """Print whose late penalty changed."""
     if changed:
-        say(f"{lesson}: being late now costs something else for {', '.join(changed)}")
+        say(f"{lesson}: the late penalty changed for {', '.join(changed)}")
 
 
 def typed(command: str, lesson: str, options: argparse.Namespace) -> str:
-    """The command line that does this in the same classroom."""
-    here = options.classroom == paths.CLASSROOM
-    folder = [] if here else ["--classroom", str(options.classroom)]
+    """The command line of another command for the same classroom."""
+    is_default = options.classroom == paths.CLASSROOM
+    folder = [] if is_default else ["--classroom", str(options.classroom)]
     return shlex.join(["python", "-m", "autograder", command, lesson[:2], *folder])
 
 
 def positive(text: str) -> int:
-    """A number that was typed, of seconds or of things."""
+    """Parse a positive whole number."""
     if not text.isdecimal() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"`{text}` is not a whole number above 0")
+        raise argparse.ArgumentTypeError(f"`{text}` is not a positive whole number")
     return int(text)
 
 
 def gibibytes(text: str) -> float:
-    """An amount of memory that was typed."""
+    """Parse an amount of memory."""
     try:
         amount = float(text)
     except ValueError:

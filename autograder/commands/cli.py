@@ -3,53 +3,41 @@
 import argparse
 import sys
 import textwrap
+from typing import NoReturn
 
-from autograder.authoring.lesson import AuthoringError
 from autograder.commands import author_commands, class_commands
 from autograder.commands.terminal import printable
+from autograder.errors import CourseError
 from autograder.paths import CONTAINER, display_path
 
 
 def main(arguments: list[str] | None = None) -> None:
-    """Run one command; what a person can mend ends in a clear line or two and exit code 1."""
+    """Run one command; what a person can fix ends it in a clear line or two."""
     options = parser().parse_args(arguments)
     try:
-        _run(options)
-    except SystemExit as ended:
-        if isinstance(ended.code, str):
-            # it may hold what strangers called their files
-            ended.code = "\n".join(map(printable, ended.code.split("\n")))
-        raise
-
-
-def _run(options: argparse.Namespace) -> None:
-    try:
         sys.exit(options.run(options))
-    except AuthoringError as mistake:
-        sys.exit(str(mistake))
+    except CourseError as error:
+        _stop(str(error), error.exit_code)
     except OSError as error:
         # a full disk, a folder that may not be written, a file in a folder's place
-        sys.exit(
-            f"{error.strerror or error}: {error.filename2 or error.filename or ''}".rstrip(": ")
-        )
+        where = error.filename2 or error.filename or ""
+        _stop(f"{error.strerror or error}: {where}".rstrip(": "))
     except ModuleNotFoundError as error:
         if error.name != "resource":  # Unix has it
             raise
         container = f"the container: see {display_path(CONTAINER)}"
-        sys.exit(f"no classes on {sys.platform}: use WSL, or {container}")
+        _stop(f"no classes on {sys.platform}: use WSL, or {container}")
     except KeyboardInterrupt:
-        print("interrupted", file=sys.stderr)
-        sys.exit(130)  # as shells have it
-    except Exception as error:
-        if "database is locked" in str(error):
-            sys.exit("another program holds the gradebook: close the formgrader, then run it again")
-        if "disk is full" in str(error):  # in SQLite's words
-            sys.exit("No space left on device: make room for the gradebook, then run it again")
-        # not imported here: it brings torch, which most commands need not wait for
-        executor = sys.modules.get("autograder.execution.executor")
-        if executor and isinstance(error, executor.GraderError):
-            sys.exit(str(error))
-        raise
+        _stop("interrupted", 130)  # as shells have it
+
+
+def _stop(message: str, exit_code: int = 1) -> NoReturn:
+    """End with a message, which may hold what strangers called their files."""
+    message = "\n".join(map(printable, message.split("\n")))
+    if exit_code == 1:
+        sys.exit(message)
+    print(message, file=sys.stderr)
+    sys.exit(exit_code)
 
 
 class _Help(argparse.RawDescriptionHelpFormatter):

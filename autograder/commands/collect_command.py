@@ -1,4 +1,4 @@
-"""The command `collect`: from an LMS's download to submissions that can be graded."""
+"""The `collect` command: sort an LMS's download into submissions for grading."""
 
 import argparse
 import contextlib
@@ -13,37 +13,35 @@ from autograder.commands.class_options import add_classroom, alone, open_class, 
 from autograder.commands.terminal import Commands, console, progress, say
 
 if TYPE_CHECKING:
-    from nbgrader.apps.api import NbGraderAPI
-
+    from autograder.gradebook.classroom import Classroom
     from autograder.gradebook.collect import Collected
     from autograder.intake.archive import Contents
     from autograder.intake.naming import Owner
 
-SAME = 20  # lines that say the same: a student can hand in thousands of odd files
-BRIEF = "put in place what students handed in"
+SAME = 20  # lines with the same note: a student can hand in thousands of odd files
+BRIEF = "sort downloaded submissions into the classroom"
 DETAILS = """\
     Each student's newest notebook goes to
       CLASSROOM/submitted/STUDENT/NN_name/NN_name.ipynb
-    with what else was handed in beside it, and timestamp.txt where the time is known. STUDENT is
+    together with other files handed in, and timestamp.txt if the time is known. STUDENT is
       canvas      the user's number, as in Canvas's gradebook (Submissions > Download)
-      moodle      the full name (Download all submissions); of two of one name, with the number
+      moodle      the full name (Download all submissions), with the number if two share it
       gradescope  the e-mail address (Export Submissions, with its submission_metadata.yml)
       nbgrader    the folder's name, in nbgrader's `submitted`, or a zip of it: STUDENT/NN_name/...
       folder      the name of the folder or of the file: STUDENT/...ipynb or STUDENT.ipynb
-    These names count at the top of a download, or in the one folder that Gradescope or nbgrader
-    puts around everything; what lies deeper is the student's, whatever it is called. So name
-    downloads and folders of your own here: put a zip that a student sent you into a folder, as
-    STUDENT.zip, and name that folder. Files that could be two students' are refused.
+    These names are read at the top of a download, or in the single folder that Gradescope and
+    nbgrader put around everything; names further down are chosen by students and ignored. So pass
+    only downloads and folders of your own: put a zip that a student sent you into a folder as
+    STUDENT.zip, and pass that folder. Files that could belong to two students are refused.
 
-    Only Gradescope's downloads tell when something was handed in, and Canvas's who was late. From
-    nbgrader's `submitted` (or with --from nbgrader), and nowhere else, each student's timestamp.txt
-    is believed: anywhere else a student could have written it. Moodle's grading worksheet, given
-    as --gradebook, tells the times; so it, or Canvas's exported gradebook, tells the students'
-    names.
+    Only Gradescope's downloads contain submission times, and only Canvas's say who was late. A
+    timestamp.txt is trusted only in nbgrader's `submitted` (or with --from nbgrader): elsewhere a
+    student could have written it. Moodle's grading worksheet, given as --gradebook, supplies times;
+    it, or Canvas's exported gradebook, also supplies the students' names.
 
-    Collect as often as you like: what is newer takes the place of what is there, and is to be
-    graded again; what was there is kept in CLASSROOM/replaced. The same, or older, changes
-    nothing. What cannot be taken is named, with the reason, and the rest goes on."""
+    You can collect repeatedly: a newer submission replaces the previous one, which is kept in
+    CLASSROOM/replaced, and must be graded again. An equal or older one changes nothing. Files that
+    cannot be collected are listed with the reason, and the others are collected."""
 
 
 def add_command(commands: Commands) -> None:
@@ -63,16 +61,16 @@ def add_command(commands: Commands) -> None:
         dest="scheme",
         default="",
         choices=("canvas", "moodle", "gradescope", "nbgrader", "folder"),
-        help="by whose scheme the files are named (default: guessed)",
+        help="naming scheme of the files (default: detected)",
     )
     added.add_argument(
-        "--gradebook", type=Path, metavar="FILE", help="the list that Canvas or Moodle exported"
+        "--gradebook", type=Path, metavar="FILE", help="the file exported from Canvas or Moodle"
     )
     added.add_argument(
         "--timezone",
         default="",
         metavar="ZONE",
-        help="of the times in Moodle's list, such as Europe/Paris (default: this computer's)",
+        help="zone of the times in Moodle's file, such as Europe/Paris (default: this computer's)",
     )
     add_classroom(added)
     added.set_defaults(run=_collect)
@@ -80,16 +78,9 @@ def add_command(commands: Commands) -> None:
 
 @alone
 def _collect(options: argparse.Namespace) -> int:
-    from autograder.exporting.sheet import Unfit
-    from autograder.gradebook.grading import Refused
-    from autograder.intake.archive import Rejected
-
     options.lessons = [options.lesson]
-    api, (lesson,) = open_class(options)
-    try:
-        done, broken = _collected(api, lesson, options)
-    except (Rejected, Unfit) as why:
-        raise Refused(str(why)) from None
+    classroom, (lesson,) = open_class(options)
+    done, broken = _collected(classroom, lesson, options)
     if done or not broken:
         _print(lesson, done)
     counts: Counter[str] = Counter(each.outcome for each in done)
@@ -100,15 +91,15 @@ def _collect(options: argparse.Namespace) -> int:
 
 
 def _collected(
-    api: "NbGraderAPI", lesson: str, options: argparse.Namespace
+    classroom: "Classroom", lesson: str, options: argparse.Namespace
 ) -> "tuple[list[Collected], bool]":
-    """What became of everything; and whether a whole download cannot be read."""
+    """Collect everything; return the outcomes, and whether a download could not be read."""
     from autograder.gradebook.collect import collect, read_known
-    from autograder.gradebook.status import students
     from autograder.intake.archive import Rejected, opened
     from autograder.intake.handins import sort
 
-    roster, there = _roster(options), students(api, lesson)
+    roster, there = _roster(options), classroom.students(lesson)
+    known = read_known(classroom, lesson)
     downloads: list[Contents] = []
     broken: list[str] = []
     with contextlib.ExitStack() as stack:
@@ -117,14 +108,14 @@ def _collected(
                 downloads.append(stack.enter_context(opened(path)))
             except Rejected as why:
                 broken.append(str(why))
-        found = sort(downloads, lesson, options.scheme, read_known(api, lesson), roster, there)
+        found = sort(downloads, lesson, options.scheme, known, roster, there)
         broken += found.broken
         for line in (*broken, *found.notes):
             say(line)
         done = []
         with progress() as bar:
             line = bar.add_task(lesson, total=len(found.students) + len(found.refused))
-            for each in collect(api, lesson, found):
+            for each in collect(classroom, lesson, found):
                 done.append(each)
                 bar.update(line, advance=1)
     return done, bool(broken)
@@ -140,19 +131,19 @@ def _roster(options: argparse.Namespace) -> "dict[str, Owner]":
 
 
 def _print(lesson: str, done: "list[Collected]") -> None:
-    """What a person should know of each, and the counts."""
-    told: Counter[tuple[str, ...]] = Counter()
+    """Print notes, late submissions without a time, and the counts."""
+    repeated: Counter[tuple[str, ...]] = Counter()
     for each in done:
-        told[each.notes] += 1
-        if each.notes and told[each.notes] <= SAME:
+        repeated[each.notes] += 1
+        if each.notes and repeated[each.notes] <= SAME:
             say(f"{each.called}: {each.outcome}: {'; '.join(each.notes)}")
-    for notes, number in told.items():
+    for notes, number in repeated.items():
         if notes and number > SAME:
             say(f"and {number - SAME:,} more: {'; '.join(notes)}")
     untimed = [each.called for each in done if each.late and each.time is None]
     if untimed:
-        charged = "it costs nothing here, Canvas's own late policy can charge it"
-        say(f"late, says Canvas, but not by how much ({charged}): {', '.join(untimed)}")
+        policy = "no penalty here, but Canvas's own late policy can apply one"
+        say(f"late according to Canvas, by an unknown time ({policy}): {', '.join(untimed)}")
     counts: Counter[str] = Counter(each.outcome for each in done)
     table = Table("collected", "replaced", "unchanged", "late", "refused", title=lesson)
     late = sum(each.late for each in done)

@@ -1,4 +1,4 @@
-"""The command `export`: the grades as CSV, for nbgrader's users, Canvas or Moodle."""
+"""The `export` command: write grades as CSV for nbgrader, Canvas or Moodle."""
 
 import argparse
 from collections import Counter
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from autograder import paths
 from autograder.commands.class_options import add_classroom, open_class, say_penalties
 from autograder.commands.terminal import Commands, command, say
+from autograder.errors import CourseError
 
 if TYPE_CHECKING:
     from autograder.exporting.export import Graded
@@ -22,48 +23,42 @@ def add_command(commands: Commands) -> None:
     """Declare it."""
     details = """\
         nbgrader  One row for each student and lesson, as nbgrader exports them: raw_score is what
-                  was earned, score what is left after a penalty for being late.
-        canvas    For Canvas's Grades > Import. Give it what Grades > Export wrote as --gradebook:
-                  the lesson's column is filled in, or added if there is none of its name, and
-                  the other assignments are left out, so that no newer grade is overwritten.
-        moodle    For one lesson. Give it the assignment's grading worksheet as --gradebook (View
-                  all submissions > Download grading worksheet), and upload what is written
-                  there. Without one, it is a list for Grades > Import > CSV file.
-        Canvas and Moodle get what is left after a penalty for being late. Who has no points,
-        because nothing was handed in or it is not graded, gets no 0: the names are printed, and
-        why."""
+                  was earned, score what remains after the late penalty.
+        canvas    For Canvas's Grades > Import. Pass the file from Grades > Export as --gradebook:
+                  the lesson's column is filled in, or added if there is none with its name; other
+                  assignments are left out, so that no newer grade is overwritten.
+        moodle    For one lesson. Pass the assignment's grading worksheet as --gradebook (View all
+                  submissions > Download grading worksheet), and upload the written file there.
+                  Without it, the file is a list for Grades > Import > CSV file.
+        Canvas and Moodle get the points after the late penalty. Students without points (nothing
+        handed in, or not graded yet) get no 0: their names and the reason are printed."""
     added = command(commands, "export", "write the grades as CSV", _export, details)
     add_classroom(added)
     added.add_argument(
-        "--format", choices=FORMATS, default="nbgrader", help="for whom (default nbgrader)"
+        "--format", choices=FORMATS, default="nbgrader", help="file format (default nbgrader)"
     )
     added.add_argument(
-        "--gradebook", type=Path, metavar="FILE", help="the list that Canvas or Moodle exported"
+        "--gradebook", type=Path, metavar="FILE", help="the file exported from Canvas or Moodle"
     )
     added.add_argument(
-        "--column", default="", metavar="NAME", help="the lesson's column, if not called as it is"
+        "--column", default="", metavar="NAME", help="the lesson's column (default: its name)"
     )
     added.add_argument(
-        "--to", type=Path, metavar="FILE", help="where to (default CLASSROOM/grades.csv)"
+        "--to", type=Path, metavar="FILE", help="file to write (default CLASSROOM/grades.csv)"
     )
 
 
 def _export(options: argparse.Namespace) -> int:
     from autograder.exporting import export, sheet
-    from autograder.gradebook import grading
-    from autograder.gradebook.grading import Refused
-    from autograder.intake.archive import Rejected
+    from autograder.gradebook.recorder import penalize
 
-    api, lessons = open_class(options)
+    classroom, lessons = open_class(options)
     _check(options, lessons)
     to = options.to or options.classroom / FORMATS[options.format]
     for lesson in lessons:
-        say_penalties(lesson, grading.penalize(api, lesson))
-    try:
-        everyone = {lesson: export.grades(api, lesson) for lesson in lessons}
-        filled = _filled(options, everyone)
-    except (Rejected, sheet.Unfit) as why:
-        raise Refused(str(why)) from None
+        say_penalties(lesson, penalize(classroom, lesson))
+    everyone = {lesson: export.grades(classroom, lesson) for lesson in lessons}
+    filled = _filled(options, everyone)
     if filled:
         export.write(to, sheet.as_csv(filled.sheet))
     else:
@@ -77,23 +72,21 @@ def _export(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace, lessons: Sequence[str]) -> None:
-    """What cannot be done; `Refused`."""
-    from autograder.gradebook.grading import Refused
-
+    """`CourseError` says what cannot be done."""
     if options.format == "nbgrader" and (options.gradebook or options.column):
-        raise Refused("whose gradebook is it? add `--format canvas` or `--format moodle`")
+        raise CourseError("--gradebook and --column need `--format canvas` or `--format moodle`")
     if len(lessons) != 1 and (options.format == "moodle" or options.column):
         there = " ".join(lesson[:2] for lesson in lessons)
-        raise Refused(f"one lesson at a time here: name one of {there}")
+        raise CourseError("one lesson at a time here", f"name one of {there}")
     to, template = options.to, options.gradebook
     if to and template and to.resolve() == template.resolve():
-        raise Refused(f"{to} would be overwritten: name another file with --to")
+        raise CourseError(f"{to} would be overwritten", "name another file with --to")
 
 
 def _filled(
     options: argparse.Namespace, everyone: "Mapping[str, Sequence[Graded]]"
 ) -> "Filled | None":
-    """The LMS's list with the grades; None for nbgrader's, which has no list of its own."""
+    """The list for Canvas or Moodle with the grades filled in; None for nbgrader."""
     from autograder.exporting import export, gradesheet, sheet
 
     if options.format == "nbgrader":
@@ -113,12 +106,12 @@ def _filled(
 
 
 def _tell(everyone: "Mapping[str, Sequence[Graded]]") -> None:
-    """How many stand where, and who gets nothing."""
+    """Print the states of the submissions, and the students without points."""
     for lesson, rows in everyone.items():
         results = [row.result for row in rows]
         counts = Counter(result.state for result in results)
-        told = ", ".join(f"{count} {state}" for state, count in counts.items())
-        say(f"{lesson}: {told or 'no students'}")
+        listed = ", ".join(f"{count} {state}" for state, count in counts.items())
+        say(f"{lesson}: {listed or 'no students'}")
         for result in results:
             if result.points is None:
                 why = f"{result.state}: {result.note}" if result.note else result.state
@@ -126,15 +119,15 @@ def _tell(everyone: "Mapping[str, Sequence[Graded]]") -> None:
 
 
 def _tell_filled(options: argparse.Namespace, filled: "Filled", called: Mapping[str, str]) -> None:
-    """What a person should know before giving the file to Canvas or Moodle."""
+    """Print what to know before uploading the file."""
     for note in filled.notes:
         say(note)
     whose = options.format.capitalize()
     if options.gradebook:
-        missing = f"has points, but no row of their own in {options.gradebook}"
+        missing = f"has points, but no row in {options.gradebook}"
     else:
-        missing = "has no e-mail address or ID number here: give Moodle's worksheet as --gradebook"
+        missing = "has no e-mail address or ID number here: pass Moodle's worksheet as --gradebook"
     for student in filled.unmatched:
         say(f"{called[student]} {missing}")
     if not options.gradebook and options.format == "canvas":
-        say(f"{whose} makes a new assignment of each column: to fill one, add --gradebook")
+        say(f"{whose} creates an assignment for each column: to fill one, add --gradebook")

@@ -1,4 +1,4 @@
-"""The command `similar`: pairs of submissions that are alike where hardly anyone else is."""
+"""The `similar` command: list pairs of submissions that share what is rare in the class."""
 
 import argparse
 from collections.abc import Iterator, Mapping
@@ -12,46 +12,45 @@ from autograder.commands.class_options import add_classroom, open_class, positiv
 from autograder.commands.terminal import Commands, as_table, command, console, progress, say
 
 if TYPE_CHECKING:
-    from nbgrader.apps.api import NbGraderAPI
-
+    from autograder.gradebook.classroom import Classroom
     from autograder.similarity.compare import Cohort, Pair, Rarity
     from autograder.similarity.parts import Part
 
 FOLDER = "similar"  # in the classroom
-SHOWN = 20  # pairs that the terminal shows; all of them have a page
+MAX_ROWS = 20  # of the table in the terminal
 
 
 def add_command(commands: Commands) -> None:
     """Declare it."""
     details = """\
-        Compares what students handed in, exercise by exercise, once names, layout, comments and
-        the order of statements are set aside; written answers and comments too. What the lesson
-        gives, its solution, the right answers of autograder/answers/NN_name.py, and whatever many
-        of the class wrote count for nothing; what hardly anyone else wrote counts most.
-        For each lesson are made, to be read in a browser, without any network:
-          CLASSROOM/similar/NN_name/index.html      the pairs, the most telling first
+        Compares submissions exercise by exercise, ignoring names, layout, comments and the order
+        of statements; also compares written answers and comments. The lesson, its solution, the
+        right answers of autograder/answers/NN_name.py and whatever is common in the class do not
+        count; the rarer a shared fragment, the more it counts.
+        Writes pages for each lesson, which need no network:
+          CLASSROOM/similar/NN_name/index.html      the pairs, most similar first
           CLASSROOM/similar/NN_name/pair-001.html   both side by side, and why they are listed
-        It is evidence for a conversation, and no verdict: who learned together writes alike. The
-        pages name students: keep them where you keep grades."""
-    brief = "list submissions that are alike where hardly anyone else is"
+        This is evidence for a conversation, not a verdict: students who learn together write
+        similar code. The pages name students: keep them where you keep grades."""
+    brief = "list pairs of similar submissions"
     added = command(commands, "similar", brief, _similar, details)
     add_classroom(added)
     added.add_argument(
-        "--to", type=Path, metavar="FOLDER", help="where to (default CLASSROOM/similar)"
+        "--to", type=Path, metavar="FOLDER", help="where to write (default CLASSROOM/similar)"
     )
     added.add_argument(
         "--at-least",
         type=_share,
         default=0.8,
         metavar="SHARE",
-        help="how much of what is rare in an exercise both must have (default 0.8, at most 1)",
+        help="share of an exercise's rare fragments that both must have (default 0.8, at most 1)",
     )
     added.add_argument(
         "--top",
         type=positive,
         default=100,
         metavar="N",
-        help="pages of the N most telling pairs (default 100)",
+        help="write pages for the N most similar pairs (default 100)",
     )
 
 
@@ -61,25 +60,25 @@ def _share(text: str) -> float:
     except ValueError:
         share = 0.0
     if not 0 < share <= 1:
-        raise argparse.ArgumentTypeError(f"`{text}` is not a share such as 0.8, at most 1")
+        raise argparse.ArgumentTypeError(f"`{text}` is not a share greater than 0 and at most 1")
     return share
 
 
 def _similar(options: argparse.Namespace) -> int:
-    api, lessons = open_class(options)
+    classroom, lessons = open_class(options)
     for lesson in lessons:
-        _compare_lesson(api, lesson, options)
+        _compare_lesson(classroom, lesson, options)
     return 0
 
 
-def _compare_lesson(api: "NbGraderAPI", lesson: str, options: argparse.Namespace) -> None:
+def _compare_lesson(classroom: "Classroom", lesson: str, options: argparse.Namespace) -> None:
     from autograder.similarity.compare import Cohort
-    from autograder.similarity.parts import prints
+    from autograder.similarity.parts import fingerprints
 
-    read = _Reading(api, lesson)
+    read = _Reading(classroom, lesson)
     everyone = Cohort()
     for student, parts in read.all():
-        everyone.add(student, prints(parts, read.baseline))
+        everyone.add(student, fingerprints(parts, read.baseline))
     pairs = everyone.pairs(options.at_least)
     shown = pairs[: options.top]
     folder = (options.to or options.classroom / FOLDER) / lesson
@@ -91,12 +90,11 @@ def _compare_lesson(api: "NbGraderAPI", lesson: str, options: argparse.Namespace
 
 
 class _Reading:
-    """A lesson's submissions, read one at a time: a class need not fit into memory."""
+    """Read a lesson's submissions one at a time, so that a class need not fit into memory."""
 
-    def __init__(self, api: "NbGraderAPI", lesson: str) -> None:
+    def __init__(self, classroom: "Classroom", lesson: str) -> None:
         from autograder.authoring.answer_bank import read_answers
         from autograder.authoring.lesson import read_lesson
-        from autograder.intake.released import released
         from autograder.similarity.parts import Baseline
 
         source = read_lesson(paths.SOLUTIONS / f"{lesson}.py")
@@ -105,17 +103,16 @@ class _Reading:
         self.lesson = lesson
         self.baseline = Baseline.of(source, answers)
         self.left_out: dict[str, str] = {}
-        self._api, self._released = api, released(api, lesson)
+        self._classroom = classroom
 
     def all(self) -> "Iterator[tuple[str, Mapping[str, Part]]]":
-        """Everyone's parts; who cannot be read is `left_out`."""
-        from autograder.gradebook.status import obstacle, submitted
+        """Yield each student's parts; collect those that cannot be read in `left_out`."""
         from autograder.intake.reading import Unreadable
 
-        students = sorted(submitted(self._api, self.lesson))
+        students = sorted(self._classroom.submitted(self.lesson))
         with progress() as bar:
             for student in bar.track(students, description=self.lesson):
-                if stuck := obstacle(self._api, self.lesson, student):
+                if stuck := self._classroom.submission(self.lesson, student).obstacle:
                     self.left_out[student] = f"{stuck[0]}: {stuck[1]}"
                     continue
                 try:
@@ -124,19 +121,19 @@ class _Reading:
                     self.left_out[student] = str(why)
 
     def one(self, student: str) -> "Mapping[str, Part]":
-        """One submission's parts; `Unreadable` if it has none."""
-        from autograder.gradebook.status import handed_in
+        """The parts of a submission; raises `Unreadable`."""
         from autograder.intake.repair import repair
         from autograder.similarity.parts import parts
 
-        task = handed_in(self._api, self._released, student)
-        return parts(repair(task.notebook, self._released).notebook, self.baseline)
+        submission = self._classroom.submission(self.lesson, student)
+        repaired = repair(submission.take().notebook, submission.released)
+        return parts(repaired.notebook, self.baseline)
 
 
 def _write_pages(
     folder: Path, read: _Reading, everyone: "Cohort", pairs: "list[Pair]", shown: "list[Pair]"
 ) -> None:
-    """All pages, and none of an earlier run."""
+    """Write all pages, and delete those of an earlier run."""
     from autograder.similarity.page import index_page, pair_page
 
     rarity: Rarity = everyone.rarity
@@ -155,16 +152,16 @@ def _write_pages(
 
 
 def _print_pairs(lesson: str, everyone: "Cohort", pairs: "list[Pair]") -> None:
-    counted = "no pair is" if not pairs else f"{len(pairs)} pair{'s are' if pairs[1:] else ' is'}"
-    say(f"{lesson}: {len(everyone.students)} compared; {counted} alike where hardly anyone else is")
+    count = f"{len(pairs) or 'no'} similar pair{'' if len(pairs) == 1 else 's'}"
+    say(f"{lesson}: {len(everyone.students)} submissions compared, {count}")
     rows = [
         (
             escape(" and ".join(pair.students)),
-            ", ".join(f"{part} {alike.likeness:.0%}" for part, alike in pair.parts.items()),
+            ", ".join(f"{part} {found.likeness:.0%}" for part, found in pair.parts.items()),
             f"{pair.weight:.0f}",
         )
-        for pair in pairs[:SHOWN]
+        for pair in pairs[:MAX_ROWS]
     ]
     if rows:
         console.print(as_table(lesson, ("pair", "alike in", "rare runs shared"), rows))
-        say("a reason to read both and talk with both, and no verdict: the pages say why")
+        say("this is a reason to read both and talk with both, not a verdict: see the pages")

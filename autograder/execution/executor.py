@@ -22,6 +22,7 @@ from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from typing import Literal, Self
 
+from autograder.errors import CourseError
 from autograder.execution import cgroups, sandbox
 from autograder.execution.child import Lost
 from autograder.execution.isolation.confine import Bounds, Isolation
@@ -51,7 +52,7 @@ SIDES: tuple[Side, ...] = ("student", "tests")
 TRIES = 3  # a submission whose process was killed from outside is executed again
 
 
-class GraderError(Exception):
+class GraderError(CourseError):
     """The grader's own processes do not work: no student's doing."""
 
 

@@ -8,13 +8,12 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from nbgrader.apps.api import NbGraderAPI
-
 from autograder import paths
+from autograder.errors import CourseError
 from autograder.exporting.gradesheet import Column, Score
 from autograder.exporting.sheet import safe
+from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.collect import read_known
-from autograder.gradebook.grading import Refused
 from autograder.gradebook.status import Result, results
 from autograder.intake.naming import Owner
 from autograder.intake.submitted import CollectedRecord
@@ -37,11 +36,11 @@ class Graded:
     timestamp: datetime | None = None
 
 
-def grades(api: NbGraderAPI, lesson: str) -> list[Graded]:
+def grades(classroom: Classroom, lesson: str) -> list[Graded]:
     """Everyone's, as the gradebook has them."""
-    found = results(api, lesson, {})
-    known = read_known(api, lesson)
-    with api.gradebook as gradebook:
+    found = results(classroom, lesson)
+    known = read_known(classroom, lesson)
+    with classroom.gradebook as gradebook:
         assignment: Any = gradebook.find_assignment(lesson)
         students = {str(student.id): student for student in gradebook.students}
         times: dict[str, Any] = {
@@ -99,9 +98,9 @@ def _keys(owner: Owner) -> tuple[str, ...]:
 
 
 def write(to: Path, text: str) -> None:
-    """Write a file whole or not at all; `Refused` if a folder is there."""
+    """Write a file whole or not at all; `CourseError` if a folder is there."""
     if to.is_dir():
-        raise Refused(f"{to} is a folder: name a file")
+        raise CourseError(f"{to} is a folder", "name a file")
     with paths.atomic_write(to) as part:
         # as it is: line ends are part of the format
         part.write_text(text, encoding="utf-8", errors="replace", newline="")

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from autograder.errors import CourseError
+
 BOM = "\ufeff"
 FORMULA = ("=", "+", "-", "@", "\t", "\r")  # what a spreadsheet would compute
 
 
-class Unfit(Exception):
-    """Why a list cannot be used, and the mend, in one line."""
+class Unfit(CourseError):
+    """Why a list cannot be used, and the fix, in one line."""
 
 
 @dataclass(frozen=True)

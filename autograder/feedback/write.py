@@ -2,18 +2,18 @@
 
 from pathlib import Path
 
-from nbgrader.apps.api import NbGraderAPI
-
 from autograder.feedback import page
+from autograder.gradebook.classroom import Submission
 from autograder.gradebook.guard import Refused
 from autograder.gradebook.nbgrader_api import failure
-from autograder.paths import notebook_path
 
 
-def write(api: NbGraderAPI, lesson: str, student: str) -> Path:
+def write(submission: Submission) -> Path:
     """Write one student's feedback as HTML; `Refused` if nbgrader cannot."""
     # whatever the class's own settings say
+    api = submission.classroom.api
     api.update_config(page.SETTINGS)
-    if reason := failure(api.generate_feedback(lesson, student)):
-        raise Refused(f"no feedback on {lesson}: {reason}")
-    return notebook_path(api, "feedback", lesson, student).with_suffix(".html")
+    outcome = api.generate_feedback(submission.lesson, submission.student)
+    if reason := failure(submission.classroom, outcome):
+        raise Refused(f"no feedback on {submission.lesson}: {reason}")
+    return submission.path("feedback").with_suffix(".html")

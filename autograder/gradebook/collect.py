@@ -15,10 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from nbgrader.api import MissingEntry
-from nbgrader.apps.api import NbGraderAPI
 
 from autograder import paths
-from autograder.gradebook.grading import forget
+from autograder.gradebook.classroom import Classroom, Submission
 from autograder.intake.archive import Rejected
 from autograder.intake.choosing import HandedIn, chosen
 from autograder.intake.errors import pass_on
@@ -29,14 +28,12 @@ from autograder.intake.matching import match
 from autograder.intake.naming import Owner
 from autograder.intake.notes import listed
 from autograder.intake.reading import Unreadable, read
-from autograder.intake.released import released
 from autograder.intake.submitted import (
     EARLIEST,
     CollectedRecord,
     FilesByStudent,
     SubmittedFile,
 )
-from autograder.paths import notebook_path
 
 KNOWN = "collected"  # in the classroom: whose what is, as the LMS calls it
 REPLACED = "replaced"  # in the classroom: what newer files took the place of
@@ -66,15 +63,15 @@ class Collected:
     late: bool = False
 
 
-def collect(api: NbGraderAPI, lesson: str, found: FilesByStudent) -> Iterator[Collected]:
+def collect(classroom: Classroom, lesson: str, found: FilesByStudent) -> Iterator[Collected]:
     """Put each student's files in place; each comes out when it is there.
 
     What is older than what is there, or the same, changes nothing. A new file's grade is
     forgotten; marks given by hand stay. `OSError`: a full disk; what came out is in place.
     """
-    known = read_known(api, lesson)
-    due = _due(api, lesson)
-    as_released = released(api, lesson)
+    known = read_known(classroom, lesson)
+    due = _due(classroom, lesson)
+    as_released = classroom.released(lesson)
 
     def held(notebook: bytes) -> int:
         """How many of the lesson's cells are in it."""
@@ -89,7 +86,8 @@ def collect(api: NbGraderAPI, lesson: str, found: FilesByStudent) -> Iterator[Co
             called = files[-1].owner.called
             try:
                 handed = chosen(files, lesson, held)
-                done = _placed(api, lesson, student, handed, known.get(student))
+                submission = classroom.submission(lesson, student)
+                done = _placed(submission, handed, known.get(student))
             except Rejected as why:
                 yield Collected(called, Outcome.REFUSED, (str(why),))
                 continue
@@ -103,17 +101,16 @@ def collect(api: NbGraderAPI, lesson: str, found: FilesByStudent) -> Iterator[Co
             late = handed.given.owner.late or (time is not None and time > due(student))
             yield replace(done, called=called, time=time, late=late)
     finally:
-        shutil.rmtree(folder_of(api) / STAGING, ignore_errors=True)
-        _write_known(api, lesson, known)
-        _name(api, [files[-1].owner for files in found.students.values()])
+        shutil.rmtree(classroom.folder / STAGING, ignore_errors=True)
+        _write_known(classroom, lesson, known)
+        _name(classroom, [files[-1].owner for files in found.students.values()])
     for path, why in sorted(found.refused.items()):
         yield Collected(path, Outcome.REFUSED, (why,))
 
 
-def _placed(
-    api: NbGraderAPI, lesson: str, student: str, handed: HandedIn, before: CollectedRecord | None
-) -> Collected:
-    target = notebook_path(api, "submitted", lesson, student)
+def _placed(submission: Submission, handed: HandedIn, before: CollectedRecord | None) -> Collected:
+    root, lesson, student = submission.classroom.folder, submission.lesson, submission.student
+    target = submission.path()
     for where in (target, target.parent, target.parent.parent):
         if where.is_symlink():
             raise Rejected(f"{paths.display_path(where)} is a link: put a folder in its place")
@@ -122,7 +119,7 @@ def _placed(
         return Collected(student, Outcome.UNCHANGED)
     if folder.exists() and _is_older(handed.given, before, target.with_name(TIMESTAMP)):
         return Collected(student, Outcome.UNCHANGED, ("older than what is there",))
-    staged = folder_of(api) / STAGING / lesson / student
+    staged = root / STAGING / lesson / student
     left_out = _write(staged, files)
     notes = [*handed.notes, *left_out]
     if left_out and _holds(folder, files):
@@ -131,8 +128,8 @@ def _placed(
         folder.parent.mkdir(parents=True, exist_ok=True)
         os.rename(staged, folder)
         return Collected(student, Outcome.COLLECTED, (*notes,))
-    kept = _exchange(staged, folder, folder_of(api) / REPLACED / lesson / student)
-    forget(api, lesson, student)
+    kept = _exchange(staged, folder, root / REPLACED / lesson / student)
+    submission.forget()
     return Collected(student, Outcome.REPLACED, (*notes, f"before: {paths.display_path(kept)}"))
 
 
@@ -215,15 +212,9 @@ def _exchange(new: Path, folder: Path, keeping: Path) -> Path:
 # --- what is known of it --------------------------------------------------------------------------
 
 
-def folder_of(api: NbGraderAPI) -> Path:
-    """The class's folder."""
-    course: Any = api.coursedir
-    return Path(course.root)
-
-
-def read_known(api: NbGraderAPI, lesson: str) -> dict[str, CollectedRecord]:
+def read_known(classroom: Classroom, lesson: str) -> dict[str, CollectedRecord]:
     """What was collected before in this lesson, by student; nothing, if that is not known."""
-    path = folder_of(api) / KNOWN / f"{lesson}.json"
+    path = classroom.folder / KNOWN / f"{lesson}.json"
     try:
         told = json.loads(path.read_text(encoding="utf-8"))
         return {student: CollectedRecord(**about) for student, about in told.items()}
@@ -235,9 +226,9 @@ def read_known(api: NbGraderAPI, lesson: str) -> dict[str, CollectedRecord]:
         ) from None
 
 
-def _write_known(api: NbGraderAPI, lesson: str, known: Mapping[str, CollectedRecord]) -> None:
+def _write_known(classroom: Classroom, lesson: str, known: Mapping[str, CollectedRecord]) -> None:
     told = {student: vars(about) for student, about in sorted(known.items())}
-    path = folder_of(api) / KNOWN / f"{lesson}.json"
+    path = classroom.folder / KNOWN / f"{lesson}.json"
     paths.write(path, json.dumps(told, indent=1, ensure_ascii=False) + "\n")
 
 
@@ -247,10 +238,10 @@ def _known(given: SubmittedFile) -> CollectedRecord:
     return CollectedRecord(given.owner.key, given.scheme, shown, number, modified)
 
 
-def _due(api: NbGraderAPI, lesson: str) -> Callable[[str], datetime]:
+def _due(classroom: Classroom, lesson: str) -> Callable[[str], datetime]:
     """When a student had to hand in, in UTC; far away, if there is no due date."""
     latest = datetime.max.replace(tzinfo=UTC)
-    with api.gradebook as gradebook:
+    with classroom.gradebook as gradebook:
         try:
             assignment: Any = gradebook.find_assignment(lesson)
         except MissingEntry:
@@ -266,9 +257,9 @@ def _due(api: NbGraderAPI, lesson: str) -> Callable[[str], datetime]:
     return lambda student: due.replace(tzinfo=UTC) + extensions.get(student, timedelta())
 
 
-def _name(api: NbGraderAPI, owners: Sequence[Owner]) -> None:
+def _name(classroom: Classroom, owners: Sequence[Owner]) -> None:
     """Tell the gradebook who they are, where it does not know yet."""
-    with api.gradebook as gradebook:
+    with classroom.gradebook as gradebook:
         there = {str(student.id): student for student in gradebook.students}
         for owner in owners:
             before = there.get(owner.student)

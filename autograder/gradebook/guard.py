@@ -3,6 +3,7 @@
 import getpass
 import os
 import platform
+import sqlite3
 import sys
 import uuid
 from collections.abc import Iterator
@@ -14,10 +15,21 @@ from typing import Any
 from filelock import FileLock, Timeout
 from nbgrader.api import Assignment, Gradebook, Student
 from nbgrader.apps.api import NbGraderAPI
-from sqlalchemy import Column, MetaData, String, Table, func, insert, make_url, select
+from sqlalchemy import (
+    Column,
+    MetaData,
+    String,
+    Table,
+    create_engine,
+    func,
+    insert,
+    make_url,
+    select,
+)
 from sqlalchemy.exc import DatabaseError
 
 from autograder import paths
+from autograder.errors import CourseError
 
 LOCK, HOLDER = ".lock", ".lock.holder"
 CLASS_ID = "class_id.txt"  # beside the gradebook, which holds the same
@@ -30,8 +42,42 @@ CLASS_IDS = Table(
 )
 
 
-class Refused(SystemExit):
-    """Why nothing was done, and the mend, in one line."""
+LOCKED = "another program holds the gradebook", "close the formgrader, then run it again"
+FULL = "No space left on device", "make room for the gradebook, then run it again"
+# SQLite's codes for a gradebook that is sound, but cannot be used now
+UNAVAILABLE = {sqlite3.SQLITE_BUSY: LOCKED, sqlite3.SQLITE_FULL: FULL}
+
+
+class Refused(CourseError):
+    """Why nothing was done, and the fix, in one line."""
+
+
+@contextmanager
+def opened(api: NbGraderAPI) -> Iterator[Gradebook]:
+    """The gradebook; `Refused` if another program holds it, or its disk is full."""
+    try:
+        with api.gradebook as gradebook:
+            yield gradebook
+    except DatabaseError as error:
+        if told := UNAVAILABLE.get(_sqlite_code(error)):
+            raise Refused(*told) from error
+        raise
+
+
+def is_locked(api: NbGraderAPI) -> bool:
+    """Whether another program holds the gradebook at this moment."""
+    course: Any = api.coursedir
+    try:
+        with create_engine(course.db_url).connect() as connection:
+            connection.exec_driver_sql("BEGIN IMMEDIATE")
+    except DatabaseError as error:
+        return _sqlite_code(error) == sqlite3.SQLITE_BUSY
+    return False
+
+
+def _sqlite_code(error: DatabaseError) -> int:
+    """SQLite's primary result code; 0 from another database."""
+    return getattr(error.orig, "sqlite_errorcode", 0) & 0xFF
 
 
 @contextmanager
@@ -45,7 +91,7 @@ def held(folder: Path) -> Iterator[None]:
         lock.acquire(timeout=0)
     except Timeout:
         who = holder.read_text(encoding="utf-8").strip() if holder.exists() else "another command"
-        raise Refused(f"{who} is at work on this class: run it again when that is done") from None
+        raise Refused(f"{who} is at work on this class", "run it again when that is done") from None
     with lock:
         command = " ".join(["autograder", *sys.argv[1:3]])
         here = f"process {os.getpid()} of {getpass.getuser()} on {platform.node()}"
@@ -63,7 +109,7 @@ def check_gradebook(api: NbGraderAPI, folder: Path) -> None:
     path = folder / CLASS_ID
     own = path.read_text(encoding="utf-8").strip() if path.exists() else ""
     try:
-        with api.gradebook as gradebook:
+        with opened(api) as gradebook:
             theirs = _class_id(gradebook)
             if not theirs and (not own or _is_empty(gradebook)):
                 theirs = own = own or uuid.uuid4().hex
@@ -72,10 +118,8 @@ def check_gradebook(api: NbGraderAPI, folder: Path) -> None:
                 gradebook.db.commit()
     except DatabaseError as error:
         why = str(error.orig or error).split("\n")[0]
-        if "locked" in why or "disk is full" in why:  # it is sound, and the command says what to do
-            raise
         copy = "put a copy of it back, or move it away and release the lessons again"
-        raise Refused(f"{_address(api)} is no sound gradebook ({why}): {copy}") from None
+        raise Refused(f"{_address(api)} is no sound gradebook ({why})", copy) from None
     if own != theirs:
         same = f"; if it is this one's after all, write {theirs} into {paths.display_path(path)}"
         told = f"{_address(api)} is another class's gradebook: put this one's back"

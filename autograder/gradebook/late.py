@@ -10,6 +10,8 @@ from dateutil import tz
 from nbgrader.plugins import LateSubmissionPlugin
 from traitlets import Float
 
+from autograder.errors import CourseError
+
 DAY = 24 * 60 * 60  # seconds
 NEVER = "none"
 
@@ -39,8 +41,8 @@ class LatePolicy(LateSubmissionPlugin):
         return min(round(lost, 6), score) if lost > 0 else None
 
 
-class NoTime(Exception):
-    """Why a time cannot be understood, and the mend, in one line."""
+class NoTime(CourseError):
+    """Why a time cannot be understood, and the fix, in one line."""
 
 
 def zone(name: str = "") -> tzinfo:

@@ -2,15 +2,18 @@
 
 import re
 
-LOCKED = "another program holds the gradebook: close the formgrader, then run it again"
+from autograder.gradebook.classroom import Classroom
+from autograder.gradebook.guard import LOCKED, Refused, is_locked
 
 
-def failure(outcome: dict) -> str:
+def failure(classroom: Classroom, outcome: dict) -> str:
     """Why nbgrader did not do it, in one line; empty if it did."""
     # nbgrader's API catches Ctrl-C like any error
     if "KeyboardInterrupt" in outcome.get("error", "").strip().split("\n")[-1]:
         raise KeyboardInterrupt
-    return "" if outcome["success"] else _reason(outcome)
+    if outcome["success"]:
+        return ""
+    return str(Refused(*LOCKED)) if is_locked(classroom.api) else _reason(outcome)
 
 
 def _reason(outcome: dict) -> str:
@@ -20,6 +23,4 @@ def _reason(outcome: dict) -> str:
     errors = [line for line in lines if re.match(r"[\w.]+(Error|Exception|Interrupt)\b", line)]
     logged = re.findall(r"(?ms)^\[(?:ERROR|CRITICAL)\] (.*?)(?=^\[[A-Z]+\] |\Z)", text)
     last = (errors or logged or ["nbgrader does not say why"])[-1]
-    if "database is locked" in text + outcome.get("error", ""):
-        return LOCKED
     return " ".join(last.split())

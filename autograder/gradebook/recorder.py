@@ -8,6 +8,7 @@ commits dozens of times for each submission; here a batch is one transaction.
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
+from pathlib import Path
 from types import SimpleNamespace, TracebackType
 from typing import Any, Self
 
@@ -20,15 +21,13 @@ from nbgrader.api import (
     SubmittedNotebook,
     new_uuid,
 )
-from nbgrader.apps.api import NbGraderAPI
 from nbgrader.preprocessors import AssignLatePenalties
 from nbgrader.utils import parse_utc
 from sqlalchemy import Boolean, and_, bindparam, func, insert, or_, select, update
 
+from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.result_store import MARK, MARKED, marked_answers, write
 from autograder.gradebook.submission import Finished
-from autograder.intake.released import Released
-from autograder.paths import notebook_path
 
 NO_RESPONSE = "No response."  # nbgrader's comment on a cell that the student left as it was
 # the tables themselves: nbgrader's classes would compute sums for each row that is loaded
@@ -43,13 +42,14 @@ CELL: Any = BaseCell.__table__
 class Recorder:
     """Writes results into the gradebook, which it opens once."""
 
-    def __init__(self, api: NbGraderAPI, released: Released) -> None:
-        self._api, self._lesson = api, released.lesson
-        self._penalties = AssignLatePenalties(parent=api)
+    def __init__(self, classroom: Classroom, lesson: str) -> None:
+        self._classroom, self._lesson = classroom, lesson
+        self._penalties = AssignLatePenalties(parent=classroom.api)
         self._penalties.init_plugin()
 
     def __enter__(self) -> Self:
-        self._gradebook = self._api.gradebook
+        self._opened = self._classroom.gradebook
+        self._gradebook = self._opened.__enter__()
         self._db = self._gradebook.db
         return self
 
@@ -59,12 +59,13 @@ class Recorder:
         error: BaseException | None,
         at: TracebackType | None,
     ) -> None:
-        self._gradebook.close()
+        self._opened.__exit__(kind, error, at)
 
     def record(self, batch: Sequence[Finished]) -> None:
         """Record results that are kept, all or none; then mark each as recorded.
 
-        `sqlalchemy.exc.OperationalError` if the gradebook is locked or its disk is full.
+        `sqlalchemy.exc.OperationalError` if the gradebook is locked or its disk is full; whoever
+        leaves the recorder by it, leaves by `Refused`.
         """
         # of a student's several results the last one counts
         results = {finished.student: finished for finished in batch}
@@ -75,12 +76,15 @@ class Recorder:
             self._db.rollback()
             raise
         for finished in results.values():
-            path = notebook_path(self._api, "autograded", self._lesson, finished.student)
+            path = self._path("autograded", finished.student)
             # without it, a person is asked to look at the marks once more
             if finished.answers:
                 write(path.with_name(MARKED), json.dumps(finished.answers), to_disk=False)
             # a mark that a power cut takes, or spoils, only means that this is recorded again
             write(path.with_name(MARK), finished.key, to_disk=False)
+
+    def _path(self, step: str, student: str) -> Path:
+        return self._classroom.path(step, self._lesson, student)
 
     def _record(self, results: Mapping[str, Finished]) -> None:
         notebook: Any = self._gradebook.find_notebook(self._lesson, self._lesson)
@@ -145,16 +149,14 @@ class Recorder:
 
     def _handed_in(self, student: str) -> datetime | None:
         """The time in the file that nbgrader's collecting leaves beside a submission, in UTC."""
-        path = notebook_path(self._api, "submitted", self._lesson, student).with_name(
-            "timestamp.txt"
-        )
+        path = self._path("submitted", student).with_name("timestamp.txt")
         try:
             return parse_utc(path.read_text(encoding="utf-8").strip())
         except FileNotFoundError:
             return None
         except (OSError, ValueError, OverflowError) as error:
             # nbgrader would stop here: one student's file is no reason to grade nobody
-            self._api.log.warning("no time in %s: %s", path, error)
+            self._classroom.api.log.warning("no time in %s: %s", path, error)
             return None
 
     # --- what is recorded ---------------------------------------------------------------------
@@ -168,7 +170,7 @@ class Recorder:
         self._add_missing(GRADE, graded, results, {"needs_manual_grade": True})
         ids = {cell.name: cell.id for cell in graded}
         same = {
-            row: marked_answers(self._api, self._lesson, finished)
+            row: marked_answers(self._path("autograded", finished.student), finished)
             for row, finished in results.items()
         }
         rows = [
@@ -299,3 +301,9 @@ class Recorder:
         if rows:
             # the connection's own: the session would look for a primary key in each row
             self._db.connection().execute(statement, rows)
+
+
+def penalize(classroom: Classroom, lesson: str) -> list[str]:
+    """Charge lateness by today's due date, policy and marks; return whose penalty changed."""
+    with Recorder(classroom, lesson) as recorder:
+        return recorder.penalize()

@@ -4,18 +4,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from nbgrader.apps.api import NbGraderAPI
-from nbgrader.utils import rmtree
 from sqlalchemy import select
 
+from autograder.gradebook.classroom import PREVIEW, Classroom, Submission
 from autograder.gradebook.recorder import CELL, GRADE, NOTEBOOK, SUBMISSION
 from autograder.gradebook.result_store import kept_beside, marked_answers
-from autograder.gradebook.status import handed_in
-from autograder.gradebook.submission import Finished, graded_before, key
-from autograder.intake.released import Released
-from autograder.paths import notebook_path
-
-PREVIEW = "preview"  # beside nbgrader's folders: what ran, and is not recorded
+from autograder.gradebook.submission import Finished, graded_before
 
 
 @dataclass(frozen=True)
@@ -48,45 +42,38 @@ class Change:
         return bool(self.moves or self.by_hand or self.to_mark)
 
 
-def known(api: NbGraderAPI, released: Released, student: str) -> Finished | None:
+def known(submission: Submission) -> Finished | None:
     """What a submission earns by today's tests, if that needs no execution: with its notebook.
 
     It was previewed, or the same was handed in and ran, and only points or the like changed.
     """
-    task = handed_in(api, released, student)
     for step in (PREVIEW, "autograded"):
-        path = notebook_path(api, step, released.lesson, student)
+        path = submission.path(step)
         finished = kept_beside(path)
         if finished is None:
             continue
         finished = replace(finished, notebook=path.read_text(encoding="utf-8"))
-        if finished.key == key(task, released):
+        if finished.key == submission.key:
             return finished
-        if again := graded_before(task, released, finished):
+        if again := graded_before(submission.read(), submission.released, finished):
             return again
     return None
 
 
-def discard(api: NbGraderAPI, lesson: str, student: str) -> None:
-    """Remove a preview: it is recorded, or no longer what would be."""
-    folder = notebook_path(api, PREVIEW, lesson, student).parent
-    if folder.exists():
-        rmtree(str(folder))
-
-
-def changes(api: NbGraderAPI, lesson: str, results: Iterable[Finished]) -> list[Change]:
+def changes(classroom: Classroom, lesson: str, results: Iterable[Finished]) -> list[Change]:
     """What recording these results would do, by the student's name."""
-    recorded = _recorded(api, lesson)
-    found = [
-        _change(finished, recorded.get(finished.student), marked_answers(api, lesson, finished))
-        for finished in results
-    ]
+    recorded = _recorded(classroom, lesson)
+    found = []
+    for finished in results:
+        path = classroom.path("autograded", lesson, finished.student)
+        marked = marked_answers(path, finished)
+        found.append(_change(finished, recorded.get(finished.student), marked))
     return sorted(found, key=lambda change: change.student)
 
 
-def _recorded(api: NbGraderAPI, lesson: str) -> dict[str, dict[str, Any]]:
+def _recorded(classroom: Classroom, lesson: str) -> dict[str, dict[str, Any]]:
     """What the gradebook holds: student -> grade_id -> its row."""
-    with api.gradebook as gradebook:
+    with classroom.gradebook as gradebook:
         notebook: Any = gradebook.find_notebook(lesson, lesson)
         columns = (GRADE.c.auto_score, GRADE.c.manual_score, GRADE.c.extra_credit)
         rows = (

@@ -5,10 +5,8 @@ import os
 from dataclasses import asdict
 from pathlib import Path
 
-from nbgrader.apps.api import NbGraderAPI
-
 from autograder.gradebook.submission import Finished
-from autograder.paths import atomic_write, notebook_path
+from autograder.paths import atomic_write
 
 # beside an executed notebook: what became of it, and, once that is recorded, its key
 RESULT = ".result.json"
@@ -17,12 +15,11 @@ MARK = ".graded"
 MARKED = ".answers.json"
 
 
-def keep(api: NbGraderAPI, lesson: str, finished: Finished, step: str = "autograded") -> None:
-    """Write an executed notebook and its result; `OSError` if the disk is full.
+def keep(path: Path, finished: Finished) -> None:
+    """Write an executed notebook to `path`, its result beside it; `OSError` if the disk is full.
 
     The result is written last: where it lies, the submission need not be executed again.
     """
-    path = notebook_path(api, step, lesson, finished.student)
     # never a new notebook beside what tells of an older one
     path.with_name(MARK).unlink(missing_ok=True)
     path.with_name(RESULT).unlink(missing_ok=True)
@@ -31,13 +28,8 @@ def keep(api: NbGraderAPI, lesson: str, finished: Finished, step: str = "autogra
     write(path.with_name(RESULT), json.dumps(result))
 
 
-def kept(api: NbGraderAPI, lesson: str, student: str) -> Finished | None:
-    """What `keep` wrote, but for the notebook's text; None if that is not all there."""
-    return kept_beside(notebook_path(api, "autograded", lesson, student))
-
-
 def kept_beside(path: Path) -> Finished | None:
-    """The same, of the executed notebook at this place."""
+    """What `keep` wrote, but for the notebook's text; None if that is not all there."""
     try:
         result = json.loads(path.with_name(RESULT).read_bytes())
         lists = {name: tuple(result[name]) for name in ("repairs", "untouched")}
@@ -47,11 +39,10 @@ def kept_beside(path: Path) -> Finished | None:
     return finished if path.is_file() else None
 
 
-def marked_answers(api: NbGraderAPI, lesson: str, finished: Finished) -> set[str]:
+def marked_answers(path: Path, finished: Finished) -> set[str]:
     """Which answers stand as they stood when the gradebook's marks were given."""
-    path = notebook_path(api, "autograded", lesson, finished.student).with_name(MARKED)
     try:
-        before = json.loads(path.read_bytes())
+        before = json.loads(path.with_name(MARKED).read_bytes())
         return {name for name, text in finished.answers.items() if before.get(name) == text}
     except (OSError, ValueError, AttributeError):
         return set()

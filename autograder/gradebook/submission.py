@@ -11,7 +11,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 import nbformat
 from nbformat import NotebookNode
@@ -75,6 +75,19 @@ class Task:
     files: Mapping[str, bytes] = field(default_factory=dict)
     note: str = ""  # where it lay, if not at its place
 
+    @property
+    def size(self) -> int:
+        """Bytes of the notebook and the files."""
+        return len(self.notebook) + sum(map(len, self.files.values()))
+
+    @cached_property
+    def digests(self) -> bytes:
+        """What tells the notebook and the files from others; it goes along to a worker."""
+        parts = [self.notebook]
+        for name, data in sorted(self.files.items()):
+            parts += [name.encode(errors="surrogateescape"), data]
+        return b"".join(hashlib.sha256(part).digest() for part in parts)
+
 
 @dataclass(frozen=True)
 class Finished:
@@ -101,10 +114,8 @@ class Finished:
 def key(task: Task, released: Released) -> str:
     """What is graded, and by which tests; what can be told from it is graded only once."""
     # the repaired notebook follows from these, so it need not be made to be compared
-    parts = [released.digest.encode(), task.notebook]
-    for name, data in sorted(task.files.items()):
-        parts += [name.encode(errors="surrogateescape"), data]
-    return hashlib.sha256(b"".join(hashlib.sha256(part).digest() for part in parts)).hexdigest()
+    release = hashlib.sha256(released.digest.encode()).digest()
+    return hashlib.sha256(release + task.digests).hexdigest()
 
 
 def modules(released: Released) -> set[str]:

@@ -7,9 +7,9 @@ from pathlib import Path
 
 from autograder import paths
 from autograder.authoring.lesson import Lesson
-from autograder.gradebook import grading
+from autograder.gradebook.classroom import Classroom
+from autograder.gradebook.release import release
 from autograder.gradescope.settings import LESSON, Settings, as_json
-from autograder.intake.released import released
 
 SCRIPTS = ("setup.sh", "run_autograder")  # at the root of the zip, where Gradescope looks
 CODE = "course"  # beside them: what of this checkout grades
@@ -23,16 +23,16 @@ def write(lesson: Lesson, settings: Settings, to: Path) -> None:
     """Write the zip, whole or not at all."""
     with tempfile.TemporaryDirectory() as folder:
         # the gradebook's own words for each cell, as `grade` has them
-        api = grading.open_classroom(Path(folder))
-        grading.release(api, lesson)
-        as_released = released(api, lesson.name)
+        classroom = Classroom.open(Path(folder))
+        release(classroom, lesson)
+        released = classroom.released(lesson.name)
     with (
         paths.atomic_write(to) as part,
         zipfile.ZipFile(part, "w", zipfile.ZIP_DEFLATED) as archive,
     ):
         for name in SCRIPTS:
             _add(archive, name, (Path(__file__).parent / name).read_bytes(), 0o755)
-        _add(archive, LESSON, as_json(settings, as_released).encode())
+        _add(archive, LESSON, as_json(settings, released).encode())
         for path in code():
             _add(archive, f"{CODE}/{path.relative_to(paths.ROOT)}", path.read_bytes())
 

@@ -1,7 +1,7 @@
 """The files in a download: zips and folders that strangers filled, read without unpacking them.
 
 Nothing is written anywhere, so no name in an archive can reach outside it. What cannot be trusted
-or read is refused, with the mend, and the rest goes on.
+or read is refused, with the fix, and the rest goes on.
 """
 
 import contextlib
@@ -16,6 +16,7 @@ from datetime import datetime
 from pathlib import Path, PurePosixPath
 from typing import IO
 
+from autograder.errors import CourseError
 from autograder.intake.errors import pass_on
 from autograder.intake.listing import ENDLESS, LINK, is_junk, walk
 
@@ -31,8 +32,8 @@ BROKEN = (
 )
 
 
-class Rejected(Exception):
-    """Why a file is not taken, and the mend, in one line."""
+class Rejected(CourseError):
+    """Why a file is not taken, and the fix, in one line."""
 
 
 @dataclass(frozen=True)

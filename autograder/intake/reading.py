@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
 
+from autograder.errors import CourseError
 from autograder.intake.archive import Piece, Rejected, unzipped
 
 ZIP, GZIP = b"PK\x03\x04", b"\x1f\x8b"  # how such files begin
@@ -27,8 +28,8 @@ ARCHIVE = "an archive without one single notebook: ask for the notebook itself, 
 WINDOWS = "the file is no UTF-8: read as Windows writes it (code page 1252)"
 
 
-class Unreadable(Exception):
-    """Why nothing can be made of what was handed in, and the mend, in one line."""
+class Unreadable(CourseError):
+    """Why nothing can be made of what was handed in, and the fix, in one line."""
 
 
 @dataclass(frozen=True)

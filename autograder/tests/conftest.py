@@ -20,7 +20,9 @@ from autograder.authoring.notebook import as_text
 from autograder.authoring.samples import filled, solved
 from autograder.commands import cli, grade_command
 from autograder.execution.executor import Execution, Job, Ran
-from autograder.gradebook import grading, pool, status, submission
+from autograder.gradebook import pool, status, submission
+from autograder.gradebook.classroom import Classroom
+from autograder.gradebook.grade import ExecutionConfig
 from autograder.gradebook.submission import Finished, Task
 from autograder.intake.released import Released
 from autograder.tests.support.colab import Colab, kit_on_colab
@@ -117,8 +119,8 @@ class Instructor:
 
     def results(self) -> dict[str, status.Result]:
         """What became of each student's submission."""
-        api = grading.open_classroom(self.folder)
-        return {result.student: result for result in status.results(api, self.lesson.name)}
+        classroom = Classroom.open(self.folder)
+        return {result.student: result for result in status.results(classroom, self.lesson.name)}
 
     def report(self) -> dict[str, dict[str, Any]]:
         """The same, as `grade` wrote it for other programs."""
@@ -216,7 +218,7 @@ def recorder(monkeypatch):
 
     @contextlib.contextmanager
     def workers(
-        how: grading.ExecutionConfig, released: Released, stopping: object
+        how: ExecutionConfig, released: Released, stopping: object
     ) -> Iterator[pool.Workers]:
         def start(task: Task) -> Future[Finished]:
             future: Future[Finished] = Future()
@@ -229,7 +231,7 @@ def recorder(monkeypatch):
 
         yield pool.Workers(start, ahead=lambda: 1)
 
-    monkeypatch.setattr(grading.ExecutionConfig, "workers", workers)
+    monkeypatch.setattr(ExecutionConfig, "workers", workers)
     return ran
 
 

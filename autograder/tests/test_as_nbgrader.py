@@ -19,7 +19,7 @@ from autograder.authoring.answer_bank import Answer, read_answers
 from autograder.authoring.lesson import Lesson
 from autograder.authoring.notebook import as_text, graded_cells
 from autograder.authoring.samples import filled, sample_class, solved
-from autograder.gradebook import grading
+from autograder.gradebook.classroom import Classroom
 from autograder.tests.conftest import first_lesson
 from autograder.tests.support.nbgrader_parity import gradebook_of, graded_by_both, plain, shown
 
@@ -85,7 +85,7 @@ def test_every_answer_of_the_bank_is_in_a_notebook(bank, bank_notebooks):
 
 def test_points_and_comments_are_nbgraders(both):
     lesson = both.ours.lesson.name
-    ours, nbgraders = (grading.open_classroom(c.folder) for c in (both.ours, both.nbgraders))
+    ours, nbgraders = (Classroom.open(c.folder) for c in (both.ours, both.nbgraders))
     assert both.failed == ()
     for student in both.students:
         expected = gradebook_of(nbgraders, lesson, student)
@@ -94,11 +94,11 @@ def test_points_and_comments_are_nbgraders(both):
 
 def test_each_answer_of_the_bank_is_judged_justly(both, bank):
     lesson = both.ours.lesson
-    api, judged = grading.open_classroom(both.ours.folder), 0
+    classroom, judged = Classroom.open(both.ours.folder), 0
     for student in both.students:
         if not student.startswith("bank-"):
             continue
-        scores = gradebook_of(api, lesson.name, student)
+        scores = gradebook_of(classroom, lesson.name, student)
         sources = graded_cells(nbformat.read(both.ours.file("submitted", student), as_version=4))
         for answer in bank:
             if sources[f"exercise_{answer.exercise}"].source == answer.source:

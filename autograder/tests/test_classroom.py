@@ -14,7 +14,10 @@ from autograder.authoring.notebook import as_text, graded_cells
 from autograder.authoring.samples import filled, solved
 from autograder.commands.grade_command import SHORT
 from autograder.execution.executor import Limits
-from autograder.gradebook import grading, submission
+from autograder.gradebook import submission
+from autograder.gradebook.classroom import SETTINGS, Classroom
+from autograder.gradebook.grade import ExecutionConfig
+from autograder.gradebook.guard import LOCKED
 from autograder.gradebook.submission import Finished, State, Task
 
 # --- grading again, and going on ---------------------------------------------------------
@@ -51,7 +54,7 @@ def test_a_failure_of_the_grader_is_told_and_stops_nobody(small, recorder, monke
 
 def test_what_is_handed_in_again_is_graded_again_and_keeps_its_marks(small, recorder):
     small.types("grade")
-    api = grading.open_classroom(small.folder)
+    api = Classroom.open(small.folder)
     with api.gradebook as gradebook:
         grade: Any = gradebook.find_grade(
             "check_double", small.lesson.name, small.lesson.name, "ada"
@@ -130,7 +133,7 @@ def test_of_a_large_class_only_those_who_need_somebody_are_shown(small, recorder
     assert "60 of them have a note" not in said
     small.receives(f"wrong-{SHORT}", "no notebook")
     said = small.types("grade")[1]
-    assert "61 of them have a note: here the first 60, in the report all" in said
+    assert "61 of them have a note: the first 60 are here, all in the report" in said
     assert f"wrong-{SHORT - 1}: unreadable" in said
     assert f"wrong-{SHORT}:" not in said
 
@@ -174,13 +177,13 @@ def test_a_release_that_fails_keeps_the_earlier_one(small):
     kept = {step: small.file(step).read_bytes() for step in ("source", "release")}
     change(small, "half(2) == 1", "half(4) == 2")
     address = f"sqlite:///{small.folder}/gradebook.db"
-    with (small.folder / grading.SETTINGS).open("a", encoding="utf-8") as settings:
+    with (small.folder / SETTINGS).open("a", encoding="utf-8") as settings:
         settings.write(f"\nc.CourseDirectory.db_url = '{address}?timeout=0.1'\n")
     formgrader = sqlite3.connect(small.folder / "gradebook.db", isolation_level=None)
     with contextlib.closing(formgrader):
         formgrader.execute("BEGIN EXCLUSIVE")
         code, said = small.types("release")
-    assert (code, grading.LOCKED in said) == (1, True)
+    assert (code, ": ".join(LOCKED) in said) == (1, True)
     assert {step: small.file(step).read_bytes() for step in kept} == kept
     assert small.types("release")[0] == 0
     assert "half(4) == 2" in small.file("release").read_text(encoding="utf-8")
@@ -235,15 +238,16 @@ def test_what_cannot_be_graded_says_why(small, recorder, cells, state, note):
 
 
 def test_the_limits_are_the_options(small, monkeypatch):
-    hows: list[grading.ExecutionConfig] = []
+    hows: list[ExecutionConfig] = []
     monkeypatch.setattr(
-        grading, "grade", lambda api, lesson, todo, how, stop: hows.append(how) or []
+        "autograder.gradebook.grade.grade",
+        lambda classroom, lesson, todo, how, stop: hows.append(how) or [],
     )
     small.types("grade")
     small.types("grade", "--timeout", "7", "--memory", "0.5", "--jobs", "3", "--no-sandbox")
     assert hows == [
-        grading.ExecutionConfig(Limits(60, 2 << 30), os.cpu_count() or 1),
-        grading.ExecutionConfig(Limits(7, 1 << 29), 3, sandboxed=False),
+        ExecutionConfig(Limits(60, 2 << 30), os.cpu_count() or 1),
+        ExecutionConfig(Limits(7, 1 << 29), 3, sandboxed=False),
     ]
 
 

@@ -14,7 +14,7 @@ import pytest
 
 from autograder.authoring.notebook import as_text
 from autograder.authoring.samples import filled, solved
-from autograder.gradebook import grading
+from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.result_store import MARK
 from autograder.intake import archive, metadata, naming
 from autograder.intake.archive import Piece, Rejected
@@ -61,7 +61,7 @@ def in_place(classroom, student: str) -> dict[str, bytes]:
 
 def students(classroom) -> dict[str, dict[str, str]]:
     """What the gradebook tells of each student."""
-    with grading.open_classroom(classroom.folder).gradebook as gradebook:
+    with Classroom.open(classroom.folder).gradebook as gradebook:
         return {str(student.id): student.to_dict() for student in gradebook.students}
 
 

@@ -11,7 +11,7 @@ from nbgrader.plugins import CsvExportPlugin
 from autograder.exporting import gradesheet
 from autograder.exporting.gradesheet import Column, Score
 from autograder.exporting.sheet import Sheet, number
-from autograder.gradebook import grading
+from autograder.gradebook.classroom import Classroom
 from autograder.tests.test_collect import zipped
 
 CANVAS = """\
@@ -76,10 +76,10 @@ def written(folder: Path, text: str, encoding: str = "utf-8") -> str:
 def test_it_is_what_nbgrader_writes(on_canvas):
     code, said = on_canvas.types("export")
     assert (code, "bo has no row for 01_small: not graded yet" in said) == (0, True)
-    api = grading.open_classroom(on_canvas.folder)
-    plugin = CsvExportPlugin(parent=api)
+    classroom = Classroom.open(on_canvas.folder)
+    plugin = CsvExportPlugin(parent=classroom.api)
     plugin.to, plugin.student = str(on_canvas.folder / "theirs.csv"), ["17", "18", "ada"]
-    with api.gradebook as gradebook:
+    with classroom.gradebook as gradebook:
         plugin.export(gradebook)
     ours, theirs = (rows(on_canvas.folder / name) for name in ("grades.csv", "theirs.csv"))
     assert ours[0] == theirs[0]
@@ -87,7 +87,7 @@ def test_it_is_what_nbgrader_writes(on_canvas):
 
 
 def test_a_name_is_no_formula_and_breaks_no_row(on_canvas):
-    with grading.open_classroom(on_canvas.folder).gradebook as gradebook:
+    with Classroom.open(on_canvas.folder).gradebook as gradebook:
         names: dict[str, Any] = {"last_name": '=cmd|"/c calc", x', "first_name": "@A"}
         gradebook.update_or_create_student("17", **names)
     on_canvas.types("export")
@@ -114,7 +114,7 @@ def test_canvas_own_list_is_filled_in(on_canvas, tmp_path):
         '"Student, Test",99,,abc,CS 1,\n'
     ).replace("CS 1,1.00", "CS 1,3")
     # 17 comes before ada, whose login is in the same row
-    assert f"ada has points, but no row of their own in {template}" in said
+    assert f"ada has points, but no row in {template}" in said
     assert "bo has no row for 01_small: not graded yet" in said
 
 
@@ -167,7 +167,7 @@ def test_canvas_without_its_list_gets_a_new_assignment(on_canvas):
         ["ada", "", "", "ada", "", "3"],
         ["bo", "", "", "bo", "", ""],  # not graded: no 0
     ]
-    assert "Canvas makes a new assignment of each column: to fill one, add --gradebook" in said
+    assert "Canvas creates an assignment for each column: to fill one, add --gradebook" in said
 
 
 def test_what_is_no_list_of_canvas(on_canvas, tmp_path):
@@ -197,7 +197,7 @@ def test_moodles_worksheet_is_filled_in(on_moodle, tmp_path):
     for row in before + after:
         row[5] = ""
     assert after == before
-    assert f"Cleo has points, but no row of their own in {template}" in said
+    assert f"Cleo has points, but no row in {template}" in said
 
 
 def test_a_worksheet_in_another_language_needs_the_columns_name(on_moodle, tmp_path):
@@ -212,7 +212,7 @@ def test_a_worksheet_in_another_language_needs_the_columns_name(on_moodle, tmp_p
 
 
 def test_moodle_without_its_worksheet_gets_a_list_to_import(on_moodle, tmp_path):
-    with grading.open_classroom(on_moodle.folder).gradebook as gradebook:
+    with Classroom.open(on_moodle.folder).gradebook as gradebook:
         for student in ("Ada Lovelace", "Bo Lee"):
             told: dict[str, Any] = {"email": f"{student.split()[0].lower()}@example.edu"}
             gradebook.update_or_create_student(student, **told)
@@ -231,7 +231,7 @@ def test_moodle_without_its_worksheet_gets_a_list_to_import(on_moodle, tmp_path)
 @pytest.mark.parametrize(
     ("options", "why"),
     [
-        (["--gradebook", "x.csv"], "whose gradebook is it? add `--format canvas` or"),
+        (["--gradebook", "x.csv"], "--gradebook and --column need `--format canvas` or"),
         (["--format", "canvas", "--gradebook", "x.csv", "--to", "./x.csv"], "would be overwritten"),
         (["--format", "canvas", "--gradebook", "none.csv"], "No such file or directory: none.csv"),
     ],

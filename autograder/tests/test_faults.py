@@ -14,7 +14,8 @@ import pytest
 
 from autograder.authoring.notebook import as_text
 from autograder.authoring.samples import filled, solved
-from autograder.gradebook import grading, pool
+from autograder.gradebook import pool
+from autograder.gradebook.classroom import SETTINGS
 from autograder.gradebook.submission import Finished, Task
 from autograder.tests.support import small_disk
 from autograder.tests.support.fault_injection import (
@@ -127,7 +128,7 @@ def end(course: Course, run: Run, how: str) -> None:
     code, said = run.ends()
     if how == "Ctrl-C":
         assert code == 130
-        assert "interrupted: what was finished is graded and recorded" in said
+        assert "interrupted: what finished is graded and recorded" in said
         assert course.recorded() == set(course.executed())
     else:
         assert code == -number
@@ -144,7 +145,7 @@ def test_ctrl_c_twice_gives_up_what_runs(released, tmp_path):
     sooner_or_later(lambda: "finishing what runs" in run.said)
     run.process.send_signal(signal.SIGINT)
     code, said = run.ends()
-    assert (code, "interrupted: what was finished is graded" in said) == (130, True)
+    assert (code, "interrupted: what finished is graded" in said) == (130, True)
     assert course.recorded() == course.executed().keys() == set(STUDENTS[:8])
 
 
@@ -156,7 +157,7 @@ def test_a_locked_gradebook_costs_no_execution(released, undisturbed, tmp_path, 
     students = [s for s in STUDENTS if s in undisturbed.executed()][:20]
     hand_in(course, students)
     locked = (1, "another program holds the gradebook: close the formgrader, then run it again")
-    with (course.folder / grading.SETTINGS).open("a", encoding="utf-8") as settings:
+    with (course.folder / SETTINGS).open("a", encoding="utf-8") as settings:
         # seconds that SQLite waits for a lock
         settings.write(
             "c.CourseDirectory.db_url = 'sqlite:///" + f"{course.folder}/gradebook.db?timeout=1'\n"

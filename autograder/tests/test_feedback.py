@@ -22,7 +22,7 @@ from autograder.bench.browser import chromium
 from autograder.feedback import sanitized
 from autograder.feedback.formulas import formula
 from autograder.feedback.verdicts import Outcome, Verdict, verdicts
-from autograder.gradebook import grading
+from autograder.gradebook.classroom import Classroom
 from autograder.paths import NOTEBOOKS
 from autograder.tests.conftest import Instructor
 from autograder.tests.widgets.pages import assert_accessible
@@ -157,7 +157,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Instructor:
 def _mark(instructor: Instructor) -> None:
     """A person gives points, comments, and a penalty to `wrong`."""
     name = instructor.lesson.name
-    with grading.open_classroom(instructor.folder).gradebook as gradebook:
+    with Classroom.open(instructor.folder).gradebook as gradebook:
         points: Any = gradebook.find_grade("check_half", name, name, "wrong")
         points.manual_score = 0.5
         answer: Any = gradebook.find_grade("answer_why", name, name, "wrong")

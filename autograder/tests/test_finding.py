@@ -6,11 +6,10 @@ import pytest
 
 from autograder.authoring.notebook import as_text
 from autograder.authoring.samples import filled
-from autograder.gradebook import grading, status
+from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.status import State
 from autograder.gradebook.submission import Task
 from autograder.intake.finding import MOST, find
-from autograder.intake.released import released
 from autograder.tests.conftest import Instructor
 from autograder.tests.support.mutations import zipped
 
@@ -23,8 +22,7 @@ def moved(course: Instructor, student: str, name: str) -> None:
 
 
 def task(course: Instructor, student: str) -> Task:
-    api = grading.open_classroom(course.folder)
-    return status.handed_in(api, released(api, course.lesson.name), student)
+    return Classroom.open(course.folder).submission(course.lesson.name, student).read()
 
 
 def test_the_notebook_at_its_place_counts_whatever_lies_beside_it(small):
@@ -124,6 +122,6 @@ def test_of_very_many_only_the_first_are_looked_at(small, monkeypatch):
 def test_nothing_there_is_an_error_that_callers_know(small):
     place = small.file("submitted", "ada")
     place.unlink()
-    api = grading.open_classroom(small.folder)
+    released = Classroom.open(small.folder).released(small.lesson.name)
     with pytest.raises(FileNotFoundError):
-        find(place, released(api, small.lesson.name))
+        find(place, released)

@@ -16,10 +16,9 @@ from typing import Any
 from urllib.parse import quote
 
 import pytest
-from nbgrader.apps.api import NbGraderAPI
 
 from autograder.bench.browser import chromium, jupyter
-from autograder.gradebook import grading
+from autograder.gradebook.classroom import SETTINGS, Classroom
 from autograder.tests.conftest import Instructor
 from autograder.tests.support import attacks
 from autograder.tests.support.attacks import ELSEWHERE, PIXEL, attacked, displayed, ran, written
@@ -145,14 +144,14 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Instructor:
         hostile = attacked(path.read_text(encoding="utf-8"), BANK, HONEST, student == MALLORY)
         path.write_text(hostile, encoding="utf-8")
     names: Any = {"first_name": NAMES["first name"], "last_name": NAMES["last name"]}
-    with grading.open_classroom(instructor.folder).gradebook as gradebook:
+    with Classroom.open(instructor.folder).gradebook as gradebook:
         for student in ("eve", MALLORY):
             gradebook.update_or_create_student(student, **names)
     return instructor
 
 
-def api(course: Instructor) -> NbGraderAPI:
-    return grading.open_classroom(course.folder)
+def api(course: Instructor) -> Classroom:
+    return Classroom.open(course.folder)
 
 
 def submission(course: Instructor, student: str) -> str:
@@ -178,7 +177,7 @@ def elsewhere(course: Instructor) -> Iterator[Callable[[str], str]]:
     """The same where a server was started above the class, for a copy that lacks settings."""
     for name, lacking in LACKING.items():
         copy = course.copy(course.folder.with_name(f"without-{name}")).folder
-        with (copy / grading.SETTINGS).open("a", encoding="utf-8") as settings:
+        with (copy / SETTINGS).open("a", encoding="utf-8") as settings:
             for setting in lacking:
                 part, _, key = f"HTMLExporter.{setting}".rpartition(".")
                 settings.write(f"del c.{part}[{key!r}]\n")
@@ -326,7 +325,7 @@ def test_settings_that_a_student_handed_in_are_not_run(server, course, watched, 
     folder = course.folder / "submitted" / "eve" / "settings"
     folder.mkdir()
     text = f"open({str(canary)!r}, 'w')\n"
-    (folder / grading.SETTINGS).write_text(text, encoding="utf-8")
+    (folder / SETTINGS).write_text(text, encoding="utf-8")
     page = watched.open(f"{server.removesuffix('/')}?path={folder}")
     assert f"open {course.folder}" in page.inner_text("body")
     assert not canary.exists()

@@ -11,19 +11,18 @@ from typing import Any
 import nbformat
 import pytest
 from nbgrader.api import Comment, Grade, SubmittedAssignment
-from nbgrader.apps.api import NbGraderAPI
 from nbgrader.plugins import LateSubmissionPlugin
 from nbgrader.utils import compute_checksum, determine_grade, is_grade, is_solution
 from sqlalchemy.exc import OperationalError
 
 from autograder.authoring.notebook import as_text
 from autograder.authoring.samples import filled, solved
-from autograder.gradebook import grading, recorder
+from autograder.gradebook import recorder
+from autograder.gradebook.classroom import LOG, SETTINGS, Classroom
 from autograder.gradebook.recorder import Recorder
-from autograder.gradebook.result_store import MARK, RESULT, keep, kept
+from autograder.gradebook.release import release
+from autograder.gradebook.result_store import MARK, RESULT, keep
 from autograder.gradebook.submission import Finished
-from autograder.intake.released import Released, released
-from autograder.paths import notebook_path
 from autograder.tests.conftest import SMALL, Instructor
 from autograder.tests.support.nbgrader_parity import EXECUTES
 
@@ -39,11 +38,11 @@ def handed_in(tmp_path_factory):
     (folder / "solutions").mkdir()
     (folder / "solutions" / f"{LESSON}.py").write_text(SMALL + ANSWER, encoding="utf-8")
     instructor = Instructor(folder / "solutions", folder / "class")
-    api = grading.open_classroom(instructor.folder)
-    grading.release(api, instructor.lesson)
-    with (instructor.folder / grading.SETTINGS).open("a", encoding="utf-8") as settings:
+    classroom = Classroom.open(instructor.folder)
+    release(classroom, instructor.lesson)
+    with (instructor.folder / SETTINGS).open("a", encoding="utf-8") as settings:
         settings.write(f"{EXECUTES}c.LateSubmissionPlugin.penalty_method = 'zero'\n")
-    with api.gradebook as gradebook:
+    with classroom.gradebook as gradebook:
         due: Any = {"duedate": datetime(2026, 9, 1)}
         gradebook.update_or_create_assignment(LESSON, **due)
     everything = solved(instructor.lesson)
@@ -58,9 +57,9 @@ def handed_in(tmp_path_factory):
     return instructor
 
 
-def results_of(api: NbGraderAPI, lesson: str, student: str) -> Finished:
+def results_of(classroom: Classroom, lesson: str, student: str) -> Finished:
     """What nbgrader made of a submission, from the notebook that it left."""
-    text = notebook_path(api, "autograded", lesson, student).read_text(encoding="utf-8")
+    text = classroom.path("autograded", lesson, student).read_text(encoding="utf-8")
     cells = [c for c in nbformat.reads(text, as_version=4).cells if "nbgrader" in c.metadata]
     about = [(cell.metadata.nbgrader, cell) for cell in cells]
     scores = {a.grade_id: determine_grade(cell)[0] for a, cell in about if is_grade(cell)}
@@ -70,9 +69,9 @@ def results_of(api: NbGraderAPI, lesson: str, student: str) -> Finished:
     )
 
 
-def rows(api: NbGraderAPI) -> dict[str, list]:
+def rows(classroom: Classroom) -> dict[str, list]:
     """All that grading writes into a gradebook, by names."""
-    with api.gradebook as gradebook:
+    with classroom.gradebook as gradebook:
         db: Any = gradebook.db
         found: dict[str, list] = {
             "students": [(s.id, s.first_name) for s in gradebook.students],
@@ -96,9 +95,9 @@ def rows(api: NbGraderAPI) -> dict[str, list]:
     return {name: sorted(values, key=str) for name, values in found.items()}
 
 
-def mark_by_hand(api: NbGraderAPI) -> None:
+def mark_by_hand(classroom: Classroom) -> None:
     """What a person does between two gradings."""
-    with api.gradebook as gradebook:
+    with classroom.gradebook as gradebook:
         about = (LESSON, LESSON, "bo")
         grade: Any = gradebook.find_grade("check_half", *about)
         grade.manual_score, grade.needs_manual_grade = 0.5, False
@@ -108,9 +107,9 @@ def mark_by_hand(api: NbGraderAPI) -> None:
         gradebook.grant_extension(LESSON, "cleo", days=2)
 
 
-def grade_by_nbgrader(api: NbGraderAPI, *students: str) -> None:
+def grade_by_nbgrader(classroom: Classroom, *students: str) -> None:
     for student in students:
-        outcome = api.autograde(LESSON, student)
+        outcome = classroom.api.autograde(LESSON, student)
         assert outcome["success"], outcome
 
 
@@ -118,19 +117,18 @@ def grade_by_nbgrader(api: NbGraderAPI, *students: str) -> None:
 class Class:
     """A class that handed in, and what nbgrader made of the same one."""
 
-    api: NbGraderAPI
+    classroom: Classroom
     results: list[Finished]
 
-    @property
-    def released(self) -> Released:
-        return released(self.api, LESSON)
+    def keep(self, finished: Finished) -> None:
+        keep(self.classroom.path("autograded", LESSON, finished.student), finished)
 
     def record(self) -> None:
-        with Recorder(self.api, self.released) as opened:
+        with Recorder(self.classroom, LESSON) as opened:
             opened.record(self.results)
 
     def mark(self, student: str) -> str:
-        path = notebook_path(self.api, "autograded", LESSON, student).with_name(MARK)
+        path = self.classroom.path("autograded", LESSON, student).with_name(MARK)
         return path.read_text(encoding="utf-8") if path.exists() else ""
 
     def marks(self) -> list[str]:
@@ -140,22 +138,22 @@ class Class:
 @pytest.fixture(scope="module")
 def by_nbgrader(handed_in, tmp_path_factory):
     """nbgrader's results, its gradebook, and its gradebook after marking and grading again."""
-    api = grading.open_classroom(handed_in.copy(tmp_path_factory.mktemp("stock")).folder)
-    grade_by_nbgrader(api, *STUDENTS)
-    results = [results_of(api, LESSON, student) for student in STUDENTS]
-    once = rows(api)
-    mark_by_hand(api)
-    grade_by_nbgrader(api, "bo", "cleo")
-    return results, once, rows(api)
+    classroom = Classroom.open(handed_in.copy(tmp_path_factory.mktemp("stock")).folder)
+    grade_by_nbgrader(classroom, *STUDENTS)
+    results = [results_of(classroom, LESSON, student) for student in STUDENTS]
+    once = rows(classroom)
+    mark_by_hand(classroom)
+    grade_by_nbgrader(classroom, "bo", "cleo")
+    return results, once, rows(classroom)
 
 
 @pytest.fixture
 def ours(handed_in, by_nbgrader, tmp_path):
     """The class as it handed in, with nbgrader's results kept, and nothing recorded."""
-    api = grading.open_classroom(handed_in.copy(tmp_path).folder)
+    classroom = Classroom.open(handed_in.copy(tmp_path).folder)
     for finished in by_nbgrader[0]:
-        keep(api, LESSON, finished)
-    return Class(api, by_nbgrader[0])
+        keep(classroom.path("autograded", LESSON, finished.student), finished)
+    return Class(classroom, by_nbgrader[0])
 
 
 # --- the same gradebook --------------------------------------------------------------------
@@ -163,61 +161,61 @@ def ours(handed_in, by_nbgrader, tmp_path):
 
 def test_the_gradebook_is_as_nbgrader_would_leave_it(ours, by_nbgrader):
     ours.record()
-    assert rows(ours.api) == by_nbgrader[1]
-    penalties = {student: penalty for student, _, _, penalty in rows(ours.api)["notebooks"]}
+    assert rows(ours.classroom) == by_nbgrader[1]
+    penalties = {student: penalty for student, _, _, penalty in rows(ours.classroom)["notebooks"]}
     assert penalties == {"ada": None, "bo": None, "cleo": 1, "dan": None}
     assert ours.marks() == [finished.key for finished in ours.results]
 
 
 def test_recording_again_changes_nothing(ours):
     ours.record()
-    before = dump(ours.api)
+    before = dump(ours.classroom)
     ours.record()
-    assert dump(ours.api) == before
+    assert dump(ours.classroom) == before
 
 
 def test_what_was_marked_by_hand_stays(ours, by_nbgrader):
     ours.record()
-    mark_by_hand(ours.api)
+    mark_by_hand(ours.classroom)
     ours.record()
-    assert rows(ours.api) == by_nbgrader[2]
-    grades = {row[:2]: row[2:] for row in rows(ours.api)["grades"]}
+    assert rows(ours.classroom) == by_nbgrader[2]
+    grades = {row[:2]: row[2:] for row in rows(ours.classroom)["grades"]}
     assert grades["bo", "check_half"] == (0, 0.5, True)
 
 
 def test_nbgrader_writes_feedback_on_it(ours):
     ours.record()
-    outcome = ours.api.generate_feedback(LESSON, "cleo")
+    outcome = ours.classroom.api.generate_feedback(LESSON, "cleo")
     assert outcome["success"], outcome
-    page = notebook_path(ours.api, "feedback", LESSON, "cleo").with_suffix(".html")
+    page = ours.classroom.path("feedback", LESSON, "cleo").with_suffix(".html")
     assert "Score: <strong>0 of 6</strong>" in page.read_text(encoding="utf-8")
 
 
 def test_a_cell_that_is_new_in_the_lesson_gets_its_rows(ours, by_nbgrader):
     ours.record()
-    with ours.api.gradebook as gradebook:
+    with ours.classroom.gradebook as gradebook:
         about = (LESSON, LESSON, "bo")
         gradebook.db.delete(gradebook.find_grade("check_half", *about))
         gradebook.db.delete(gradebook.find_comment("exercise_half", *about))
         gradebook.db.commit()
     ours.record()
-    assert rows(ours.api) == by_nbgrader[1]
+    assert rows(ours.classroom) == by_nbgrader[1]
 
 
 def test_a_cell_without_a_result_waits_for_a_person(ours):
-    with Recorder(ours.api, ours.released) as opened:
+    with Recorder(ours.classroom, LESSON) as opened:
         opened.record([dataclasses.replace(finished, scores={}) for finished in ours.results])
-    assert {row[2:] for row in rows(ours.api)["grades"]} == {(None, None, True)}
+    assert {row[2:] for row in rows(ours.classroom)["grades"]} == {(None, None, True)}
 
 
 def test_a_later_result_takes_the_place_of_an_earlier_one(ours):
     ours.record()
     better = {"check_double": 2.0, "check_half": 1.0, "answer_why": None}
     bo = dataclasses.replace(ours.results[1], scores=better, untouched=(), key="later")
-    keep(ours.api, LESSON, bo)
-    with Recorder(ours.api, ours.released) as opened:
+    ours.keep(bo)
+    with Recorder(ours.classroom, LESSON) as opened:
         opened.record([ours.results[1], bo])
-    found = rows(ours.api)
+    found = rows(ours.classroom)
     scores = {name: score for student, name, score, *_ in found["grades"] if student == "bo"}
     assert scores == better
     assert {text for student, _, text, _ in found["comments"] if student == "bo"} == {None}
@@ -226,20 +224,20 @@ def test_a_later_result_takes_the_place_of_an_earlier_one(ours):
 
 @pytest.mark.parametrize("time", ["yesterday", "\xff", "9" * 400, "2026-13-01", "", "a folder"])
 def test_a_time_that_nobody_can_read_stops_nobody(ours, time):
-    path = notebook_path(ours.api, "submitted", LESSON, "cleo").with_name("timestamp.txt")
+    path = ours.classroom.path("submitted", LESSON, "cleo").with_name("timestamp.txt")
     path.unlink()
     if time == "a folder":
         path.mkdir()
     else:
         path.write_bytes(time.encode("latin-1"))
     ours.record()
-    assert {student: time for student, time, *_ in rows(ours.api)["submissions"]} == {
+    assert {student: time for student, time, *_ in rows(ours.classroom)["submissions"]} == {
         "ada": datetime(2026, 8, 31, 23),
         "bo": None,
         "cleo": None,
         "dan": None,
     }
-    log = (Path(ours.api.coursedir.root) / grading.LOG).read_text(encoding="utf-8")
+    log = (Path(ours.classroom.api.coursedir.root) / LOG).read_text(encoding="utf-8")
     assert log.count("no time in") == 2  # bo's file is empty; ada's is sound, and dan has none
     assert f"no time in {path}" in log
 
@@ -247,33 +245,33 @@ def test_a_time_that_nobody_can_read_stops_nobody(ours, time):
 def test_a_time_that_is_gone_stays_recorded(ours, by_nbgrader):
     ours.record()
     for student in ("ada", "cleo"):
-        notebook_path(ours.api, "submitted", LESSON, student).with_name("timestamp.txt").unlink()
+        ours.classroom.path("submitted", LESSON, student).with_name("timestamp.txt").unlink()
     ours.record()
-    assert rows(ours.api) == by_nbgrader[1]
+    assert rows(ours.classroom) == by_nbgrader[1]
 
 
 @pytest.mark.parametrize(("asked", "given"), [(None, None), (-1, 0), (0.5, 0.5), (100, 1)])
 def test_a_penalty_is_what_the_plugin_asks_within_the_score(ours, monkeypatch, asked, given):
     monkeypatch.setattr(LateSubmissionPlugin, "late_submission_penalty", lambda *_: asked)
     ours.record()
-    penalties = {student: penalty for student, _, _, penalty in rows(ours.api)["notebooks"]}
+    penalties = {student: penalty for student, _, _, penalty in rows(ours.classroom)["notebooks"]}
     assert penalties == {"ada": None, "bo": None, "cleo": given, "dan": None}
 
 
 def test_without_a_due_date_nobody_is_late(ours):
-    with ours.api.gradebook as gradebook:
+    with ours.classroom.gradebook as gradebook:
         never: Any = {"duedate": None}
         gradebook.update_or_create_assignment(LESSON, **never)
     ours.record()
-    assert {penalty for *_, penalty in rows(ours.api)["notebooks"]} == {None}
+    assert {penalty for *_, penalty in rows(ours.classroom)["notebooks"]} == {None}
 
 
 # --- what comes in between -----------------------------------------------------------------
 
 
-def dump(api: NbGraderAPI) -> list[str]:
+def dump(classroom: Classroom) -> list[str]:
     """Everything in the gradebook."""
-    course: Any = api.coursedir
+    course: Any = classroom.api.coursedir
     connection = sqlite3.connect(course.db_url.removeprefix("sqlite:///").partition("?")[0])
     try:
         return list(connection.iterdump())
@@ -282,43 +280,43 @@ def dump(api: NbGraderAPI) -> list[str]:
 
 
 def test_a_locked_gradebook_is_told_and_nothing_is_recorded(ours):
-    before = dump(ours.api)
-    course: Any = ours.api.coursedir
+    before = dump(ours.classroom)
+    course: Any = ours.classroom.api.coursedir
     other = sqlite3.connect(course.db_url.removeprefix("sqlite:///"))
     course.db_url += "?timeout=0"
-    with Recorder(ours.api, ours.released) as opened:
+    with Recorder(ours.classroom, LESSON) as opened:
         other.execute("begin immediate")
         with pytest.raises(OperationalError, match="database is locked"):
             opened.record(ours.results)
         other.rollback()
         other.close()
-        assert (dump(ours.api), ours.marks()) == (before, [""] * 4)
+        assert (dump(ours.classroom), ours.marks()) == (before, [""] * 4)
         opened.record(ours.results)
     assert ours.marks() == [finished.key for finished in ours.results]
 
 
 def test_a_full_disk_is_told_and_nothing_is_recorded(ours):
-    before = dump(ours.api)
+    before = dump(ours.classroom)
     many = [dataclasses.replace(ours.results[0], student=f"s{number}") for number in range(200)]
-    with Recorder(ours.api, ours.released) as opened:
+    with Recorder(ours.classroom, LESSON) as opened:
         connection: Any = opened._db.connection()
         pages = connection.exec_driver_sql("pragma page_count").scalar()
         connection.exec_driver_sql(f"pragma max_page_count = {pages + 1}")
         with pytest.raises(OperationalError, match="full"):
             opened.record(many)
-    assert dump(ours.api) == before
+    assert dump(ours.classroom) == before
 
 
 def test_killed_before_the_commit_nothing_is_recorded(ours, monkeypatch):
-    before = dump(ours.api)
+    before = dump(ours.classroom)
     monkeypatch.setattr(Recorder, "_save_penalties", interrupt)
-    with Recorder(ours.api, ours.released) as opened:
+    with Recorder(ours.classroom, LESSON) as opened:
         with pytest.raises(KeyboardInterrupt):
             opened.record(ours.results)
         monkeypatch.undo()
         # nothing is left over for what is recorded next
         opened.record([])
-    assert (dump(ours.api), ours.marks()) == (before, [""] * 4)
+    assert (dump(ours.classroom), ours.marks()) == (before, [""] * 4)
 
 
 def test_killed_before_the_marks_it_is_recorded_again(ours, by_nbgrader, monkeypatch):
@@ -327,12 +325,12 @@ def test_killed_before_the_marks_it_is_recorded_again(ours, by_nbgrader, monkeyp
         ours.record()
     assert ours.marks() == [""] * 4
     monkeypatch.undo()
-    recorded = dump(ours.api)
-    left = [kept(ours.api, LESSON, student) for student in STUDENTS]
-    with Recorder(ours.api, ours.released) as opened:
+    recorded = dump(ours.classroom)
+    left = [ours.classroom.submission(LESSON, student).kept for student in STUDENTS]
+    with Recorder(ours.classroom, LESSON) as opened:
         opened.record([finished for finished in left if finished])
-    assert dump(ours.api) == recorded
-    assert rows(ours.api) == by_nbgrader[1]
+    assert dump(ours.classroom) == recorded
+    assert rows(ours.classroom) == by_nbgrader[1]
     assert ours.marks() == [finished.key for finished in ours.results]
 
 
@@ -345,8 +343,7 @@ def interrupt(*_: object, **__: object) -> None:
 
 def files(ours: Class, student: str) -> set[str]:
     return {
-        path.name
-        for path in notebook_path(ours.api, "autograded", LESSON, student).parent.iterdir()
+        path.name for path in ours.classroom.path("autograded", LESSON, student).parent.iterdir()
     }
 
 
@@ -354,23 +351,23 @@ def test_what_is_kept_is_found_again(ours):
     ada = dataclasses.replace(
         ours.results[0], student="eve", note="ñ", repairs=("a", "b"), seconds=1.5, cpu=0.5
     )
-    assert kept(ours.api, LESSON, "eve") is None
-    keep(ours.api, LESSON, ada)
-    assert kept(ours.api, LESSON, "eve") == dataclasses.replace(ada, notebook="")
-    assert notebook_path(ours.api, "autograded", LESSON, "eve").read_text("utf-8") == ada.notebook
+    assert ours.classroom.submission(LESSON, "eve").kept is None
+    ours.keep(ada)
+    assert ours.classroom.submission(LESSON, "eve").kept == dataclasses.replace(ada, notebook="")
+    assert ours.classroom.path("autograded", LESSON, "eve").read_text("utf-8") == ada.notebook
     assert files(ours, "eve") == {f"{LESSON}.ipynb", RESULT}
 
 
 @pytest.mark.parametrize("left", [b"", b"{", b"null", b"{}", b'{"repairs": 5}', b"\xff"])
 def test_a_broken_result_counts_as_none(ours, left):
-    path = notebook_path(ours.api, "autograded", LESSON, "ada")
+    path = ours.classroom.path("autograded", LESSON, "ada")
     path.with_name(RESULT).write_bytes(left)
-    assert kept(ours.api, LESSON, "ada") is None
+    assert ours.classroom.submission(LESSON, "ada").kept is None
 
 
 def test_a_result_without_its_notebook_counts_as_none(ours):
-    notebook_path(ours.api, "autograded", LESSON, "ada").unlink()
-    assert kept(ours.api, LESSON, "ada") is None
+    ours.classroom.path("autograded", LESSON, "ada").unlink()
+    assert ours.classroom.submission(LESSON, "ada").kept is None
 
 
 @pytest.mark.parametrize("written", [0, 1])
@@ -386,12 +383,12 @@ def test_a_disk_that_is_full_leaves_no_half_results(ours, monkeypatch, written):
 
     monkeypatch.setattr(os, "fsync", full)
     with pytest.raises(OSError, match="No space left"):
-        keep(ours.api, LESSON, ours.results[0])
+        ours.keep(ours.results[0])
     # nothing says that the new notebook is executed, or recorded
     assert files(ours, "ada") == {f"{LESSON}.ipynb"}
-    assert (ours.mark("ada"), kept(ours.api, LESSON, "ada")) == ("", None)
+    assert (ours.mark("ada"), ours.classroom.submission(LESSON, "ada").kept) == ("", None)
 
 
 def test_what_no_file_can_hold_is_kept_as_a_question_mark(ours):
-    keep(ours.api, LESSON, dataclasses.replace(ours.results[0], notebook='"\ud800"'))
-    assert notebook_path(ours.api, "autograded", LESSON, "ada").read_text("utf-8") == '"?"'
+    ours.keep(dataclasses.replace(ours.results[0], notebook='"\ud800"'))
+    assert ours.classroom.path("autograded", LESSON, "ada").read_text("utf-8") == '"?"'

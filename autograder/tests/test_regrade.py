@@ -8,7 +8,8 @@ import pytest
 
 from autograder.authoring.notebook import as_text, graded_cells
 from autograder.authoring.samples import filled, solved
-from autograder.gradebook import grading, submission
+from autograder.gradebook import submission
+from autograder.gradebook.classroom import SETTINGS, Classroom
 from autograder.gradebook.regrade import PREVIEW
 from autograder.gradebook.status import State
 from autograder.tests.conftest import SMALL, Instructor
@@ -77,7 +78,7 @@ def changed(class_: Instructor, old: str, new: str) -> str:
 
 
 def gradebook_of(class_: Instructor) -> Any:
-    return grading.open_classroom(class_.folder).gradebook
+    return Classroom.open(class_.folder).gradebook
 
 
 def marks(class_: Instructor, student: str) -> dict[str, tuple]:
@@ -118,10 +119,10 @@ def test_a_preview_says_whose_grade_would_move_and_records_nothing(class_, ran):
     before = class_.gradebook(), on_disk(class_)
     code, said = class_.types("grade", "--preview")
     assert (code, sorted(ran)) == (0, ["ada", "bo", "cleo"])
-    assert "01_small: 1 of 3 grades would move, 0 would be graded for the first time" in said
+    assert "01_small: 1 of 3 grades would change, 0 would be graded for the first time" in said
     (row,) = [line.split("│")[1:5] for line in said.splitlines() if line.startswith("│")]
     assert [cell.strip() for cell in row] == ["bo", "3", "1", "check_double 2 → 0"]
-    assert f"nothing of it is recorded yet: {again} does so, and runs none of it again" in said
+    assert f"nothing is recorded yet: {again} records it, and runs nothing again" in said
     assert (class_.gradebook(), on_disk(class_)) == before
 
 
@@ -135,7 +136,7 @@ def test_what_was_previewed_is_recorded_without_running_it_again(class_, ran):
     assert marks(class_, "bo")["check_double"][0] == 0
     assert "AssertionError" in class_.file("autograded", "bo").read_text(encoding="utf-8")
     assert [*(class_.folder / PREVIEW).rglob("*.ipynb")] == []
-    assert "01_small: 0 of 0 grades would move\n" in class_.types("grade", "--preview")[1]
+    assert "01_small: 0 of 0 grades would change\n" in class_.types("grade", "--preview")[1]
 
 
 def test_a_preview_goes_on_where_it_was_stopped(class_, ran):
@@ -151,7 +152,7 @@ def test_a_preview_of_tests_that_changed_since_counts_for_nothing(class_, ran):
     class_.types("grade", "--preview")
     changed(class_, MENDED[1], "assert double(4) == 8")
     ran.clear()
-    assert "0 of 3 grades would move" in class_.types("grade", "--preview")[1]
+    assert "0 of 3 grades would change" in class_.types("grade", "--preview")[1]
     assert sorted(ran) == ["ada", "bo", "cleo"]
     class_.types("grade")
     assert class_.results()["bo"].points == 3
@@ -163,7 +164,7 @@ def test_who_handed_in_anew_is_previewed_and_who_never_was_graded_is_counted(cla
     class_.receives("eve", "no notebook")
     code, said = class_.types("grade", "--preview")
     assert (code, sorted(ran)) == (0, ["bo", "dan", "eve"])
-    assert "0 of 1 grades would move, 1 would be graded for the first time" in said
+    assert "0 of 1 grades would change, 1 would be graded for the first time" in said
     assert "eve: unreadable: no JSON" in said
     assert class_.results()["dan"].state == State.UNGRADED
 
@@ -228,7 +229,7 @@ def marked(class_):
 def test_marks_bonuses_and_comments_stay(marked):
     changed(marked, *MENDED)
     said = marked.types("grade", "--preview")[1]
-    assert "0 of 3 grades would move" in said
+    assert "0 of 3 grades would change" in said
     assert "check_double 2 → 0, but the mark by" in said
     assert marked.types("grade")[0] == 0
     assert marks(marked, "ada")["answer_why"] == (None, 2.5, 0.5, False)
@@ -305,7 +306,7 @@ def test_grading_all_again_keeps_marks(marked, ran):
 
 
 def test_a_penalty_for_being_late_follows_the_new_points(class_):
-    with (class_.folder / grading.SETTINGS).open("a", encoding="utf-8") as settings:
+    with (class_.folder / SETTINGS).open("a", encoding="utf-8") as settings:
         settings.write("c.LateSubmissionPlugin.penalty_method = 'zero'\n")
     stamp = class_.file("submitted", "bo").with_name("timestamp.txt")
     stamp.write_text("2026-09-02 12:00:00 UTC", encoding="utf-8")

@@ -17,10 +17,11 @@ from sqlalchemy import text
 
 from autograder.authoring.notebook import as_text, graded_cells, source_notebook
 from autograder.authoring.samples import SAMPLES, filled, solved
-from autograder.gradebook import grading
+from autograder.gradebook.classroom import Classroom
+from autograder.gradebook.release import release
 from autograder.gradebook.submission import Task, key
 from autograder.intake.reading import Unreadable
-from autograder.intake.released import Released, released
+from autograder.intake.released import Released
 from autograder.intake.repair import Repaired, repair
 from autograder.tests.conftest import SMALL, Instructor
 
@@ -34,14 +35,14 @@ def teacher(tmp_path_factory):
     (folder / "solutions").mkdir()
     (folder / "solutions" / "01_small.py").write_text(SMALL + ANSWER, encoding="utf-8")
     instructor = Instructor(folder / "solutions", folder / "class")
-    api = grading.open_classroom(instructor.folder)
-    grading.release(api, instructor.lesson)
+    classroom = Classroom.open(instructor.folder)
+    release(classroom, instructor.lesson)
     return instructor
 
 
 @pytest.fixture(scope="module")
 def lesson(teacher) -> Released:
-    return released(grading.open_classroom(teacher.folder), "01_small")
+    return Classroom.open(teacher.folder).released("01_small")
 
 
 @pytest.fixture
@@ -69,9 +70,9 @@ def repaired(notebook: NotebookNode, lesson: Released) -> Repaired:
 
 def by_nbgrader(notebook: NotebookNode, teacher: Instructor) -> NotebookNode:
     """What nbgrader's own sanitising makes of a notebook."""
-    api = grading.open_classroom(teacher.folder)
+    classroom = Classroom.open(teacher.folder)
     about = {"notebook": "01_small", "assignment": "01_small", "student": "ada"}
-    course: Any = api.coursedir
+    course: Any = classroom.api.coursedir
     resources = {"nbgrader": {**about, "db_url": course.db_url}}
     notebook = nbformat.reads(as_text(notebook), as_version=4)
     for step in Autograde.class_traits()["sanitize_preprocessors"].default() or []:
@@ -115,8 +116,8 @@ def test_what_is_released_is_all_that_grading_needs(teacher, lesson):
 
 
 def test_cells_are_in_the_lessons_order_whatever_the_gradebooks(teacher, lesson, tmp_path):
-    api = grading.open_classroom(teacher.copy(tmp_path).folder)
-    with api.gradebook as gradebook:
+    classroom = Classroom.open(teacher.copy(tmp_path).folder)
+    with classroom.gradebook as gradebook:
         # as PostgreSQL moves a row that is updated
         gradebook.db.execute(text("create table moved as select * from source_cell order by name"))
         gradebook.db.query(SourceCell).delete()
@@ -124,7 +125,7 @@ def test_cells_are_in_the_lessons_order_whatever_the_gradebooks(teacher, lesson,
         gradebook.db.commit()
         stored: Any = gradebook.find_notebook("01_small", "01_small")
         assert [cell.name for cell in stored.source_cells] != [cell.name for cell in lesson.cells]
-    assert released(api, "01_small") == lesson
+    assert classroom.released("01_small") == lesson
 
 
 # --- what students do ----------------------------------------------------------------------

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from autograder.commands import terminal
 from autograder.commands.terminal import PrintableConsole, as_table
-from autograder.gradebook import grading, status
+from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.status import State
 
 # what a folder can be called -> how that is shown
@@ -100,8 +100,7 @@ def test_a_file_in_a_folders_place_is_told(small, recorder):
 def test_a_class_whose_folder_looks_like_a_pattern(small):
     moved = small.folder.with_name("class [1] *")
     os.rename(small.folder, moved)
-    api = grading.open_classroom(moved)
-    assert status.submitted(api, "01_small") == {"ada", "bo"}
+    assert Classroom.open(moved).submitted("01_small") == {"ada", "bo"}
 
 
 @pytest.mark.parametrize(

@@ -10,9 +10,9 @@ from nbgrader.utils import determine_grade
 from autograder.authoring.notebook import as_text, graded_cells
 from autograder.authoring.samples import filled, solved
 from autograder.execution.executor import Execution, Job, Limits, Ran
-from autograder.gradebook import grading, submission
+from autograder.gradebook import submission
+from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.submission import State, Task
-from autograder.intake.released import released
 from autograder.tests.conftest import Instructor
 from autograder.tests.support.nbgrader_parity import gradebook_of, graded_by_both, shown
 
@@ -106,7 +106,7 @@ def cases(tmp_path_factory):
 
 def earned(classroom: Instructor, student: str) -> tuple[float | None, float | None]:
     """The points that each of the two checks gave by itself."""
-    held = gradebook_of(grading.open_classroom(classroom.folder), "01_small", student)
+    held = gradebook_of(Classroom.open(classroom.folder), "01_small", student)
     return held["check_double"][0], held["check_root"][0]
 
 
@@ -151,7 +151,7 @@ def test_a_deleted_check_waits_for_nobody(cases):
 
 
 def test_who_cannot_be_read_gets_no_zero(cases):
-    nbgraders = grading.open_classroom(cases.nbgraders.folder)
+    nbgraders = Classroom.open(cases.nbgraders.folder)
     assert "unreadable" in cases.failed
     assert gradebook_of(nbgraders, "01_small", "unreadable")["score"] == 0
     result = cases.ours.results()["unreadable"]
@@ -177,7 +177,7 @@ class Logs:
 
 
 def test_what_a_check_itself_logs_costs_nothing(cases):
-    lesson = released(grading.open_classroom(cases.ours.folder), "01_small")
+    lesson = Classroom.open(cases.ours.folder).released("01_small")
     executor: Any = Logs()
     handed_in = Task("ada", cases.ours.file("submitted", "sound").read_bytes())
     finished = submission.graded(handed_in, lesson, Limits(), executor)

@@ -15,6 +15,7 @@ from autograder.authoring.notebook import (
     source_notebook,
     student_version,
 )
+from autograder.errors import CourseError
 
 FOLDER = "published"  # in the classroom
 README = Path(__file__).with_name("students.md")
@@ -31,7 +32,7 @@ ADDRESS = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+")
 Tree = dict[PurePosixPath, str]  # path -> text
 
 
-class Leak(Exception):
+class Leak(CourseError):
     """A published file contains what only instructors may have."""
 
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from nbformat import NotebookNode
-from nbgrader.apps.api import NbGraderAPI
 
-from autograder.gradebook import grading
+from autograder.gradebook.classroom import SETTINGS, Classroom
 from autograder.gradebook.result_store import RESULT
 from autograder.tests.conftest import Instructor
 
@@ -37,12 +36,12 @@ def graded_by_both(ours: Instructor, *options: str) -> Both:
     """Grade what was handed in, and write the feedback, here and in a copy of the class."""
     nbgraders = Instructor(ours.solutions, ours.folder.with_name("nbgraders"))
     shutil.copytree(ours.folder, nbgraders.folder)
-    with (nbgraders.folder / grading.SETTINGS).open("a", encoding="utf-8") as settings:
+    with (nbgraders.folder / SETTINGS).open("a", encoding="utf-8") as settings:
         settings.write(EXECUTES)
     code, said = ours.types("grade", *options)
     assert code == 0, said
     ours.types("feedback")
-    api, lesson = grading.open_classroom(nbgraders.folder), ours.lesson.name
+    api, lesson = Classroom.open(nbgraders.folder).api, ours.lesson.name
     failed = []
     for student in sorted(api.get_submitted_students(lesson)):
         if not api.autograde(lesson, student)["success"]:
@@ -55,9 +54,9 @@ def graded_by_both(ours: Instructor, *options: str) -> Both:
     return Both(ours, nbgraders, tuple(failed))
 
 
-def gradebook_of(api: NbGraderAPI, lesson: str, student: str) -> dict[str, Any]:
+def gradebook_of(classroom: Classroom, lesson: str, student: str) -> dict[str, Any]:
     """All that a gradebook holds about a submission."""
-    with api.gradebook as gradebook:
+    with classroom.gradebook as gradebook:
         notebook: Any = gradebook.find_submission_notebook(lesson, lesson, student)
         grades = {
             grade.name: (grade.auto_score, grade.manual_score, grade.needs_manual_grade)

@@ -101,7 +101,7 @@ TABLE: dict[str, dict[str, Worst | str]] = {
         "[\ue000\ue001]": Worst(again("\ue000")),
         r"<[^<>]*>": Worst(again("<")),
     },
-    "autograder/gradebook/grading.py": {
+    "autograder/gradebook/nbgrader_api.py": {
         r"(?ms)^\[(?:ERROR|CRITICAL)\] (.*?)(?=^\[[A-Z]+\] |\Z)": Worst(
             again("\n[ERROR", "[ERROR] ")
         ),
