@@ -1,4 +1,4 @@
-"""How commands are declared, and how they speak to the terminal."""
+"""Declaring commands, and printing to the terminal."""
 
 import argparse
 import contextlib
@@ -25,33 +25,33 @@ Commands = argparse._SubParsersAction
 
 
 def printable(text: str) -> str:
-    """A text whose characters all show: others stand there as `\\x1b` or `\\u202e`.
+    """Escape unprintable characters, as `\\x1b` or `\\u202e`.
 
-    Strangers choose the names of files and folders: codes in them could move the cursor, change
-    what stands on the screen, or run what a terminal offers to programs.
+    Names of files and folders are untrusted: control sequences in them could move the cursor,
+    overwrite the screen, or trigger functions of the terminal.
     """
     if text.isprintable():
         return text
     return "".join(
-        sign if sign.isprintable() or category(sign) == "Zs" else _escaped(sign) for sign in text
+        char if char.isprintable() or category(char) == "Zs" else _escaped(char) for char in text
     )
 
 
-def _escaped(sign: str) -> str:
-    return sign.encode("unicode_escape").decode()
+def _escaped(char: str) -> str:
+    return char.encode("unicode_escape").decode()
 
 
 class PrintableConsole(Console):
-    """A console on which only its own codes work; what it is given as text is one line."""
+    """A console that escapes control characters in everything it prints."""
 
-    def render_str(self, text: str, **how: Any) -> Text:
-        """A text, before anything is measured."""
-        return super().render_str(printable(text), **how)
+    def render_str(self, text: str, **options: Any) -> Text:
+        """Escape strings before they are measured."""
+        return super().render_str(printable(text), **options)
 
     def render(
         self, renderable: RenderableType, options: ConsoleOptions | None = None
     ) -> Iterator[Segment]:
-        """Everything else: bars, and what was made a `Text` elsewhere."""
+        """Escape everything else, such as progress bars and `Text` objects."""
         for segment in super().render(renderable, options):
             if segment.control or segment.text.isprintable():
                 yield segment
@@ -61,7 +61,7 @@ class PrintableConsole(Console):
 
 
 console = PrintableConsole(highlight=False, emoji=False)
-# plain words: a path stays one line, which can be copied, and [brackets] are brackets
+# no wrapping, so that paths can be copied, and no markup, so that [brackets] are literal
 say = partial(console.print, soft_wrap=True, markup=False)
 
 
@@ -74,7 +74,7 @@ def command(
 ) -> argparse.ArgumentParser:
     """Add a command that takes lessons."""
     added = declare(commands, name, brief, run, details)
-    added.add_argument("lessons", nargs="*", metavar="LESSON", help="01 or a name; none means all")
+    added.add_argument("lessons", nargs="*", metavar="LESSON", help="01 or a name (default: all)")
     return added
 
 
@@ -97,7 +97,7 @@ def declare(
 
 
 def progress(more: str = "") -> Progress:
-    """A bar that says how far, and how long still; `more` may show a task's own fields."""
+    """A progress bar with the remaining time; `more` is a template for further fields."""
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -112,7 +112,7 @@ def progress(more: str = "") -> Progress:
 
 @contextlib.contextmanager
 def interruptible() -> Iterator[Callable[[], bool]]:
-    """Whether Ctrl-C was typed: once, what runs is to be finished; twice, `KeyboardInterrupt`."""
+    """Yield a function that tells whether Ctrl-C was pressed; a second Ctrl-C raises."""
     typed = threading.Event()
 
     def stop(number: int, frame: FrameType | None) -> None:
@@ -123,7 +123,7 @@ def interruptible() -> Iterator[Callable[[], bool]]:
 
     try:
         before = signal.signal(signal.SIGINT, stop)
-    except ValueError:  # only a process's main thread has signals
+    except ValueError:  # signals can only be handled in the main thread
         yield typed.is_set
         return
     try:
@@ -133,7 +133,7 @@ def interruptible() -> Iterator[Callable[[], bool]]:
 
 
 def as_table(title: str, heading: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """A table whose first column is never cut."""
+    """A table whose first column is never truncated."""
     table = Table(title=title, title_justify="left")
     for number, name in enumerate(heading):
         table.add_column(name, no_wrap=number == 0)
@@ -143,12 +143,12 @@ def as_table(title: str, heading: Sequence[str], rows: Iterable[Sequence[str]]) 
 
 
 def counted(kinds: Counter[str]) -> str:
-    """How many there are of each kind, the most frequent first."""
+    """Format counts, the most frequent first: `3 graded, 1 missing`."""
     return ", ".join(f"{count} {kind}" for kind, count in kinds.most_common())
 
 
 def followed(name: str, total: int, results: "Iterable[Finished]") -> "Iterator[Finished]":
-    """Results as they come, with a bar that counts their states."""
+    """Yield results as they arrive, with a progress bar that counts their states."""
     kinds: Counter[str] = Counter()
     with progress("{task.fields[kinds]}") as bar:
         line = bar.add_task(name, total=total, kinds="starting")

@@ -85,7 +85,7 @@ def test_ctrl_c_finishes_what_runs_and_the_same_command_goes_on(small, recorder)
         grader.interrupt("finishing what runs (Ctrl-C again: give it up)")
         grader.go.touch()
         code, said = grader.end()
-    told = "interrupted: what was finished is graded and recorded; the same command goes on\n"
+    told = "interrupted: what finished is graded and recorded; run the same command to continue\n"
     assert (code, said.endswith(told)) == (130, True), said
     assert "Traceback" not in said
     results = small.results()
@@ -101,8 +101,8 @@ def test_a_second_ctrl_c_gives_up_what_runs(small, recorder):
         grader.interrupt("finishing what runs")
         grader.process.send_signal(signal.SIGINT)
         code, said = grader.end()
-    told = "interrupted: what was finished is graded and recorded; "
-    told += "the same command without `--again` goes on\n"
+    told = "interrupted: what finished is graded and recorded; "
+    told += "run the same command without `--again` to continue\n"
     assert (code, said.endswith(told)) == (130, True), said
     assert small.types("grade")[0] == 0
     assert recorder == ["bo", "cleo", "dora"]

@@ -172,4 +172,4 @@ def test_a_lesson_that_leaks_is_not_released(tmp_path, capsys, monkeypatch):
 @pytest.mark.parametrize("typed", ["gitlab.com/x", "https://github.com/ada", "ada/fall; rm"])
 def test_an_address_that_colab_cannot_open_is_refused(typed, tmp_path, capsys):
     assert release("02", "--classroom", str(tmp_path), "--repository", typed) == 2
-    assert "is no address such as https://github.com/YOU/CLASS" in capsys.readouterr().err
+    assert "is not an address such as https://github.com/YOU/CLASS" in capsys.readouterr().err
