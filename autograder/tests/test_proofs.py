@@ -100,6 +100,8 @@ def test_what_a_proof_rests_on_is_noticed_and_proven_anew(lesson, tmp_path, chan
     ):
         pytest.fail("it was proven before")
     change(tmp_path)
+    # or else this test would be skipped, not fail
+    assert not proofs.fits(proofs.BANK, again(lesson), kept())
     ran = False
     with proof(proofs.BANK, lesson, kept(), again=False):
         ran = True
