@@ -15,13 +15,13 @@ from nbformat import NotebookNode
 
 BEGIN, END = "BEGIN HIDDEN TESTS", "END HIDDEN TESTS"
 # a check's method -> which of its arguments says in words what should hold
-LAWS = {"equal": 2, "true": 1, "seal": 2, "fail": 0}
+CLAIMS = {"equal": 2, "true": 1, "seal": 2, "fail": 0}
 # of which it is certain that their lines run one after another, each once
 STRAIGHT = (ast.With, ast.If)
 
 
-class Aim(NamedTuple):
-    """A `with Check("exercise", "aim")`: both texts, and its first and last line."""
+class Title(NamedTuple):
+    """A `with Check("exercise", "title")`: both texts, and its first and last line."""
 
     exercise: str
     text: str
@@ -76,40 +76,42 @@ def _may_have_run(source: str, line: int | None) -> bool:
     return True
 
 
-def aims(source: str) -> list[Aim]:
+def titles(source: str) -> list[Title]:
     """Each `with Check(…)` of a check in the order of their first lines, so parents come first."""
     tree = parsed(source)
     blocks = [node for node in ast.walk(tree) if isinstance(node, ast.With)] if tree else []
-    return sorted((aim for block in blocks for aim in _aims(block)), key=lambda aim: aim.first)
+    return sorted(
+        (title for block in blocks for title in _titles(block)), key=lambda title: title.first
+    )
 
 
-def around(source: str, line: int | None) -> list[Aim]:
-    """The aims of a check in whose blocks a line stands, the innermost last."""
-    return [aim for aim in aims(source) if aim.first <= (line or 0) <= aim.last]
+def around(source: str, line: int | None) -> list[Title]:
+    """The titles of a check in whose blocks a line stands, the innermost last."""
+    return [title for title in titles(source) if title.first <= (line or 0) <= title.last]
 
 
-def met(source: str, line: int | None) -> list[Aim]:
-    """The aims that students see and that were met before a check failed here; None: it did not.
+def met(source: str, line: int | None) -> list[Title]:
+    """The titles that students see and that were met before a check failed here; None: it did not.
 
     Only those whose lines run for certain.
     """
     hidden, tree = hidden_lines(source), parsed(source)
-    found = [aim for block in _straight(tree.body if tree else []) for aim in _aims(block)]
-    return [a for a in found if a.first not in hidden and (line is None or a.last < line)]
+    found = [title for block in _straight(tree.body if tree else []) for title in _titles(block)]
+    return [t for t in found if t.first not in hidden and (line is None or t.last < line)]
 
 
-def named(source: str, line: int | None, law: str) -> tuple[str, str]:
+def named(source: str, line: int | None, claim: str) -> tuple[str, str]:
     """What the hidden test that failed in this line tests, and what of it did not hold: in words.
 
-    Both stand in the source, and have no digit in them; either may be empty. `law` is what the
+    Both stand in the source, and have no digit in them; either may be empty. `claim` is what the
     failure says, which may be anything.
     """
     hidden = hidden_lines(source)
-    laws = {text for number, text in _laws(source) if number in hidden}
+    claims = {text for number, text in _claims(source) if number in hidden}
     innermost = next(reversed(around(source, line)), None)
     is_told = innermost and (_is_plain(innermost.text) or innermost.first not in hidden)
-    aim = innermost.text if innermost and is_told else ""
-    return aim, law if law in laws and _is_plain(law) else ""
+    title = innermost.text if innermost and is_told else ""
+    return title, claim if claim in claims and _is_plain(claim) else ""
 
 
 def _is_plain(words: str) -> bool:
@@ -128,16 +130,16 @@ def _straight(statements: Sequence[ast.stmt]) -> Iterator[ast.With]:
             yield from _straight(block.body)
 
 
-def _aims(block: ast.With) -> Iterator[Aim]:
+def _titles(block: ast.With) -> Iterator[Title]:
     for item in block.items:
         call = item.context_expr
         if isinstance(call, ast.Call) and getattr(call.func, "id", "") == "Check":
             texts = [text for text in map(_text, call.args[:2]) if text is not None]
             if len(texts) == 2:
-                yield Aim(texts[0], texts[1], block.lineno, _last(block))
+                yield Title(texts[0], texts[1], block.lineno, _last(block))
 
 
-def _laws(source: str) -> Iterator[tuple[int, str]]:
+def _claims(source: str) -> Iterator[tuple[int, str]]:
     """The plain texts that say what should hold, each with its line."""
     tree = parsed(source)
     for node in ast.walk(tree) if tree else ():
@@ -145,8 +147,8 @@ def _laws(source: str) -> Iterator[tuple[int, str]]:
         if isinstance(node, ast.Assert):
             said = node.msg
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            place = LAWS.get(node.func.attr)
-            given = [k.value for k in node.keywords if k.arg == "law"]
+            place = CLAIMS.get(node.func.attr)
+            given = [k.value for k in node.keywords if k.arg == "claim"]
             if place is not None:
                 said = next(iter([*node.args[place : place + 1], *given]), None)
         if said is not None and (text := _text(said)) is not None:

@@ -14,25 +14,26 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache, lru_cache
 from itertools import chain
 
+from transformer_course.failure import Failure, Kind
+
 from autograder.feedback.hidden_tests import parsed, visible
 from autograder.paths import KIT, MISCONCEPTIONS
 
 LONGEST = 1000  # characters of a text that is looked up
-# the kit's own laws, which may name inputs -> the same in fixed words
+# what the kit itself found, in fixed words: its claims may name inputs
 FIXED = {
-    r"your code raised ": "your code raised an error",
-    r"your code changed its input ": "your code changed one of its inputs",
-    r".* has the wrong shape$": "the result has the wrong shape",
-    r".* holds NaN ": "the result holds NaN (not a number)",
-    r".* should keep the input's dtype ": "the result should keep the input's dtype",
-    r"expected a ValueError": "a ValueError was expected",
-    r"expected .*, got ": "the result is not of the kind that is expected",
-    r".* should be a tensor, got ": "the result should be a tensor",
-    r".* gives a .*, not an nn\.Module$": "the class should be an nn.Module",
-    r"no gradient flows through ": "no gradient flows through the result",
-    r"the parameters are not the ones ": "the parameters are not the ones the docstring names",
+    Kind.RAISED: "your code raised an error",
+    Kind.CHANGED_INPUT: "your code changed one of its inputs",
+    Kind.SHAPE: "the result has the wrong shape",
+    Kind.NAN: "the result holds NaN (not a number)",
+    Kind.DTYPE: "the result should keep the input's dtype",
+    Kind.NOT_RAISED: "a ValueError was expected",
+    Kind.WRONG_TYPE: "the result is not of the kind that is expected",
+    Kind.NOT_A_TENSOR: "the result should be a tensor",
+    Kind.NOT_A_MODULE: "the class should be an nn.Module",
+    Kind.NO_GRADIENT: "no gradient flows through the result",
+    Kind.PARAMETERS: "the parameters are not the ones the docstring names",
 }
-RAISED = re.compile(r"your code raised (\w+)")
 ERRORS = {
     name
     for name, value in vars(builtins).items()
@@ -40,10 +41,9 @@ ERRORS = {
 }
 
 
-def fixed(law: str) -> str:
-    """One of the kit's own laws in words that name no input; empty if it is none of them."""
-    law = law[:LONGEST]
-    return next((words for piece, words in FIXED.items() if re.match(piece, law)), "")
+def fixed(kind: Kind) -> str:
+    """What the kit found, in words that name no input; empty for an author's claim."""
+    return FIXED.get(kind, "")
 
 
 def error(name: str) -> str:
@@ -51,11 +51,11 @@ def error(name: str) -> str:
     return name if name in ERRORS else "an error"
 
 
-def law(said: str, source: str) -> str:
-    """The law that a visible failure of this check names, as far as it is known; or empty."""
-    said = said[:LONGEST]
-    if raised := RAISED.match(said):
-        return f"your code raised {error(raised[1])}"
+def claim(failure: Failure, source: str) -> str:
+    """What a visible failure of this check claims, as far as it is known; or empty."""
+    if failure.kind == Kind.RAISED:
+        return f"your code raised {error(failure.subject)}"
+    said = failure.claim[:LONGEST]
     own = [*_filled_in(said, visible(source), visible(source))]
     kits = (told for kit in _kits_sources() for told in _filled_in(said, kit, visible(source)))
     complete = (text for text, is_complete in chain(own, kits) if is_complete)
@@ -63,7 +63,7 @@ def law(said: str, source: str) -> str:
     return (
         _among(said, _texts(visible(source)))
         or next(complete, "")
-        or fixed(said)
+        or fixed(failure.kind)
         or next(partly, "")
     )
 
@@ -120,7 +120,7 @@ def _misconceptions() -> dict[str, list[str]]:
     return known
 
 
-# --- laws with values in them: f"head {head} sums its values" ----------------------------------
+# --- claims with values in them: f"head {head} sums its values" ----------------------------------
 
 
 def _filled_in(said: str, source: str, check: str) -> Iterator[tuple[str, bool]]:
@@ -139,7 +139,7 @@ def _filled_in(said: str, source: str, check: str) -> Iterator[tuple[str, bool]]
 
 @lru_cache(maxsize=500)
 def _values(check: str) -> frozenset[str]:
-    """What may stand in a law in place of a value: names, numbers and texts."""
+    """What may stand in a claim in place of a value: names, numbers and texts."""
     return frozenset([*re.findall(r"-?[\w.]+", check), *_texts(check), *_kits_texts()])
 
 

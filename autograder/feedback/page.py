@@ -77,7 +77,7 @@ class AddVerdicts(GetGrades):
         failed = finished.failed if finished else {}
         state = finished.state if finished else ""
         resources["summary"] = Summary(
-            tuple(verdicts(nb, failed, scores)),
+            tuple(verdicts(nb, failed, scores, finished.failures if finished else {})),
             frozenset(grade.grade_id for grade in grades if grade.by_hand),
             STATES.get(state, ""),
             stopped_cells(nb, state),

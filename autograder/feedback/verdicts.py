@@ -1,15 +1,15 @@
 """What became of each check and answer of a graded notebook, in words that a student may read.
 
-The one place that knows how a check fails (`transformer_course.checks`). Data in, data out:
+Data in, data out:
 
-    for verdict in verdicts(notebook, finished.failed, finished.scores):
+    for verdict in verdicts(notebook, finished.failed, finished.scores, finished.failures):
         verdict.outcome, verdict.points, verdict.max_points, verdict.sentence
 
-A hidden test stays hidden. Of its failure there is only what its author calls it: the aim and the
-law as they stand in its source, and only if no digit is in them. And the student's code, which is
-called with a hidden test's inputs, can remember them and say them later. So from the first hidden
-test on, nothing is told that its process printed, raised or returned, in whatever check: only the
-words of the check's author and of the kit (`known_words`).
+A hidden test stays hidden. Of its failure there is only what its author calls it: the title and
+the claim as they stand in its source, and only if no digit is in them. And the student's code,
+which is called with a hidden test's inputs, can remember them and say them later. So from the first
+hidden test on, nothing is told that its process printed, raised or returned, in whatever check:
+only the words of the check's author and of the kit (`known_words`).
 """
 
 import re
@@ -20,16 +20,16 @@ from typing import Any
 
 from nbformat import NotebookNode
 from nbgrader.utils import determine_grade
+from transformer_course.failure import Failure, Kind
 
+from autograder.execution.isolation.failures import read_failure
 from autograder.feedback import hidden_tests, known_words
 from autograder.feedback.stopped import ENDED, TIMED_OUT, error_of
 
-MARGIN = 15  # characters before the text of a failure's line, the label included
-ROWS = ("expected", "got")  # of numbers
-STUB = re.compile(r"`([\w.]+)` is still a stub")
-ABSENT = re.compile(r"`(\w+)` does not exist yet")
-UNKNOWN = re.compile(r"name '(\w+)' is not defined")
+ROWS = ("expected", "got", "")  # of numbers, or as they were printed: their lines are kept
+UNKNOWN = re.compile(r"name '(\w+)' is not defined")  # Python's own words
 NO_WORDS = "the check's assertion does not hold"
+STILL_A_STUB = "still a stub"
 
 
 class Outcome(StrEnum):
@@ -54,12 +54,12 @@ class Verdict:
     outcome: Outcome
     points: float | None  # None while a person has not marked it
     max_points: float
-    law: str = ""  # what did not hold: of a hidden test in its author's words, perhaps none
-    aim: str = ""  # what a hidden test that failed tests, in its author's words, perhaps none
+    claim: str = ""  # what did not hold: of a hidden test in its author's words, perhaps none
+    title: str = ""  # of the hidden test that failed, in its author's words, perhaps none
     looks_like: str = ""  # the misconception, in a teacher's words
     hint: str = ""
     told: str = ""  # all that the failed check says, as it says it; empty for a hidden test
-    lines: tuple[tuple[str, str], ...] = ()  # what stands below the law, by labels: ("got", "1, 2")
+    lines: tuple[tuple[str, str], ...] = ()  # what stands below it, by labels: ("got", "1, 2")
     printed: str = ""
     left_out: bool = False  # what the student's code printed, raised and gave: see above
 
@@ -67,10 +67,10 @@ class Verdict:
     def sentence(self) -> str:
         """What happened, in one sentence without a full stop; empty where all is well."""
         if self.outcome == Outcome.HIDDEN:
-            words = ": ".join(part for part in (self.aim, self.law) if part)
+            words = ": ".join(part for part in (self.title, self.claim) if part)
             called = f"the hidden test “{words}”" if words else "a hidden test"
             return f"what you see of the check passes, {called} does not"
-        return self.looks_like or self.law
+        return self.looks_like or self.claim
 
 
 @dataclass(frozen=True)
@@ -78,6 +78,7 @@ class _Check:
     """A check that is to be judged, and what that needs to know of the cells around it."""
 
     cell: NotebookNode
+    failure: Failure  # empty if it did not fail
     line: int | None  # in which it failed, as the tests' process says
     exercise: str  # that it belongs to
     exercises: Set[str]
@@ -97,12 +98,14 @@ def verdicts(
     notebook: NotebookNode,
     failed: Mapping[str, int],
     scores: Mapping[str, float | None] | None = None,
+    failures: Mapping[str, object] | None = None,
 ) -> list[Verdict]:
     """One verdict for each graded cell, in the notebook's order.
 
-    `failed` and `scores` are `submission.Finished`'s: where each check failed, which no output can
-    forge, and points. Without an entry in `failed`, a check with hidden tests that ended in an
-    error counts as failed in these. Without `scores`, points are what the outputs give.
+    `failed`, `scores` and `failures` are `submission.Finished`'s: where each check failed, which no
+    output can forge, points, and what it says. Without an entry in `failed`, a check with hidden
+    tests that ended in an error counts as failed in these. Without `scores`, points are what the
+    outputs give. Without an entry in `failures`, the output's text is shown as it is.
     """
     numbered = _named_cells(notebook)
     exercises = {
@@ -121,9 +124,9 @@ def verdicts(
             if cell.metadata.nbgrader.get("solution"):
                 found.append(_answer(cell, exercise, points, most))
                 continue
-            check = _Check(
-                cell, failed.get(name), exercise, exercises.keys(), broken, number >= first
-            )
+            failure = read_failure((failures or {}).get(name)) or _as_printed(cell)
+            known = exercise, exercises.keys(), broken, number >= first
+            check = _Check(cell, failure, failed.get(name), *known)
             found.append(Verdict(name, exercise, points=points, max_points=most, **_judged(check)))
     return found
 
@@ -135,6 +138,12 @@ def _named_cells(notebook: NotebookNode) -> dict[str, tuple[int, NotebookNode]]:
         for number, cell in enumerate(notebook.cells)
         if (about := cell.metadata.get("nbgrader")) and about.get("grade_id")
     }
+
+
+def _as_printed(cell: NotebookNode) -> Failure:
+    """An error of which there is only the text: a plain assertion's, or an older result's."""
+    claim, _, rest = (error.evalue if (error := error_of(cell)) else "").partition("\n")
+    return Failure("", claim.removeprefix("✗ "), (("", rest),) if rest.strip() else ())
 
 
 def _exercise(name: str, exercises: Set[str]) -> str:
@@ -164,8 +173,8 @@ def _answer(cell: NotebookNode, exercise: str, points: float | None, most: float
     outcome = Outcome.WAITS if points is None else Outcome.MARKED
     if own == 0 and not points:
         outcome = Outcome.NOT_DONE
-    law = "nothing is written here" if outcome == Outcome.NOT_DONE else ""
-    return Verdict(cell.metadata.nbgrader.grade_id, exercise, outcome, points, most, law=law)
+    claim = "nothing is written here" if outcome == Outcome.NOT_DONE else ""
+    return Verdict(cell.metadata.nbgrader.grade_id, exercise, outcome, points, most, claim)
 
 
 def _judged(check: _Check) -> dict[str, Any]:
@@ -175,59 +184,59 @@ def _judged(check: _Check) -> dict[str, Any]:
     if error is not None and error.ename in (TIMED_OUT, ENDED):
         outcome, about = _stopped(error)
     elif error is not None and (check.line in hidden or (check.line is None and hidden)):
-        law = _parsed(error.evalue)[0]
-        aim, said = hidden_tests.named(check.source, check.line, law)
-        outcome, about = Outcome.HIDDEN, {"aim": aim, "law": said or known_words.fixed(law)}
+        failure = check.failure
+        title, claim = hidden_tests.named(check.source, check.line, failure.claim)
+        said = {"title": title, "claim": claim or known_words.fixed(failure.kind)}
+        outcome, about = Outcome.HIDDEN, said
     elif error is not None:
         outcome, about = _failed(check)
         if check.knows:
-            about = _in_known_words(check, outcome, about["law"])
-    printed = _aims_met(check) if check.knows else _printed(check.cell)
+            about = _in_known_words(check, outcome, about["claim"])
+    printed = _titles_met(check) if check.knows else _printed(check.cell)
     return about | {"outcome": outcome, "printed": printed, "left_out": check.knows}
 
 
 def _stopped(error: Any) -> tuple[Outcome, dict[str, Any]]:
     if error.ename == TIMED_OUT:
-        return Outcome.STOPPED, {"law": "your code was stopped by the time limit while it was run"}
-    return Outcome.BLOCKED, {"law": "Python had ended in a cell above, or ended here"}
+        claim = "your code was stopped by the time limit while it was run"
+        return Outcome.STOPPED, {"claim": claim}
+    return Outcome.BLOCKED, {"claim": "Python had ended in a cell above, or ended here"}
 
 
 def _failed(check: _Check) -> tuple[Outcome, dict[str, Any]]:
     """In the part that the student sees: whose fault it is, and all that the check says."""
-    error, told = check.error, check.error.evalue
-    law, lines = _parsed(told)
-    all_said = {"told": told or error.ename, "lines": tuple(lines.items())}
-    needed = ABSENT.search(told) or UNKNOWN.search(lines.get("message", ""))
-    if needed and needed[1] in check.broken:
-        why = f"the cell of `{needed[1]}` {check.broken[needed[1]]}"
-        return Outcome.BLOCKED, {"law": why, **all_said}
+    error, failure = check.error, check.failure
+    lines = [(label, _one_line(label, text)) for label, text in failure.all_fields]
+    all_said = {"told": error.evalue or error.ename, "lines": tuple(lines)}
+    message = dict(lines).get("message", "")
+    if (needed := _needed(failure, message)) in check.broken:
+        why = f"the cell of `{needed}` {check.broken[needed]}"
+        return Outcome.BLOCKED, {"claim": why, **all_said}
     if error.ename == "NotImplementedError":
-        stub = STUB.search(told) or ABSENT.search(told)
-        return Outcome.NOT_DONE, {"law": stub[0] if stub else "still a stub", **all_said}
-    if error.ename == "AssertionError":
-        law = law or NO_WORDS
+        is_told = failure.kind in (Kind.STUB, Kind.ABSENT)
+        return Outcome.NOT_DONE, {"claim": failure.claim if is_told else STILL_A_STUB, **all_said}
+    claim = failure.claim
+    if failure.kind == Kind.RAISED:
+        claim = f"{claim}: {message}" if message else claim
+    elif error.ename == "AssertionError":
+        claim = claim or NO_WORDS
     elif error.ename != "CheckFailed":
-        law = f"{error.ename}: {law}".removesuffix(": ")
-    raised = law.startswith("your code raised ")
-    if raised and "message" in lines:
-        law = f"{law}: {lines['message']}"
-    looks, hint = lines.get("looks like", ""), lines.get("hint", "")
-    return Outcome.FAILED, {"law": law, "looks_like": looks, "hint": hint, **all_said}
+        claim = f"{error.ename}: {claim}".removesuffix(": ")
+    said = {"claim": claim, "looks_like": failure.misconception, "hint": failure.hint}
+    return Outcome.FAILED, said | all_said
 
 
-def _parsed(told: str) -> tuple[str, dict[str, str]]:
-    """A failure's law, and its lines by their labels: see `failure.Story`.
+def _needed(failure: Failure, message: str) -> str:
+    """The name that a check or the student's code did not find."""
+    if failure.kind == Kind.ABSENT:
+        return failure.subject
+    unknown = UNKNOWN.search(message)
+    return unknown[1] if unknown else ""
 
-    Its text is wrapped; only numbers are in rows of their own.
-    """
-    head, *rows = told.split("\n")
-    lines: dict[str, list[str]] = {}
-    label = ""
-    for row in rows:
-        label = row[:MARGIN].strip() or label
-        lines.setdefault(label, []).append(row[MARGIN:].strip())
-    law = re.sub(r"^✗ \S+: ", "", head)
-    return law, {k: ("\n" if k in ROWS else " ").join(parts) for k, parts in lines.items()}
+
+def _one_line(label: str, text: str) -> str:
+    parts = (line.strip() for line in text.split("\n"))
+    return text if label in ROWS else " ".join(filter(None, parts))
 
 
 def _printed(cell: NotebookNode) -> str:
@@ -237,26 +246,24 @@ def _printed(cell: NotebookNode) -> str:
 # --- after hidden tests ran ------------------------------------------------------------------
 
 
-def _in_known_words(check: _Check, outcome: Outcome, law: str) -> dict[str, Any]:
+def _in_known_words(check: _Check, outcome: Outcome, claim: str) -> dict[str, Any]:
     """A visible failure without a word or a number that the student's code may have made."""
     if outcome == Outcome.BLOCKED:
-        return {"law": law}  # all of it is the lesson's and ours
+        return {"claim": claim}  # all of it is the lesson's and ours
     if outcome == Outcome.NOT_DONE:
-        return {"law": _stub(check)}
-    said, lines = _parsed(check.error.evalue)
-    exercises = {check.exercise, *(aim.exercise for aim in hidden_tests.aims(check.source))}
-    told = {
-        "looks like": known_words.misconception(lines.get("looks like", ""), exercises),
-        "hint": known_words.hint(lines.get("hint", ""), check.source),
-    }
-    law = known_words.law(said, check.source) or _aim_missed(check)
+        return {"claim": _stub(check)}
+    failure, source = check.failure, check.source
+    exercises = {check.exercise, *(title.exercise for title in hidden_tests.titles(source))}
+    looks_like = known_words.misconception(failure.misconception, exercises)
+    hint = known_words.hint(failure.hint, source)
+    claim = known_words.claim(failure, source) or _title_missed(check)
     if check.error.ename not in ("CheckFailed", "AssertionError"):
-        law = f"the check stopped with {known_words.error(check.error.ename)}"
-    shown = tuple((label, text) for label, text in told.items() if text)
-    return {"law": law, "looks_like": told["looks like"], "hint": told["hint"], "lines": shown}
+        claim = f"the check stopped with {known_words.error(check.error.ename)}"
+    lines = tuple((k, text) for k, text in (("looks like", looks_like), ("hint", hint)) if text)
+    return {"claim": claim, "looks_like": looks_like, "hint": hint, "lines": lines}
 
 
-def _aim_missed(check: _Check) -> str:
+def _title_missed(check: _Check) -> str:
     """Where a check failed, if more is not known."""
     around = hidden_tests.around(check.source, check.line)
     return f"“{around[-1].text}” does not hold" if around else NO_WORDS
@@ -264,16 +271,14 @@ def _aim_missed(check: _Check) -> str:
 
 def _stub(check: _Check) -> str:
     """What is not done yet: one of the lesson's exercises."""
-    stub, absent = (sign.search(check.error.evalue) for sign in (STUB, ABSENT))
-    found = stub or absent
-    name = found[1].partition(".")[0] if found else ""
-    state = "does not exist yet" if absent and not stub else "is still a stub"
+    name = check.failure.subject.partition(".")[0]
+    state = "does not exist yet" if check.failure.kind == Kind.ABSENT else "is still a stub"
     return f"`{name if name in check.exercises else check.exercise}` {state}"
 
 
-def _aims_met(check: _Check) -> str:
+def _titles_met(check: _Check) -> str:
     """What checks print of themselves when they pass, of those that passed here for certain."""
     # nobody knows how far a check came that ended in no line
     until = check.line if check.error is None or check.line else 0
     met = hidden_tests.met(check.source, until)
-    return "".join(f"✓ {aim.exercise}: {aim.text}\n" for aim in met)
+    return "".join(f"✓ {title.exercise}: {title.text}\n" for title in met)

@@ -28,6 +28,7 @@ from autograder.execution.executor import (
     Ran,
     modules_of,
 )
+from autograder.execution.isolation.failures import read_failure
 from autograder.intake.reading import Unreadable
 from autograder.intake.released import Released
 from autograder.intake.repair import Repaired, repair
@@ -106,6 +107,8 @@ class Finished:
     untouched: tuple[str, ...] = ()  # grade_ids of what is as it was released
     # grade_id of a check that failed -> the line of it that did; 0 if it did not begin
     failed: Mapping[str, int] = field(default_factory=dict)
+    # and what it says: see `execution.isolation.failures`; older results have none
+    failures: Mapping[str, dict] = field(default_factory=dict)
     executed: str = ""  # what tells the cells that ran from others: sha256 in hex
     # grade_id of what a person marks -> what tells its text from another: sha256 in hex
     answers: Mapping[str, str] = field(default_factory=dict)
@@ -150,6 +153,7 @@ def graded(task: Task, released: Released, limits: Limits, executor: Executor) -
         round(execution.cpu, 3),
         *_earned(notebook),
         failed=_failed(cells, execution),
+        failures=_failures(cells, execution),
         executed=_digest(task, job),
         answers=_answers(notebook),
     )
@@ -239,8 +243,7 @@ def _role(cell: NotebookNode) -> str:
 
 def _exercises(released: Released) -> list[str]:
     """The names that checks may ask for: those of the cells that students solve in code."""
-    solutions = [c.name for c in released.cells if c.solution and c.cell_type == "code"]
-    return [name.removeprefix("exercise_") for name in solutions]
+    return [cell.exercise for cell in released.cells if cell.exercise]
 
 
 def _fill_in(cell: NotebookNode, count: int, ran: Ran, ended: str, limits: Limits) -> None:
@@ -314,6 +317,13 @@ def _failed(cells: list[NotebookNode], execution: Execution) -> dict[str, int]:
     """Where each check that failed did so: the tests' own word, which no output can forge."""
     rans = zip(cells, execution.cells, strict=True)
     return {_called(cell): ran.failure["line"] for cell, ran in rans if ran.failure}
+
+
+def _failures(cells: list[NotebookNode], execution: Execution) -> dict[str, dict]:
+    """What each check that failed says, where that is a `Failure`."""
+    rans = zip(cells, execution.cells, strict=True)
+    said = {_called(cell): ran.failure["said"] for cell, ran in rans if ran.failure}
+    return {name: told for name, told in said.items() if read_failure(told)}
 
 
 def _called(cell: NotebookNode) -> str:

@@ -36,7 +36,7 @@ def graded(
     if not finished.notebook:
         return refused(f"This cannot be graded: {_to_student(finished.note)}.")
     notebook = nbformat.reads(finished.notebook, as_version=4)
-    found = verdicts(notebook, finished.failed, finished.scores)
+    found = verdicts(notebook, finished.failed, finished.scores, finished.failures)
     shown = {verdict.name: verdict for verdict in _read(visible)} if visible else {}
     tests = [
         _test(number, verdict, shown.get(verdict.name), settings)
@@ -77,7 +77,7 @@ def _read(finished: Finished) -> list[Verdict]:
     if not finished.notebook:
         return []
     notebook = nbformat.reads(finished.notebook, as_version=4)
-    return verdicts(notebook, finished.failed, finished.scores)
+    return verdicts(notebook, finished.failed, finished.scores, finished.failures)
 
 
 def _summary(finished: Finished, notebook: NotebookNode, found: list[Verdict]) -> list[str]:
@@ -120,12 +120,12 @@ def _of_check(verdict: Verdict, shown: Verdict | None, settings: Settings) -> st
     if verdict.outcome == Outcome.HIDDEN:
         return HIDDEN[settings.hidden](verdict)
     if verdict.outcome not in SEEN:
-        return f"{verdict.law[:1].upper()}{verdict.law[1:]}."
+        return f"{verdict.claim[:1].upper()}{verdict.claim[1:]}."
     if shown is None or shown.outcome not in SEEN:
         return ELSEWHERE
     if shown.outcome == Outcome.BLOCKED:
-        return f"It cannot run: {shown.law}. Mend that first."
-    return f"{shown.printed}{shown.told or shown.law}"
+        return f"It cannot run: {shown.claim}. Mend that first."
+    return f"{shown.printed}{shown.told or shown.claim}"
 
 
 def _is_check(verdict: Verdict) -> bool:

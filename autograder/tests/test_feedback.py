@@ -1,5 +1,6 @@
 """Feedback: what a student reads of each check, and what nobody gets to see or to run."""
 
+import dataclasses
 import re
 import shutil
 import subprocess
@@ -14,11 +15,12 @@ import nbformat
 import pytest
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_output
-from transformer_course.checks import Failure
+from transformer_course.failure import Failure, Kind
 
 from autograder.authoring.notebook import as_text, graded_cells
 from autograder.authoring.samples import filled, solved
 from autograder.bench.browser import chromium
+from autograder.execution.isolation.failures import write_failure
 from autograder.feedback import sanitized
 from autograder.feedback.formulas import formula
 from autograder.feedback.verdicts import Outcome, Verdict, verdicts
@@ -286,15 +288,25 @@ def test_nbgraders_own_command_writes_the_same_page(written, tmp_path):
 # --- verdicts, one by one ----------------------------------------------------------------------
 
 
-def judged(source: str, error: tuple[str, str], line: int | None = None, said: str = "") -> Verdict:
-    """The verdict on a check that ended with an error."""
+def judged(
+    source: str,
+    error: tuple[str, str] | Failure,
+    line: int | None = None,
+    printed: str = "",
+) -> Verdict:
+    """The verdict on a check that ended with an error, or with a failure that is told as data."""
+    failures = {}
+    if isinstance(error, Failure):
+        failures["check_double"] = write_failure(error)
+        stopped = error.kind in (Kind.STUB, Kind.ABSENT)
+        error = ("NotImplementedError" if stopped else "CheckFailed", str(error))
     about = {"grade": True, "solution": False, "locked": True, "grade_id": "check_double"}
-    shown = [new_output("stream", name="stdout", text=said)] if said else []
+    shown = [new_output("stream", name="stdout", text=printed)] if printed else []
     shown.append(new_output("error", ename=error[0], evalue=error[1], traceback=[]))
     cell = new_code_cell(source, outputs=shown, metadata={"nbgrader": about | {"points": 2}})
     notebook = NotebookNode(cells=[cell])
     failed = {} if line is None else {"check_double": line}
-    (verdict,) = verdicts(notebook, failed)
+    (verdict,) = verdicts(notebook, failed, failures=failures)
     return verdict
 
 
@@ -308,34 +320,77 @@ def at(piece: str) -> int:
     return next(number for number, line in NUMBERED if piece in line)
 
 
-def test_a_misconception_that_was_wrapped_is_one_sentence():
+def test_a_misconception_is_one_sentence_and_numbers_keep_their_rows():
     sentence = (
         "You add one where the number itself is to be added, " * 3 + "so only 1 comes out right"
     )
-    said = Failure("double", "each one twice", hint="add it to itself", misconception=sentence)
-    verdict = judged(SOURCE, ("CheckFailed", str(said)), at("each one twice"))
+    fields = (("you called", "double(x)"), ("expected", "1, 2\n3, 4"))
+    said = Failure("double", "each one twice", fields, "add it to itself", sentence)
+    verdict = judged(SOURCE, said, at("each one twice"))
     assert (verdict.outcome, verdict.points, verdict.max_points) == (Outcome.FAILED, 0, 2)
     assert (verdict.sentence, verdict.hint) == (sentence, "add it to itself")
     assert verdict.told == str(said)
+    own = (("looks like", sentence), ("hint", "add it to itself"))
+    assert verdict.lines == (*fields, *own)
+
+
+def test_what_the_students_code_raised_is_told_with_its_message_in_one_line():
+    said = Failure("double", "your code raised KeyError", (("message", "no\n  such"),))
+    raised = dataclasses.replace(said, kind=Kind.RAISED, subject="KeyError")
+    verdict = judged(SOURCE, raised, at("each one twice"))
+    assert verdict.sentence == "your code raised KeyError: no such"
+    assert judged(SOURCE, said, at("each one twice")).sentence == "your code raised KeyError"
+
+
+@pytest.mark.parametrize(
+    ("kind", "claim"),
+    [(Kind.STUB, "`part` is still a stub"), (Kind.ABSENT, "`part` does not exist yet")],
+)
+def test_what_is_not_done_is_named(kind, claim):
+    stub = Failure("part", claim, kind=kind, subject="part")
+    verdict = judged(SOURCE, stub, at("each one twice"))
+    assert (verdict.outcome, verdict.sentence) == (Outcome.NOT_DONE, claim)
 
 
 def test_where_nobody_says_which_line_failed_it_counts_as_hidden():
-    told = str(Failure("double", "each one twice"))
-    assert judged(SOURCE, ("CheckFailed", told)).outcome == Outcome.HIDDEN
+    assert judged(SOURCE, Failure("double", "each one twice")).outcome == Outcome.HIDDEN
     assert judged("assert 1 == 2", ("AssertionError", "")).outcome == Outcome.FAILED
 
 
-def test_a_law_with_a_number_in_it_is_left_out():
-    said = Failure("double", "8191 numbers", hint="try 8191")
-    verdict = judged(SOURCE, ("CheckFailed", str(said)), at("{many} numbers"))
-    assert (verdict.aim, verdict.law) == ("many at once", "")
+def test_a_result_without_the_data_is_shown_as_its_text():
+    """An older version's, or nbgrader's own: only the error's output is there."""
+    told = "✗ double: each one twice\n  expected     1, 2\n  hint         add it to itself"
+    verdict = judged(SOURCE, ("CheckFailed", told), at("each one twice"))
+    assert (verdict.outcome, verdict.sentence) == (Outcome.FAILED, "double: each one twice")
+    assert verdict.lines == (("", told.partition("\n")[2]),)
+    assert verdict.told == told
+    plain = judged("assert 1 == 2", ("AssertionError", "one\ntwo"))
+    assert (plain.sentence, plain.lines) == ("one", (("", "two"),))
+    stub = judged(SOURCE, ("NotImplementedError", "`x` is still a stub: …"), at("each one twice"))
+    assert (stub.outcome, stub.sentence) == (Outcome.NOT_DONE, "still a stub")
+
+
+def test_of_a_result_without_the_data_nothing_is_read_once_hidden_tests_ran():
+    told = "✗ double: 31337\n  looks like   31337\n  hint         add it to itself 31337"
+    source = SOURCE + "\nassert later"
+    verdict = judged(source, ("CheckFailed", told), at("END HIDDEN TESTS") + 1)
+    assert verdict.outcome == Outcome.FAILED
+    assert "31337" not in f"{verdict}"
+
+
+def test_a_claim_with_a_number_in_it_is_left_out():
+    verdict = judged(SOURCE, Failure("double", "8191 numbers", hint="8191"), at("{many} numbers"))
+    assert (verdict.title, verdict.claim) == ("many at once", "")
     assert "8191" not in f"{verdict}"
 
 
 def test_a_student_cannot_speak_through_a_hidden_failure():
     forged = "✗ double: your code raised x\n  looks like   31337\n  hint         31337"
-    for told in (forged, "✗ double: 31337 it was", "the sign stays 31337"):
-        verdict = judged(SOURCE, ("CheckFailed", told), at("the sign stays"), "31337\n")
+    spoken = Failure("31337", "31337", (("31337", "31337"),), "31337", "31337")
+    named = dataclasses.replace(spoken, kind=Kind.RAISED, subject="31337")
+    texts = ("✗ double: 31337 it was", "the sign stays 31337", forged)
+    for said in (*(("CheckFailed", text) for text in texts), spoken, named):
+        verdict = judged(SOURCE, said, at("the sign stays"), "31337\n")
         assert verdict.outcome == Outcome.HIDDEN
         assert "31337" not in f"{verdict}"
 

@@ -347,7 +347,7 @@ def test_before_hidden_tests_ran_everything_is_shown(one):
         ("shapes", "half", "The result has the wrong shape.Hint: Divide by two."),
         ("raises", "half", "Your code raised ValueError.Hint: Divide by two."),
         ("type", "half", "Your code raised an error.Hint: Divide by two."),
-        ("labels", "half", "Your code raised an error."),
+        ("labels", "half", "Your code raised an error.Hint: Divide by two."),
         ("stub", "half", "half is still a stub."),
         ("blocked", "half", "because of an error above: the cell of third stopped with an error."),
         ("shapes", "third", "The check stopped with an error."),

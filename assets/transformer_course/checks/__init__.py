@@ -7,8 +7,9 @@ when it is graded.
 """
 
 from transformer_course.checks.check import Check
-from transformer_course.checks.failure import CheckFailed, Failure
+from transformer_course.checks.failure import CheckFailed
 from transformer_course.checks.formatting import seal
 from transformer_course.checks.numbers import numbers
+from transformer_course.failure import Failure
 
 __all__ = ["Check", "CheckFailed", "Failure", "numbers", "seal"]

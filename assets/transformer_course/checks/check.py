@@ -10,9 +10,9 @@ import torch
 from torch import Tensor, nn
 
 from transformer_course.checks import failure, formatting
-from transformer_course.checks.failure import Failure, Kind
 from transformer_course.checks.module import Module
 from transformer_course.checks.runner import Returns, Runner
+from transformer_course.failure import Failure, Kind
 
 # Relative and absolute tolerance: a result kept in its dtype passes, one that went through a
 # narrower dtype on the way does not.

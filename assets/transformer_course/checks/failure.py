@@ -1,16 +1,13 @@
-"""What a failed check says: data first, then the text that terminals and notebooks show."""
+"""Exceptions that end a check, shown without our own traceback; and hints for common errors."""
 
 import linecache
-import textwrap
 from dataclasses import dataclass
-from enum import StrEnum
-from itertools import zip_longest
 from typing import Any
 
 from transformer_course.checks.misconceptions import Clue
+from transformer_course.failure import Failure
 
 RED, RESET = "\x1b[1;31m", "\x1b[0m"
-LABEL_WIDTH, TEXT_WIDTH = 13, 66
 
 STAY_IN_TORCH = "stay in torch from the first line to the last: no NumPy, no .detach(), no .item()"
 MAKE_A_NEW_ONE = (
@@ -39,54 +36,6 @@ EXPLAINED = {
     "is not defined": "a typo? Your code sees its parameters, its own variables, the imports and "
     "the exercises",
 }
-
-
-class Kind(StrEnum):
-    """What a check found wrong, whatever names and numbers its claim holds."""
-
-    CLAIM = "claim"  # that its author makes does not hold
-    ABSENT = "absent"  # the exercise does not exist
-    STUB = "stub"
-    RAISED = "raised"
-    NOT_RAISED = "not raised"  # a ValueError, or not the one that is expected
-    CHANGED_INPUT = "changed input"
-    WRONG_TYPE = "wrong type"
-    NOT_A_TENSOR = "not a tensor"
-    NOT_A_MODULE = "not a module"
-    SHAPE = "shape"
-    DTYPE = "dtype"
-    NAN = "nan"
-    NO_GRADIENT = "no gradient"
-    PARAMETERS = "parameters"
-
-
-@dataclass(frozen=True)
-class Failure:
-    """What a failed check has to say, for terminals, notebooks and graders to show."""
-
-    check: str  # the exercise that is checked
-    claim: str  # that does not hold, or what was found instead
-    fields: tuple[tuple[str, str], ...] = ()  # labelled texts, such as ("got", "1, 2")
-    hint: str = ""
-    misconception: str = ""
-    kind: str = Kind.CLAIM
-    subject: str = ""  # the name of the exception, of the stub or of the absent exercise
-
-    @property
-    def all_fields(self) -> list[tuple[str, str]]:
-        """Every labelled text in the order in which it is shown."""
-        own = ("looks like", self.misconception), ("hint", self.hint)
-        return [*self.fields, *(field for field in own if field[1])]
-
-    def __str__(self) -> str:
-        lines = [f"✗ {self.check}: {self.claim}"]
-        for label, text in self.all_fields:
-            rows = [row for line in text.split("\n") for row in textwrap.wrap(line, TEXT_WIDTH)]
-            lines += [
-                f"  {title:<{LABEL_WIDTH}}{row}"
-                for title, row in zip_longest([label], rows, fillvalue="")
-            ]
-        return "\n".join(lines)
 
 
 class CheckFailed(AssertionError):

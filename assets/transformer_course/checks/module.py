@@ -7,8 +7,8 @@ from typing import Any, Self
 from torch import Tensor, nn
 
 from transformer_course.checks import formatting
-from transformer_course.checks.failure import Kind
 from transformer_course.checks.runner import Returns, Runner, Wrapped
+from transformer_course.failure import Kind
 
 Shapes = dict[str, tuple[int, ...]]
 

@@ -8,8 +8,9 @@ import torch
 from torch import Tensor, nn
 
 from transformer_course.checks import failure, formatting
-from transformer_course.checks.failure import CheckFailed, Failure, Kind, StudentLine
+from transformer_course.checks.failure import CheckFailed, StudentLine
 from transformer_course.checks.misconceptions import clue, recognise
+from transformer_course.failure import Failure, Kind
 
 Returns = Sequence[str] | type | None  # names of tensors, a plain value's type, or whatever
 Field = tuple[str, str]  # a label and its text
@@ -115,7 +116,7 @@ class Runner:
         self,
         claim: str,
         hint: str = "",
-        kind: str = Kind.CLAIM,
+        kind: Kind = Kind.CLAIM,
         fields: Iterable[Field] = (),
         origin: Field | None = None,
     ) -> NoReturn:

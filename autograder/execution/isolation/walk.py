@@ -6,6 +6,9 @@ from collections.abc import Callable
 from io import BufferedRWPair
 from typing import Any
 
+from transformer_course.failure import Failure
+
+from autograder.execution.isolation.failures import write_failure
 from autograder.execution.isolation.framing import LIMIT, ChannelError
 from autograder.execution.isolation.messages import (
     CellResult,
@@ -109,7 +112,9 @@ class Walker:
         if failed is not None:
             message = f"{type(failed).__name__}: {failed}"[:SAID]
             clue, line = getattr(failed, "clue", None), _line(failed, self._shell)
-            failure = {"message": message, "clue": clue, "line": line}
+            said = getattr(failed, "failure", None)
+            said = write_failure(said) if isinstance(said, Failure) else None
+            failure = {"message": message, "clue": clue, "line": line, "said": said}
         return {"outputs": outputs, "failure": failure}
 
     def _in_namespace(self, source: str, more: dict[str, Any]) -> tuple[list, BaseException | None]:
