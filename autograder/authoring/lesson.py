@@ -14,6 +14,7 @@ import jupytext
 from jupytext.config import load_jupytext_configuration_file
 
 from autograder import paths
+from autograder.authoring.cell_name import CellName
 from autograder.errors import CourseError
 
 
@@ -65,7 +66,7 @@ class Cell:
     @property
     def grade_id(self) -> str:
         """nbgrader's identifier for the cell; empty without a role."""
-        return f"{self.role}_{self.name}" if self.role else ""
+        return str(CellName(self.role, self.name)) if self.role else ""
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,8 @@ from dataclasses import asdict, dataclass
 from functools import cached_property
 from typing import Any
 
+from autograder.authoring.cell_name import CellName
+
 
 @dataclass(frozen=True)
 class ReleasedCell:
@@ -34,7 +36,7 @@ class ReleasedCell:
     def exercise(self) -> str:
         """What the student's code is to define here; empty for all but exercises."""
         is_one = self.solution and self.cell_type == "code"
-        return self.name.removeprefix("exercise_") if is_one else ""
+        return CellName.parse(self.name).name if is_one else ""
 
 
 @dataclass(frozen=True)
