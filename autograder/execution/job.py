@@ -46,7 +46,7 @@ class Ran:
     """What became of a cell: its outputs, and what the check that failed has to say."""
 
     outputs: list[dict] = field(default_factory=list)
-    failure: dict | None = None  # message, clue, line of the check
+    failure: dict | None = None  # message, clue, line of the check, and what it says as data
     stopped: bool = False  # by the time limit
     complete: bool = False  # the student's side was there to the end of it
     cut: bool = False  # some of what it showed is left out: the notebook shows too much
