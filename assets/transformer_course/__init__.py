@@ -1,5 +1,5 @@
 """The course kit: what the lessons of *Transformers, from the dot product up* import.
 
-`checks` tells a student which mistake was made, `figures` draws the pictures.
-Nothing in here solves an exercise.
+`checks` explain which mistake was made, `figures` draw the lessons' figures, and `widgets` show
+live views. The kit contains no solutions.
 """

@@ -1,7 +1,7 @@
-"""The course's pictures: each function draws one kind, and each has a text for screen readers.
+"""The lessons' figures; each has an alternative text for screen readers.
 
-Colours are safe for colour-blind readers: cividis for maps, Okabe and Ito's for lines.
-Tensors and arrays are taken alike; a wrong shape is refused in one line.
+The colours suit colour-blind readers: cividis for maps, Okabe and Ito's palette for lines.
+All functions accept tensors and arrays, and raise `ValueError` for a wrong shape.
 """
 
 import base64
@@ -27,11 +27,11 @@ DPI = 110
 
 
 class Picture:
-    """A drawn figure: an image where there is a page, its text where there is none."""
+    """A rendered figure: an image in HTML, its alternative text elsewhere."""
 
     def __init__(self, figure: Figure, alt: str) -> None:
         file = io.BytesIO()
-        # no version of matplotlib in the file: the same picture gives the same bytes
+        # without matplotlib's version, so that equal figures have equal bytes
         figure.savefig(file, format="png", dpi=DPI, metadata={"Software": None})
         self.png, self.alt = file.getvalue(), alt
 
@@ -45,7 +45,7 @@ class Picture:
 
 
 def arrows(vectors: Mapping[str, ArrayLike], axes: tuple[str, str]) -> None:
-    """Two-dimensional vectors as arrows from the origin, each with its name and numbers."""
+    """Draw two-dimensional vectors as arrows from the origin, with names and coordinates."""
     points = {
         name: _matrix(torch.as_tensor(vector)[None], "each vector", 1, 2)[0]
         for name, vector in vectors.items()
@@ -72,7 +72,7 @@ def attention_map(
     keys: Sequence[str] | None = None,
     title: str = "attention weights",
 ) -> None:
-    """One matrix (query, key): a row for each query, a column for each key."""
+    """Draw a matrix (query, key): a row for each query, a column for each key."""
     steps({title: (weights, "key", keys or queries)}, "query", queries)
 
 
@@ -81,7 +81,7 @@ def steps(
     rows_are: str,
     rows: Sequence[str],
 ) -> None:
-    """Matrices side by side that share their rows: how one becomes the next.
+    """Draw matrices side by side that share their rows.
 
     A stage is title -> (matrix, what its columns are, the name of each column).
     """
@@ -89,17 +89,17 @@ def steps(
     size = (1.6 + 0.72 * sum(widths) + 0.6 * len(widths), 1.7 + 0.5 * len(rows))
     figure = Figure(figsize=size, layout="constrained")
     grid = figure.subplots(1, len(stages), squeeze=False, width_ratios=widths)[0]
-    told = []
+    descriptions = []
     for axes, (title, (values, columns_are, columns)) in zip(grid, stages.items(), strict=True):
         matrix = _matrix(values, title, len(rows), len(columns))
         heatmap(axes, matrix, columns)
         axes.set_title(title, fontsize=11)
         axes.set_xlabel(columns_are)
         lines = "; ".join(f"{row}: {brief(line)}" for row, line in zip(rows, matrix, strict=True))
-        told.append(f"{title} ({rows_are} by {columns_are}): {lines}")
+        descriptions.append(f"{title} ({rows_are} by {columns_are}): {lines}")
     grid[0].set_yticks(range(len(rows)), rows)
     grid[0].set_ylabel(rows_are)
-    _show(figure, f"{'. '.join(told)}.")
+    _show(figure, f"{'. '.join(descriptions)}.")
 
 
 def masks(
@@ -107,48 +107,51 @@ def masks(
     rows_are: str,
     rows: Sequence[str],
 ) -> None:
-    """Masks side by side that share their rows: a dot where one may look, hatched where not.
+    """Draw masks side by side that share their rows: dots are allowed, hatched cells masked.
 
     A stage is title -> (mask, what its columns are, the name of each column), as in `steps`.
     """
     widths = [max(len(labels), 3) for _, _, labels in stages.values()]
-    turned = max(len(label) for _, _, labels in stages.values() for label in labels) > 3
-    size = (1.8 + 0.5 * sum(widths) + 0.5 * len(widths), (1.9 if turned else 1.4) + 0.5 * len(rows))
+    rotated = max(len(label) for _, _, labels in stages.values() for label in labels) > 3
+    size = (
+        1.8 + 0.5 * sum(widths) + 0.5 * len(widths),
+        (1.9 if rotated else 1.4) + 0.5 * len(rows),
+    )
     figure = Figure(figsize=size, layout="constrained")
     grid = figure.subplots(1, len(stages), squeeze=False, width_ratios=widths)[0]
-    told = []
+    descriptions = []
     for axes, (title, (mask, columns_are, columns)) in zip(grid, stages.items(), strict=True):
         allowed = _matrix(mask, title, len(rows), len(columns)) != 0
-        may_look(axes, allowed)
-        forbidden(axes, allowed)
-        axes.set_xticks(range(len(columns)), columns, rotation=90 if turned else 0)
+        mark_allowed(axes, allowed)
+        mark_forbidden(axes, allowed)
+        axes.set_xticks(range(len(columns)), columns, rotation=90 if rotated else 0)
         axes.set(xlim=(-0.5, len(columns) - 0.5), ylim=(len(rows) - 0.5, -0.5), yticks=[])
         axes.set_title(title, fontsize=11)
         axes.set_xlabel(columns_are)
         axes.tick_params(which="both", length=0)
-        seen = [[c for c, may in zip(columns, line, strict=True) if may] for line in allowed]
+        kept = [[c for c, may in zip(columns, line, strict=True) if may] for line in allowed]
         lines = "; ".join(
-            f"{row}: {', '.join(kept) or 'none'}" for row, kept in zip(rows, seen, strict=True)
+            f"{row}: {', '.join(names) or 'none'}" for row, names in zip(rows, kept, strict=True)
         )
-        told.append(f"{title} ({rows_are} by {columns_are}), who may look at whom: {lines}")
+        descriptions.append(f"{title} ({rows_are} by {columns_are}), who may look at whom: {lines}")
     grid[0].set_yticks(range(len(rows)), rows)
     grid[0].set_ylabel(rows_are)
-    _show(figure, f"{'. '.join(told)}.")
+    _show(figure, f"{'. '.join(descriptions)}.")
 
 
 def word_links(sentences: Mapping[str, tuple[Sequence[str], int, ArrayLike | Tensor]]) -> None:
-    """Where one word looks: title -> (words, place of that word, its weight on each word)."""
+    """Draw what a word attends to: title -> (words, its position, its weight on each word)."""
     figure = Figure(figsize=(9.5, 2.3 * len(sentences)), layout="constrained")
     grid = figure.subplots(len(sentences), 1, squeeze=False)[:, 0]
-    told = []
-    for axes, (title, (words, place, weights)) in zip(grid, sentences.items(), strict=True):
+    descriptions = []
+    for axes, (title, (words, position, weights)) in zip(grid, sentences.items(), strict=True):
         row = _matrix(torch.as_tensor(weights)[None], title, 1, len(words))[0]
-        _links(axes, words, place, row)
+        _links(axes, words, position, row)
         axes.set_title(title, loc="left", fontsize=11)
         ranked = sorted(zip(row, words, strict=True), reverse=True)[:3]
         most = ", ".join(f"{word} {weight:.2f}" for weight, word in ranked)
-        told.append(f"{title}: from “{words[place]}”, the largest weights go to {most}")
-    _show(figure, f"{'. '.join(told)}.")
+        descriptions.append(f"{title}: from “{words[position]}”, the largest weights go to {most}")
+    _show(figure, f"{'. '.join(descriptions)}.")
 
 
 def curves(
@@ -163,11 +166,10 @@ def curves(
     bottom: float | None = None,
     legend_columns: int = 1,
 ) -> None:
-    """Lines over a shared axis, and what was measured as `dots` beside them.
+    """Draw lines over a shared axis, with measured values as `dots`.
 
-    `logarithmic` names the axes of which each step doubles ("x", "xy"; tens on a y axis that spans
-    more than 4096 to 1), `marked` single points.
-    `legend_columns` above 1 makes the names a wide, low block.
+    `logarithmic` names the axes with a scale to base 2 ("x", "xy"; base 10 for a y axis that spans
+    a ratio of more than 4096), `marked` single points.
     """
     figure = Figure(figsize=(6.4, 3.8), layout="constrained")
     axes = figure.subplots()
@@ -183,15 +185,15 @@ def curves(
         axes.set_xticks(across, [f"{value:g}" for value in across])
     if "y" in logarithmic:
         drawn = [value for series in (*lines.values(), *(dots or {}).values()) for value in series]
-        wide = max(drawn) > 2**12 * min(drawn)  # then doublings are too many to tell apart
+        wide = max(drawn) > 2**12 * min(drawn)  # too many ticks to base 2
         axes.set_yscale("log", base=10 if wide else 2)
         axes.yaxis.set_major_formatter("{x:g}")
     axes.set(xlabel=x, ylabel=y, title=title)
     axes.set_ylim(bottom=bottom)
     axes.grid(alpha=0.3)
     axes.legend(ncols=legend_columns)
-    told = {**lines, **(dots or {})}
-    ends = "; ".join(f"{name} from {v[0]:.3g} to {v[-1]:.3g}" for name, v in told.items())
+    series = {**lines, **(dots or {})}
+    ends = "; ".join(f"{name} from {v[0]:.3g} to {v[-1]:.3g}" for name, v in series.items())
     _show(figure, f"{title}. {y} for {x} from {across[0]:g} to {across[-1]:g}: {ends}.")
 
 
@@ -202,7 +204,7 @@ def tiles(
     across: int = 6,
     colours: str = "gray",
 ) -> None:
-    """Small pictures (height, width) in rows, each under its name; they share one scale."""
+    """Draw small images (height, width) in rows with their names, on a shared colour scale."""
     height, width = torch.as_tensor(pictures[0]).shape
     drawn = [_matrix(p, name, height, width) for p, name in zip(pictures, names, strict=True)]
     lines = -(-len(drawn) // across)
@@ -220,14 +222,14 @@ def tiles(
 
 
 def stations(ways: Mapping[str, Sequence[tuple[Sequence[str], Sequence[str]]]], ends: str) -> None:
-    """What a vector passes on a straight way with detours, such as a block's residual stream.
+    """Draw a residual stream with its branches, for one or more variants of a block.
 
-    A way is title -> its stations in order, each (boxes on the detour, boxes on the straight way
-    behind the "+" where the detour comes back). `ends` names what goes in.
+    A variant is title -> its branches in order, each (boxes on the branch, boxes on the stream
+    after the "+" where the branch is added back). `ends` names the input.
     """
     figure = Figure(figsize=(9.5, 2.3 * len(ways)), layout="constrained")
     grid = figure.subplots(len(ways), 1, squeeze=False)[:, 0]
-    told = []
+    descriptions = []
     for axes, (title, passed) in zip(grid, ways.items(), strict=True):
         axes.set_title(title, loc="left", fontsize=11)
         _ways(axes, passed, ends)
@@ -236,8 +238,8 @@ def stations(ways: Mapping[str, Sequence[tuple[Sequence[str], Sequence[str]]]], 
             + f", then {', '.join(on)} on the straight way" * bool(on)
             for off, on in passed
         ]
-        told.append(f"{title}: from {ends}, {'; '.join(parts)}")
-    _show(figure, f"{'. '.join(told)}.")
+        descriptions.append(f"{title}: from {ends}, {'; '.join(parts)}")
+    _show(figure, f"{'. '.join(descriptions)}.")
 
 
 def _show(figure: Figure, alt: str) -> None:
@@ -245,13 +247,13 @@ def _show(figure: Figure, alt: str) -> None:
 
 
 def heatmap(axes: Axes, matrix: np.ndarray, labels: Sequence[str], numbers: bool = True) -> None:
-    """A matrix as cells of colour, with its numbers where they have room; NaN stays empty."""
+    """Draw a matrix as coloured cells, with numbers if they fit; NaN stays empty."""
     axes.imshow(matrix, cmap="cividis", aspect="auto")
     axes.set_xticks(range(len(labels)), labels, rotation=45 if len(labels) > 6 else 0)
     axes.set_yticks([])
     if not numbers:
         return
-    # thin lines between cells, so that equal neighbours stay two
+    # thin lines separate cells of the same colour
     for row in range(1, matrix.shape[0]):
         axes.axhline(row - 0.5, color="white", linewidth=1)
     for column in range(1, matrix.shape[1]):
@@ -266,8 +268,8 @@ def heatmap(axes: Axes, matrix: np.ndarray, labels: Sequence[str], numbers: bool
             axes.text(column, row, f"{value:.2f}", ha="center", va="center", color=colour)
 
 
-def may_look(axes: Axes, allowed: np.ndarray, size: float = 6) -> None:
-    """A cell for each pair of a query and a key, with a dot where `allowed` is True."""
+def mark_allowed(axes: Axes, allowed: np.ndarray, size: float = 6) -> None:
+    """Draw a cell for each pair of a query and a key, with a dot where `allowed` is True."""
     axes.set_facecolor("#E3EEF6")
     axes.plot(*np.argwhere(allowed).T[::-1], "o", color=LINES[0], markersize=size)
     for axis, count in ((axes.yaxis, len(allowed)), (axes.xaxis, allowed.shape[1])):
@@ -275,8 +277,8 @@ def may_look(axes: Axes, allowed: np.ndarray, size: float = 6) -> None:
     axes.grid(which="minor", color="white", linewidth=1)
 
 
-def forbidden(axes: Axes, allowed: np.ndarray, size: float = 6) -> None:
-    """Hatches and a cross over the cells where `allowed` is False."""
+def mark_forbidden(axes: Axes, allowed: np.ndarray, size: float = 6) -> None:
+    """Hatch and cross out the cells where `allowed` is False."""
     cells = [Rectangle((x - 0.5, y - 0.5), 1, 1) for y, x in np.argwhere(~allowed)]
     hatched = PatchCollection(cells, facecolor="#999999", edgecolor="#555555", hatch="//")
     axes.add_collection(hatched, autolim=False)
@@ -284,7 +286,7 @@ def forbidden(axes: Axes, allowed: np.ndarray, size: float = 6) -> None:
 
 
 def _ways(axes: Axes, passed: Sequence[tuple[Sequence[str], Sequence[str]]], ends: str) -> None:
-    # a box is 1.7 wide, and so is the room it takes with its arrow
+    # each box takes 1.75 units, with its arrow
     at, room = 0.9, 1.75
     straight = {"color": LINES[0], "lw": 3.5, "zorder": 1}
     axes.text(0.35, 0, ends, ha="center", va="center", fontsize=12, color=INK)
@@ -313,18 +315,18 @@ def _box(axes: Axes, x: float, y: float, name: str) -> None:
     axes.text(x, y, name, ha="center", va="center", fontsize=10, color=INK, zorder=4)
 
 
-def _links(axes: Axes, words: Sequence[str], place: int, weights: np.ndarray) -> None:
-    # words stand one after another, as wide as their letters
+def _links(axes: Axes, words: Sequence[str], position: int, weights: np.ndarray) -> None:
+    # words side by side, with a width proportional to their length
     starts = np.cumsum([0.0, *(len(word) + 2.0 for word in words)])
     middles = (starts[:-1] + starts[1:]) / 2
     for i, (word, middle, weight) in enumerate(zip(words, middles, weights, strict=True)):
-        heavy = "bold" if i == place else "normal"
+        heavy = "bold" if i == position else "normal"
         axes.text(middle, 0, word, ha="center", va="top", fontsize=12, fontweight=heavy, color=INK)
         axes.text(middle, -1.1, f"{weight:.2f}", ha="center", va="top", fontsize=9, color=INK)
-        if i != place and weight > 0.01:
-            bend = 0.32 if middle < middles[place] else -0.32
+        if i != position and weight > 0.01:
+            bend = 0.32 if middle < middles[position] else -0.32
             arc = FancyArrowPatch(
-                (middles[place], 0.15),
+                (middles[position], 0.15),
                 (middle, 0.15),
                 connectionstyle=f"arc3,rad={bend}",
                 arrowstyle="-",
@@ -345,5 +347,5 @@ def _matrix(values: ArrayLike | Tensor, name: str, height: int, width: int) -> n
 
 
 def brief(numbers: np.ndarray) -> str:
-    """A row of numbers in a text."""
+    """Format a row of numbers for a text."""
     return f"[{', '.join(f'{number:.2f}'.rstrip('0').rstrip('.') for number in numbers)}]"

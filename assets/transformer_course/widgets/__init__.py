@@ -1,4 +1,4 @@
-"""Live views of what a student's own code computes; each leaves a picture behind.
+"""Live views of what a student's code computes; a static picture remains without a kernel.
 
 from transformer_course.widgets import show_attention
 """
@@ -35,6 +35,6 @@ __all__ = [
     "show_training",
 ]
 
-# where a kernel runs, views are live: the first one need not wait for what that takes
+# with a kernel, import what live views need before the first one is shown
 if getattr(get_ipython(), "kernel", None) is not None:
     importlib.import_module("transformer_course.widgets.live")

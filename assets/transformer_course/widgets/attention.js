@@ -1,10 +1,10 @@
-// Attention maps: all heads small, one or two enlarged, sums beside rows and columns.
-const SIDE = 380; // CSS pixels of an enlarged map, at most
+// Attention maps: an overview of all heads, one or two enlarged, with row and column sums.
+const SIDE = 380; // maximum size of an enlarged map, in CSS pixels
 const THUMB = 76;
 
 /**
- * One head's weights at a temperature: each row to the power 1/temperature, and normalised.
- * Of many cells, each `every`-th of a row and a column.
+ * One head's weights at a temperature: each row to the power 1/temperature, then normalised.
+ * Large maps are subsampled: only every `every`-th row and column.
  */
 export function heated(weights, start, rows, columns, temperature, low, high, every = 1) {
   const powers = Float64Array.from({ length: 256 }, (_, i) =>
@@ -21,7 +21,7 @@ export function heated(weights, start, rows, columns, temperature, low, high, ev
   return found;
 }
 
-/** Where a head begins among the bytes. */
+/** The offset of a head in the array. */
 export const headAt = ([, heads, rows, columns], layer, head) =>
   (layer * heads + head) * rows * columns;
 
@@ -84,7 +84,7 @@ function thumbnails(view, { heads, rows, columns, head, shown }) {
   const wide = Math.min(heads, 4);
   const size = THUMB + 18;
   const pixels = THUMB * (window.devicePixelRatio || 1);
-  const every = Math.max(1, Math.floor(Math.min(rows, columns) / pixels)); // more would not be seen
+  const every = Math.max(1, Math.floor(Math.min(rows, columns) / pixels)); // skips cells
   const at = (x, y) => {
     const [row, column] = [Math.floor(y / size), Math.floor(x / size)];
     return column < wide && row * wide + column < heads ? row * wide + column : null;
@@ -150,7 +150,7 @@ function enlarged(view, { which, queries, keys, head, shown, tell }) {
   });
 }
 
-// bars: to the right of each row its sum, below each column its sum
+// bars for the sums, to the right of each row and below each column
 function sums(context, box, rows, columns, values) {
   const byRow = new Float32Array(rows);
   const byColumn = new Float32Array(columns);

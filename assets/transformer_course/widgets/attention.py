@@ -1,4 +1,4 @@
-"""Attention maps: all heads at a glance, one enlarged, with what each weight is between."""
+"""Attention maps: an overview of all heads, one of them enlarged."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -9,11 +9,11 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from transformer_course.figures import Picture, brief, forbidden, heatmap
+from transformer_course.figures import Picture, brief, heatmap, mark_forbidden
 from transformer_course.widgets.view import MOST, View, labels, matrix
 
 SHOWN = 12  # heads in the picture
-NAMED = 16  # tokens that a picture has room to name
+NAMED = 16  # tokens whose names fit into the picture
 
 
 def show_attention(
@@ -23,7 +23,7 @@ def show_attention(
     mask: ArrayLike | Tensor | None = None,
     title: str = "attention weights",
 ) -> View:
-    """See which query attends to which key, head by head.
+    """Show which query attends to which key, head by head.
 
     `weights`: (query, key), (heads, query, key) or (layers, heads, query, key). `queries` and
     `keys` name the tokens; without `keys`, both sides share their names. `mask`: (query, key),
@@ -37,7 +37,7 @@ def show_attention(
         labels(queries if shared else keys, "keys", columns),
     ]
     allowed = None if mask is None else _allowed(mask, rows, columns)
-    # one head in each layer: the layers are what there is to compare
+    # with one head per layer, compare the layers
     part = "layer" if layers > heads == 1 else "head"
     parts = values[:, 0] if heads == 1 else values[0]
     draw = partial(_picture, parts, part, names, allowed, title)
@@ -62,7 +62,7 @@ def _allowed(mask: ArrayLike | Tensor, rows: int, columns: int) -> np.ndarray:
 def _picture(
     parts: np.ndarray, part: str, names: list[list[str]], allowed: np.ndarray | None, title: str
 ) -> Picture:
-    """The first layer's heads, or the layers, side by side."""
+    """Draw the heads of the first layer, or the layers, side by side."""
     shown = parts[:SHOWN]
     wide, high = min(len(shown), 4), -(-len(shown) // 4)
     queries, keys = names
@@ -75,21 +75,21 @@ def _picture(
         axes.axis("off")
     for number, (axes, values) in enumerate(zip(grid.flat, shown, strict=False)):
         cells = values if allowed is None else np.where(allowed, values, np.nan)
-        axes.set_facecolor("#888888")  # behind masked cells that are too many to be hatched
+        axes.set_facecolor("#888888")  # for masked cells that are too many to be hatched
         heatmap(axes, cells, keys if named else [], numbers=len(shown) == 1)
         if named:
             axes.set_yticks(range(len(queries)), queries)
         if few and allowed is not None:
-            forbidden(axes, allowed, size=6 if named else 2)
+            mark_forbidden(axes, allowed, size=6 if named else 2)
         axes.set_xlabel("key")
         axes.set_ylabel("query")
         if len(shown) > 1:
             axes.set_title(f"{part} {number}", fontsize=10)
     figure.suptitle(title, fontsize=11)
-    return Picture(figure, _told(parts, part, names, title))
+    return Picture(figure, _alt_text(parts, part, names, title))
 
 
-def _told(parts: np.ndarray, part: str, names: list[list[str]], title: str) -> str:
+def _alt_text(parts: np.ndarray, part: str, names: list[list[str]], title: str) -> str:
     queries, keys = names
     if len(parts) == 1 and parts[0].size <= 64:
         rows = zip(queries, parts[0], strict=True)

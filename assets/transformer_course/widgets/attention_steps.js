@@ -1,6 +1,6 @@
-// Attention step by step: a product stands where its row on the left and its column above meet.
-const ROOM = 940; // CSS pixels that the strip may take
-const NEAR = 0.002; // weights closer than this are equal, to the decimals that are shown
+// Attention step by step: each product is right of its left factor and below its right one.
+const ROOM = 940; // maximum width in CSS pixels
+const NEAR = 0.002; // weights closer than this look equal with the decimals shown
 const counting = (size) => Array.from({ length: size }, (_, i) => String(i));
 const SAID = {
   scores: () => "Query times key, feature by feature, added up: how well do the two match?",
@@ -21,7 +21,7 @@ export function products(query, key, rows, columns, width) {
   });
 }
 
-/** Each row of scores as weights that sum to 1; 0 where it may not look. */
+/** Softmax of each row of scores; 0 where masked. */
 export function shared(scores, rows, columns, may) {
   const found = new Float64Array(rows * columns);
   for (let row = 0; row < rows; row++) {
@@ -33,11 +33,11 @@ export function shared(scores, rows, columns, may) {
   return found;
 }
 
-/** Where two tables of numbers differ, as those who read two decimals see it. */
+/** The cells in which two tables differ visibly with two decimals. */
 export const unequal = (yours, ours) =>
   Array.from(ours, (one, i) => Math.abs(one - yours[i]) > NEAR);
 
-/** "1·2 + 0·(−1)"; of many products, the first and the last. */
+/** "1·2 + 0·(−1)"; with many products, only the first and the last. */
 export function spelled(left, right) {
   const factor = (value) => (short(value).startsWith("−") ? `(${short(value)})` : short(value));
   const terms = Array.from(left, (one, i) => `${factor(one)}·${factor(right[i])}`);
@@ -96,7 +96,7 @@ function render({ model, el }) {
   return view.close;
 }
 
-// the chosen cell, spelled out up to this step
+// the computation of the chosen cell up to this step
 function followed({ sent, queries, keys, columns, width, depth, may, ...about }, name, state) {
   const { row, column, feature, scaled } = state;
   const at = row * columns + column;
@@ -121,7 +121,7 @@ function followed({ sent, queries, keys, columns, width, depth, may, ...about },
   return said.join("; ");
 }
 
-// where each matrix stands at a step: all of them where there is room, else those of the step
+// the position of each matrix at a step: all matrices if they fit, else those of the step
 function layout({ queries, keys, rows, columns, width, depth, stages }, at) {
   const size = (name) => ({ query: width, output: depth })[name] ?? columns;
   const long = (names) => Math.min(90, 14 + 8 * Math.max(...names.map((name) => name.length)));
@@ -134,7 +134,7 @@ function layout({ queries, keys, rows, columns, width, depth, stages }, at) {
   let shown = ["query", ...stages];
   if (fitted(shown) < 32) shown = shown.slice(at - 1, at + 1);
   const [wide, high] = [fitted(shown), rows + columns <= 14 ? 28 : 21];
-  const flat = names <= wide + 10; // names of columns lie, where they have room
+  const flat = names <= wide + 10; // horizontal column names, if they fit
   const head = flat ? 20 : names;
   const most = Math.max(...shown.map((name) => ({ query: width, output: columns })[name] ?? 0));
   const bottom = most ? 20 + head + most * high + 16 : head + 4;
@@ -155,7 +155,7 @@ function layout({ queries, keys, rows, columns, width, depth, stages }, at) {
   return { shown, boxes, flat, head, under, whole: under + rows * high + 64, across: x + 18 };
 }
 
-// each matrix: its numbers (null: masked), those between which its colours run, title and columns
+// each matrix: its numbers (null: masked), the range of its colours, title and columns
 function tables({ sent, rows, columns, width, depth, keys, scores, may, ...about }, state, boxes) {
   const table = (values, across, seen = () => true) => (row, column) =>
     seen(row * across + column) ? values[row * across + column] : null;

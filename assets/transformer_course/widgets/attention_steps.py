@@ -1,4 +1,4 @@
-"""Attention step by step: from queries and keys to one's own weights and output."""
+"""Attention step by step: from queries and keys to the student's weights and output."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -14,7 +14,7 @@ from torch import Tensor
 from transformer_course.figures import Picture, brief, heatmap
 from transformer_course.widgets.view import View, labels, matrix
 
-SIDE = 16  # tokens or features that have room for their numbers
+SIDE = 16  # tokens or features whose numbers fit
 
 Values = ArrayLike | Tensor
 
@@ -28,7 +28,7 @@ def show_attention_steps(
     keys: Sequence[str] | None = None,
     mask: Values | None = None,
 ) -> View:
-    """See how scores become weights and an output: those that `attention` itself returns.
+    """Show how scores become weights and an output, as `attention` returns them.
 
     `attention(query, key, value)`, with `mask` as a fourth argument if one is given, returns
     (output, weights). `query`: (query, d_k), `key`: (key, d_k), `value`: (key, d_v), at most 16 of
@@ -56,11 +56,11 @@ def show_attention_steps(
 
 
 def _given(query: Values, key: Values, value: Values) -> dict[str, np.ndarray]:
-    asked = matrix(query, "query", "query", "d_k")
-    keys = len(matrix(key, "key", "key", "d_k"))
-    answers = _sized(key, "key", key=keys, d_k=asked.shape[1])
-    blended = _sized(value, "value", key=keys, d_v=matrix(value, "value", "key", "d_v").shape[1])
-    found = {"query": asked, "key": answers, "value": blended}
+    queries = matrix(query, "query", "query", "d_k")
+    count = len(matrix(key, "key", "key", "d_k"))
+    keys = _sized(key, "key", key=count, d_k=queries.shape[1])
+    values = _sized(value, "value", key=count, d_v=matrix(value, "value", "key", "d_v").shape[1])
+    found = {"query": queries, "key": keys, "value": values}
     for name, array in found.items():
         if max(array.shape) > SIDE:
             raise ValueError(
@@ -70,7 +70,7 @@ def _given(query: Values, key: Values, value: Values) -> dict[str, np.ndarray]:
 
 
 def _returned(result: Any, rows: int, columns: int, features: int) -> dict[str, np.ndarray]:
-    """What the function gave back, if it is a pair of the right shapes."""
+    """The returned output and weights; `ValueError` unless their shapes are right."""
     pair = isinstance(result, tuple | list) and len(result) == 2
     if not pair or not all(isinstance(part, Tensor) for part in result):
         got = f"({', '.join(map(_kind, result))})" if isinstance(result, tuple) else _kind(result)
@@ -93,16 +93,16 @@ def _sized(values: Values, name: str, **sizes: int) -> np.ndarray:
 
 
 def _floating(values: Values) -> Tensor:
-    # a copy: what the function does to its inputs stays out of the picture
+    # a copy, since the function may change its inputs
     tensor = torch.as_tensor(values).detach().clone()
     return tensor if tensor.is_floating_point() else tensor.float()
 
 
 def _picture(arrays: dict[str, np.ndarray], queries: list[str], keys: list[str]) -> Picture:
-    """Each product stands where its row on the left and its column above meet."""
+    """Draw each product below its right factor and to the right of its left factor."""
     width, depth = arrays["query"].shape[1], arrays["value"].shape[1]
     weights, above = arrays["weights"], max(width, len(keys))
-    if "mask" in arrays:  # a weight that should not be there stays in sight
+    if "mask" in arrays:  # show weights on masked keys that should be 0
         weights = np.where(arrays["mask"] | (weights > 0.001), weights, np.nan)
     size = (2.2 + 0.56 * (width + len(keys) + depth), 1.7 + 0.42 * (above + len(queries)))
     figure = Figure(figsize=(max(size[0], 5.0), max(size[1], 3.6)), layout="constrained")
@@ -115,10 +115,10 @@ def _picture(arrays: dict[str, np.ndarray], queries: list[str], keys: list[str])
     _cells(grid[1, 0], arrays["query"], "query", ("query", queries), features, "feature")
     _cells(grid[1, 1], weights, "your weights", ("query", queries), keys, "key")
     _cells(grid[1, 2], arrays["output"], "your output", ("query", queries), values, "feature")
-    return Picture(figure, _told(arrays, queries, keys))
+    return Picture(figure, _alt_text(arrays, queries, keys))
 
 
-def _told(arrays: dict[str, np.ndarray], queries: list[str], keys: list[str]) -> str:
+def _alt_text(arrays: dict[str, np.ndarray], queries: list[str], keys: list[str]) -> str:
     weights, output = arrays["weights"], arrays["output"]
     title = f"Attention step by step, from each query to the keys {', '.join(keys)}"
     if weights.size > 64:
@@ -126,7 +126,7 @@ def _told(arrays: dict[str, np.ndarray], queries: list[str], keys: list[str]) ->
         most = [f"{name}: {keys[int(row.argmax())]} {row.max():.2f}" for name, row in rows]
         return f"{title}. The largest weight of each: {'; '.join(most)}."
     rows = zip(queries, weights, output, strict=True)
-    each = [f"{name}: weights {brief(row)}, output {brief(blend)}" for name, row, blend in rows]
+    each = [f"{name}: weights {brief(row)}, output {brief(out)}" for name, row, out in rows]
     return f"{title}. {'; '.join(each)}."
 
 
@@ -138,7 +138,7 @@ def _cells(
     columns: list[str],
     across: str = "",
 ) -> None:
-    axes.patch.set(facecolor="#888888", hatch="////", edgecolor="#444444")  # behind masked cells
+    axes.patch.set(facecolor="#888888", hatch="////", edgecolor="#444444")  # shows in masked cells
     heatmap(axes, values, columns)
     axes.set_title(title, fontsize=11)
     axes.set_ylabel(rows[0])

@@ -1,6 +1,6 @@
-// Axes, their marks, and the lines between them. Follows paint.js in every live view.
+// Axes, ticks and lines. Follows paint.js in every live view.
 
-/** Round numbers between two ends, about `most` of them: where an axis has its marks. */
+/** About `most` round numbers between two ends: the ticks of an axis. */
 export function marks(one, other, most = 5, least = 0) {
   const [low, high] = [Math.min(one, other), Math.max(one, other)];
   const rough = Math.max((high - low) / most, least) || 1;
@@ -12,12 +12,12 @@ export function marks(one, other, most = 5, least = 0) {
 }
 
 /**
- * Two axes around a box: `across` and `up` are { from, to, name, whole }, whole if they count;
- * `up` may have its own `marks`, and a `text` for each.
- * `across.text(value)` is what stands at a mark, where it is not the number itself.
+ * Draw two axes around a box: `across` and `up` are { from, to, name, whole }, whole for integers;
+ * `up` may have its own ticks as `marks`, with a `text` for each.
+ * `across.text(value)` is the label of a tick, if it is not the number itself.
  *
- * Returns where a value lies, `x(value)` and `y(value)`, and `line(xs, ys, colour, width, dash)`,
- * in which a `ys` that is no number leaves a gap.
+ * Returns `x(value)` and `y(value)`, which map values to pixels, and
+ * `line(xs, ys, colour, width, dash)`, in which NaN leaves a gap.
  */
 export function chart(context, box, across, up) {
   const place = (axis, start, size) => (value) =>
@@ -69,7 +69,7 @@ export function chart(context, box, across, up) {
   return { x, y, line };
 }
 
-/** What a line is: a short piece of it, and `text` beside it, from (x, y). */
+/** A legend entry at (x, y): a short piece of the line with `text` beside it. */
 export function explained(context, { x, y }, text, colour, width = 2, dash = []) {
   context.save();
   Object.assign(context, { textAlign: "left", fillStyle: context.ink });

@@ -1,19 +1,19 @@
-// Dropout: one sample as a network, and what its linear unit gives over all samples.
+// Dropout: one sample as a network, and the outputs of its linear unit over all samples.
 const [BAR, MEAN, STILL] = ["#0072b2", "#d55e00", "#009e73"];
 const PLOT = { left: 46, top: 76, width: 440, height: 250 };
 
-/** What became of x in a sample: how many are dropped, and the factors of the others. */
+/** The effect of a sample on x: how many units are dropped, and the factors of the others. */
 export function became(x, result) {
   const factors = [...result].flatMap((value, unit) => (value === 0 ? [] : [value / x[unit]]));
   const dropped = x.length - factors.length;
   return { dropped, least: Math.min(...factors), most: Math.max(...factors) };
 }
 
-/** The linear unit's output. */
+/** The output of the linear unit. */
 export const output = (weights, result) =>
   weights.reduce((sum, weight, unit) => sum + weight * result[unit], 0);
 
-/** A sample and all samples in words. */
+/** Describe a sample and all samples. */
 export function inWords({ p, units, dropped, least, most, samples, mean, still, warning }) {
   const factor = least.toFixed(2) === most.toFixed(2) ? "" : `${least.toFixed(2)} to `;
   const others = dropped < units ? `, the others times ${factor}${most.toFixed(2)}` : "";
@@ -23,7 +23,7 @@ export function inWords({ p, units, dropped, least, most, samples, mean, still, 
   ).trim();
 }
 
-/** A round distance between marks, so that there are about `count` of them. */
+/** A round distance between ticks, for about `count` ticks. */
 export function spacing(span, count) {
   const power = 10 ** Math.floor(Math.log10(span / count));
   return power * [1, 2, 5, 10].find((times) => (power * times * count) / span >= 0.99);
@@ -109,7 +109,7 @@ function network(view, { x, weights, units, at }) {
   });
 }
 
-// a filled circle if it is kept, an empty one with a cross if it is dropped
+// a filled circle for a kept unit, an empty one with a cross for a dropped unit
 function unitAt(context, x, y, radius, kept) {
   context.beginPath();
   context.arc(x, y, radius, 0, 2 * Math.PI);
@@ -186,7 +186,7 @@ function scales(context, { low, high, most, across }) {
   context.restore();
 }
 
-// a line down to the axis, with an edge, so that it is seen on bars and on another line
+// a line down to the axis, outlined so that it is visible on bars and other lines
 function marked(context, style, wide, x, from, dash) {
   const bottom = PLOT.top + PLOT.height;
   context.lineWidth = wide + 2.5;
@@ -197,7 +197,7 @@ function marked(context, style, wide, x, from, dash) {
   context.setLineDash([]);
 }
 
-// a text at the end of a line, to its left if so wished and if it has room there
+// a text at the end of a line, on its left if requested and if it fits
 function beside(context, x, y, text, left) {
   const wide = context.measureText(text).width;
   const end = PLOT.left + PLOT.width + 20;

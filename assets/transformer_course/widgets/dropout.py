@@ -1,4 +1,4 @@
-"""Dropout: what one sample drops, and what a unit that reads the rest gives over many samples."""
+"""Dropout: one sample, and the distribution of a linear unit's output over many samples."""
 
 import inspect
 from collections.abc import Callable
@@ -17,16 +17,29 @@ from transformer_course.widgets.view import View, matrix
 
 RATES = tuple(tenth / 10 for tenth in range(10))
 UNITS = (0.6, 1.4, 0.9, 1.1, 0.5, 1.5, 0.8, 1.2, 0.7, 1.3, 1.0, 1.0)
-WEIGHTS = (0.4, 0.3, 0.3, 0.3, 0.1, 0.2, 0.3, 0.2, 0.4, 0.1, 0.2, 0.3)  # all positive: no sum is 0
-STORED = 30  # samples of each p that the live view can show
+WEIGHTS = (
+    0.4,
+    0.3,
+    0.3,
+    0.3,
+    0.1,
+    0.2,
+    0.3,
+    0.2,
+    0.4,
+    0.1,
+    0.2,
+    0.3,
+)  # positive, so that no sum is 0
+STORED = 30  # samples per p in the live view
 BINS = 40
-SURE = 5  # standard errors, from which a difference is no chance
-PICTURED = (1, 5, 8)  # the tenths that are p in the picture
+SIGNIFICANT = 5  # standard errors
+PICTURED = (1, 5, 8)  # indices of RATES in the picture
 
 
 @dataclass(frozen=True)
 class Measured:
-    """What the student's function gave, (p, sample, unit), in training and in evaluation."""
+    """Results of the student's function, (p, sample, unit), in training and in evaluation."""
 
     x: np.ndarray
     weights: np.ndarray
@@ -35,28 +48,29 @@ class Measured:
 
     @property
     def outputs(self) -> np.ndarray:
-        """What the linear unit gives: (p, sample)."""
+        """Outputs of the linear unit in training: (p, sample)."""
         return self.results @ self.weights
 
     @property
-    def still(self) -> np.ndarray:
-        """What the linear unit gives in evaluation: (p,)."""
+    def evaluated(self) -> np.ndarray:
+        """Outputs of the linear unit in evaluation: (p,)."""
         return self.evaluation[:, 0] @ self.weights
 
 
 def show_dropout(
     dropout: Callable[..., Tensor], x: ArrayLike | Tensor | None = None, samples: int = 400
 ) -> View:
-    """See what your dropout switches off, and what one linear unit gives over many samples.
+    """Show what your dropout drops, and the output of a linear unit over many samples.
 
     `dropout`: your function (x, p, training, generator=None) -> a tensor like x. `x`: (unit,), 2 to
     24 numbers, none of them 0. `samples`: 100 to 5000 for each p. `ValueError` for others, and for
     a function that gives another shape, infinite numbers or NaN.
     """
     measured = _measured(dropout, _units(x), _count(samples))
-    outputs, still, stored = measured.outputs, measured.still, measured.results[:, :STORED]
-    low = float(min(outputs.min(), still.min(), 0.0))
-    high = float(max(outputs.max(), still.max(), 0.0))
+    outputs, evaluated = measured.outputs, measured.evaluated
+    stored = measured.results[:, :STORED]
+    low = float(min(outputs.min(), evaluated.min(), 0.0))
+    high = float(max(outputs.max(), evaluated.max(), 0.0))
     counts = [np.histogram(row, BINS, (low, high))[0] for row in outputs]
     exact = {
         "x": measured.x,
@@ -64,7 +78,7 @@ def show_dropout(
         "results": stored,
         "counts": np.array(counts),
         "means": outputs.mean(-1),
-        "evaluation": still,
+        "evaluation": evaluated,
     }
     arrays = {name: array.astype(np.float32) for name, array in exact.items()}
     arrays["masks"] = stored != 0
@@ -91,14 +105,14 @@ def _count(samples: int) -> int:
 
 
 def _measured(dropout: Callable[..., Tensor], x: np.ndarray, samples: int) -> Measured:
-    """Ask the function; whatever it draws from, it draws the same each time, and nobody else's."""
+    """Call the function with seeded generators, and leave the global one unchanged."""
     if not callable(dropout):
         kind = type(dropout).__name__
         raise ValueError(f"dropout must be a function dropout(x, p, training); got a {kind}")
     given = torch.tensor(x, dtype=torch.float32)
     try:
         seeded = "generator" in inspect.signature(dropout).parameters
-    except ValueError:  # a built-in that does not say
+    except ValueError:  # a built-in without a signature
         seeded = False
     more = {"generator": torch.Generator().manual_seed(0)} if seeded else {}
 
@@ -114,7 +128,7 @@ def _measured(dropout: Callable[..., Tensor], x: np.ndarray, samples: int) -> Me
     with torch.random.fork_rng(devices=[]), torch.no_grad():
         torch.manual_seed(0)
         results = [torch.stack([call(p, True) for _ in range(samples)]) for p in RATES]
-        # more than once: a function that drops here too may drop nothing by chance
+        # several calls: a function that wrongly drops here may drop nothing by chance
         evaluation = [torch.stack([call(p, False) for _ in range(STORED)]) for p in RATES]
     return Measured(
         x,
@@ -125,55 +139,57 @@ def _measured(dropout: Callable[..., Tensor], x: np.ndarray, samples: int) -> Me
 
 
 def _warning(measured: Measured, tenth: int) -> str:
-    """What is not as it should be at this p, and is no chance; else nothing."""
+    """Describe significant deviations from correct dropout at this p; empty if there are none."""
     p, results, outputs = RATES[tenth], measured.results[tenth], measured.outputs[tenth]
-    said = []
+    warnings = []
     dropped = float((results == 0).mean())
-    if abs(dropped - p) > SURE * (p * (1 - p) / results.size) ** 0.5 + 1e-9:
-        said.append(f"Of all units, {100 * dropped:.0f} % are dropped, not {100 * p:.0f} %.")
+    if abs(dropped - p) > SIGNIFICANT * (p * (1 - p) / results.size) ** 0.5 + 1e-9:
+        warnings.append(f"Of all units, {100 * dropped:.0f} % are dropped, not {100 * p:.0f} %.")
     if not measured.evaluation[tenth].all():
-        said.append("In evaluation, units are dropped too.")
-        return " ".join(said)
-    gap = float(outputs.mean() - measured.still[tenth])
-    chance = SURE * float(outputs.std()) / len(outputs) ** 0.5
-    if abs(gap) > chance + 1e-5 * (1 + abs(float(measured.still[tenth]))):
+        warnings.append("In evaluation, units are dropped too.")
+        return " ".join(warnings)
+    gap = float(outputs.mean() - measured.evaluated[tenth])
+    noise = SIGNIFICANT * float(outputs.std()) / len(outputs) ** 0.5
+    if abs(gap) > noise + 1e-5 * (1 + abs(float(measured.evaluated[tenth]))):
         side = "below" if gap < 0 else "above"
-        said.append(f"A gap: the mean in training is {abs(gap):.2f} {side} evaluation.")
-    return " ".join(said)
+        warnings.append(f"A gap: the mean in training is {abs(gap):.2f} {side} evaluation.")
+    return " ".join(warnings)
 
 
 def _picture(measured: Measured, warnings: list[str]) -> Picture:
     figure = Figure(figsize=(9.2, 5.4), layout="constrained")
     network, *rows = figure.subplot_mosaic([["net", str(p)] for p in PICTURED]).values()
-    shown = np.append(measured.outputs[list(PICTURED)], (0.0, *measured.still))
+    shown = np.append(measured.outputs[list(PICTURED)], (0.0, *measured.evaluated))
     edge = 0.02 * float(np.ptp(shown))
     ends = float(shown.min()) - edge, float(shown.max()) + edge
-    samples, told = measured.outputs.shape[1], []
+    samples, descriptions = measured.outputs.shape[1], []
     for axes, tenth in zip(rows, PICTURED, strict=True):
-        mean, still = measured.outputs[tenth].mean(), measured.still[tenth]
+        mean, evaluated = measured.outputs[tenth].mean(), measured.evaluated[tenth]
         axes.hist(measured.outputs[tenth], bins=BINS, range=ends, color=LINES[0])
-        axes.axvline(still, color=LINES[2], linewidth=9, label="in evaluation")
+        axes.axvline(evaluated, color=LINES[2], linewidth=9, label="in evaluation")
         axes.axvline(mean, color="white", linewidth=4)
         axes.axvline(mean, color=LINES[1], linewidth=2.5, linestyle="--", label="mean of samples")
-        means = f"mean {mean:.2f}, in evaluation {still:.2f}"
-        gap = f", gap {mean - still:.2f}" if "gap" in warnings[tenth] else ""
+        means = f"mean {mean:.2f}, in evaluation {evaluated:.2f}"
+        gap = f", gap {mean - evaluated:.2f}" if "gap" in warnings[tenth] else ""
         axes.set_title(f"p = {RATES[tenth]}: {means}{gap}", fontsize=11)
         axes.set(ylabel="samples", xlim=ends)
-        told.append(f"p = {RATES[tenth]}, {samples} samples: {means}. {warnings[tenth]}".strip())
+        descriptions.append(
+            f"p = {RATES[tenth]}, {samples} samples: {means}. {warnings[tenth]}".strip()
+        )
     rows[-1].set_xlabel("output of the linear unit")
     marks, _ = rows[0].get_legend_handles_labels()
     figure.legend(handles=marks, loc="outside lower right", ncols=2)
     dropped = _network(network, measured)
-    alt = f"Dropout of {len(measured.x)} units, read by one linear unit. {' '.join(told)}"
+    alt = f"Dropout of {len(measured.x)} units, read by one linear unit. {' '.join(descriptions)}"
     return Picture(figure, f"{alt} A sample at p = 0.5 drops {dropped} of {len(measured.x)}.")
 
 
 def _network(axes: Axes, measured: Measured) -> int:
-    """The first sample at p = 0.5: crosses where a unit is dropped; how many are."""
+    """Draw the first sample at p = 0.5, with crosses on dropped units; return their number."""
     result, middle = measured.results[5, 0], (len(measured.x) - 1) / 2
     for row, (before, after) in enumerate(zip(measured.x, result, strict=True)):
-        became = f"{before:.2f} → {after:.2f}" if after else f"{before:.2f} → 0"
-        axes.text(-0.12, row, became, ha="right", va="center", color=INK)
+        label = f"{before:.2f} → {after:.2f}" if after else f"{before:.2f} → 0"
+        axes.text(-0.12, row, label, ha="right", va="center", color=INK)
         if after == 0:
             axes.plot(0, row, "o", markersize=12, markerfacecolor="white", color=INK)
             axes.plot(0, row, "x", markersize=9, markeredgewidth=2.5, color=LINES[1])

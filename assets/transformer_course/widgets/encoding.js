@@ -1,6 +1,6 @@
-// Positional encodings: a map, two dimensions as waves, how alike one position is to the others.
-const [WIDE, HIGH] = [330, 290]; // CSS pixels of a map, at least: a cell has one or more
-const PANEL = 470; // what one panel may take when two stand side by side
+// Positional encodings: a map, two dimensions as waves, and the similarities of a position.
+const [WIDE, HIGH] = [330, 290]; // minimum size of a map in CSS pixels: at least one per cell
+const PANEL = 470; // maximum width of a panel when two are side by side
 const FRONT = "#0072b2"; // the chosen dimension, and the similarity
 const BESIDE = "#d55e00"; // its neighbour, and the chosen position
 
@@ -12,32 +12,32 @@ function product(value, columns, one, other) {
   return sum;
 }
 
-/** Row `row` with each row: the dot product, or the cosine; `value(i)` is the i-th number. */
+/** The dot product or cosine of row `row` with each row; `value(i)` is the i-th number. */
 export function similarity(value, rows, columns, row, cosine) {
   const length = (one) => (cosine && Math.sqrt(product(value, columns, one, one))) || 1;
   const own = length(row);
   return counted(rows).map((one) => product(value, columns, row, one) / own / length(one));
 }
 
-/** The other dimension of the pair: 0 and 1, 2 and 3; a last one alone has the one before. */
+/** The other dimension of the pair: 0 and 1, 2 and 3; an odd last one has the one before. */
 export function neighbour(dimension, columns) {
   const other = dimension ^ 1;
   return other < columns ? other : dimension - 1;
 }
 
-/** A number with as many decimals as give the largest of its kind three digits. */
+/** Format a number with enough decimals that the largest one has three digits. */
 export function rounded(value, most) {
   const digits = Math.max(0, Math.min(6, 2 - Math.floor(Math.log10(most) + 0.05)));
   return (Math.round(value * 10 ** digits) / 10 ** digits).toFixed(digits);
 }
 
-/** Which of the settings is chosen; the kind's number where there are none. */
+/** The index of the chosen setting; without settings, of the kind. */
 export function chosen(settings, { length, d_model, base, kind }) {
   if (settings.length === 0) return kind;
   return settings.findIndex((one) => one[0] === length && one[1] === d_model && one[2] === base);
 }
 
-// a longer encoding may have had more positions and dimensions
+// the previous encoding may have had more positions and dimensions
 const here = ({ position, dimension }, { shape: [rows, columns] }) => ({
   position: Math.min(position, rows - 1),
   dimension: Math.min(dimension, columns - 1),
@@ -96,7 +96,7 @@ function sliders(view, options, settle) {
   }
 }
 
-// what is found out once for each table: its largest number, its image, its similarities
+// cached for each table: its largest number, its image and its similarities
 function prepared({ shape, value, low, high }) {
   const [rows, columns] = shape;
   const most = Math.max(Math.abs(low), Math.abs(high)) || 1;
@@ -114,7 +114,7 @@ function prepared({ shape, value, low, high }) {
   return { shape, value, most, longest: Math.max(...squares) || 1, image, alike };
 }
 
-// one encoding: its map, then its waves over its similarities; two panels stand side by side
+// one encoding: its map, then its waves above its similarities; two panels are side by side
 function panel(view, shared) {
   const place = make("div");
   Object.assign(place.style, { display: "flex", flexWrap: "wrap", gap: "12px" });
@@ -180,7 +180,7 @@ function map(view, parts) {
   });
 }
 
-// the colours' scale: as far above zero as below
+// the colour scale, symmetric around zero
 function bar(context, box, { most }) {
   heatmap(context, box, 128, 1, (row) => 1 - row / 127);
   const [x, y] = [box.x + 16, box.y + 4];
@@ -190,7 +190,7 @@ function bar(context, box, { most }) {
   context.fillText("value", box.x - 4, box.y - 8);
 }
 
-// at the edge: which column is which line of the waves, which row is compared
+// marks at the edge: the columns drawn as waves, and the compared row
 function pointed(context, box, axes, position, dimension, other) {
   context.textAlign = "center";
   context.fillText("◀", box.x + box.width + 7, axes.y(position) + 4);
@@ -231,7 +231,7 @@ function similar(context, box, table, { position, cosine }) {
   const top = cosine ? 1 : table.longest;
   const low = Math.min(0, ...alike);
   const name = cosine ? "cosine" : "dot product";
-  // in quarters: the axis stands still while the position moves a little
+  // in quarters, so that the axis stays while the position moves a little
   const from = (Math.floor((4 * low) / top) * top) / 4;
   const axes = chart(context, box, over(alike.length), { from, to: top * 1.05, name });
   axes.line(counted(alike.length), alike, FRONT);

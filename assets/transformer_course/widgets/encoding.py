@@ -1,4 +1,4 @@
-"""Positional encodings: as a map, as waves, and how alike one position is to all others."""
+"""Positional encodings: as a map, as waves, and the similarity of a position to all others."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -16,7 +16,7 @@ from transformer_course.widgets.view import MOST, View, matrix
 Encoding = ArrayLike | Tensor
 Setting = tuple[int, int, float]
 KINDS = 4  # encodings side by side
-NUMBERS = 180_000  # of all settings together: each crosses as one byte
+NUMBERS = 180_000  # of all settings together; each is sent as one byte
 
 
 def show_encoding(
@@ -27,12 +27,12 @@ def show_encoding(
     d_model: int | Sequence[int] = (8, 16, 32, 64),
     base: float | Sequence[float] = (10.0, 100.0, 1000.0, 10000.0),
 ) -> View:
-    """See what each dimension says of a position, and how alike two positions are.
+    """Show the values of each dimension by position, and how similar two positions are.
 
     `encodings`: one array (length, d_model), or name -> array for up to 4 of the same shape, each
     at most 512 by 512. Or your function: `encodings(length, d_model, base=base)` is called once
-    for each combination of the values given here, and the sliders move among these. What your
-    function raises comes through; a wrong shape is a `ValueError`.
+    for each combination of these values, among which the sliders choose. Exceptions of your
+    function propagate; a wrong shape is a `ValueError`.
     """
     if callable(encodings):
         values = _several(length), _several(d_model), [float(one) for one in _several(base)]
@@ -78,7 +78,7 @@ def _of_settings(
 
 
 def _several(values: Any) -> list[Any]:
-    """In order and once each: a slider moves among them."""
+    """The distinct values in ascending order, for a slider."""
     several = sorted(set(values)) if isinstance(values, Sequence) else [values]
     if not several:
         raise ValueError("length, d_model and base must each have a value; one has none")
@@ -116,30 +116,32 @@ def _view(
 
 
 def _picture(kinds: Mapping[str, np.ndarray], title: str) -> Picture:
-    """For each kind a row: its map, and the dot products of the middle position."""
+    """Draw a row for each kind: its map, and the dot products of the middle position."""
     figure = Figure(figsize=(9.0, 0.5 + 2.8 * len(kinds)), layout="constrained")
     grid = figure.subplots(len(kinds), 2, squeeze=False, width_ratios=[1, 1])
-    told = []
+    descriptions = []
     for (across, curve), (name, table) in zip(grid, kinds.items(), strict=True):
         most = float(np.abs(table).max()) or 1.0
         image = across.imshow(table, cmap="cividis", aspect="auto", vmin=-most, vmax=most)
         figure.colorbar(image, ax=across, label="value")
         across.set(xlabel="dimension", ylabel="position", title=name)
         middle = len(table) // 2
-        alike = table @ table[middle]
+        similarity = table @ table[middle]
         mark = "o" if len(table) <= 64 else ""
-        curve.plot(alike, color=LINES[0], marker=mark, markersize=3)
-        curve.plot(middle, alike[middle], "s", color=LINES[1])
+        curve.plot(similarity, color=LINES[0], marker=mark, markersize=3)
+        curve.plot(middle, similarity[middle], "s", color=LINES[1])
         curve.set(xlabel="position", ylabel="dot product", title=f"similarity to position {middle}")
         curve.grid(alpha=0.3)
-        told.append(_told(name, table, alike, middle))
+        descriptions.append(_alt_text(name, table, similarity, middle))
     figure.suptitle(title, fontsize=11)
-    return Picture(figure, f"{title}. {' '.join(told)}")
+    return Picture(figure, f"{title}. {' '.join(descriptions)}")
 
 
-def _told(name: str, table: np.ndarray, alike: np.ndarray, middle: int) -> str:
-    places = sorted({middle, min(middle + 1, len(table) - 1), 0, len(table) - 1})
-    listed = ", ".join(f"{alike[place]:.3g} with position {place}" for place in places)
+def _alt_text(name: str, table: np.ndarray, similarity: np.ndarray, middle: int) -> str:
+    positions = sorted({middle, min(middle + 1, len(table) - 1), 0, len(table) - 1})
+    listed = ", ".join(
+        f"{similarity[position]:.3g} with position {position}" for position in positions
+    )
     return (
         f"{name}: {table.shape[0]} positions by {table.shape[1]} dimensions, values from "
         f"{table.min():.3g} to {table.max():.3g}; dot product of position {middle}: {listed}."

@@ -1,11 +1,11 @@
-"""The widget behind every view: its program, its data, and where its controls stand."""
+"""The widget behind every view: its program, its data and the state of its controls."""
 
 import anywidget
 import traitlets
 
 
 class Live(anywidget.AnyWidget):
-    """Arrays go to the page once; `state` comes back, when a control has come to rest."""
+    """Sends arrays to the page once; `state` comes back when a control comes to rest."""
 
     _esm = traitlets.Unicode().tag(sync=True)
     _css = traitlets.Unicode().tag(sync=True)

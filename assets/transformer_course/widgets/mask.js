@@ -1,9 +1,9 @@
-// A mask is painted, and the attention weights of what is left are computed again.
-const SIDE = 340; // CSS pixels of a map, at most
+// Paint a mask, and recompute the attention weights of the remaining keys.
+const SIDE = 340; // maximum size of a map in CSS pixels
 const BLUE = "#0072b2";
 const ORANGE = "#d55e00";
 
-/** The masks to begin from: may the query of this row look at the key of this column? */
+/** The initial masks: whether the query of a row may attend to the key of a column. */
 export const PRESETS = {
   everything: () => true,
   causal: (row, column) => column <= row,
@@ -14,14 +14,14 @@ export const PRESETS = {
     row < Math.ceil(rows / 2) === column < Math.ceil(columns / 2),
 };
 
-/** A mask by its name, a string of 0 and 1 for each row. */
+/** A mask by name, as a string of 0 and 1 for each row. */
 export function preset(name, rows, columns) {
   const one = (row, column) => (PRESETS[name](row, column, rows, columns) ? "1" : "0");
   const line = (row) => Array.from({ length: columns }, (_, column) => one(row, column)).join("");
   return Array.from({ length: rows }, (_, row) => line(row));
 }
 
-/** The weights of each row over the columns that are 1: softmax, or zeros where none is. */
+/** Softmax of each row over the columns that are 1; zeros if there is none. */
 export function weights(scores, mask) {
   return mask.map((line, row) => {
     const kept = scores[row].map((score, column) => (line[column] === "1" ? score : -Infinity));
@@ -39,7 +39,7 @@ export function painted(mask, cells, one) {
   return lines.map((line) => line.join(""));
 }
 
-/** The cells on the way from one to another, which a quick pointer leaps over. */
+/** The cells between two pointer events: a fast pointer skips cells. */
 export function between(from, to) {
   const [down, right] = [to.row - from.row, to.column - from.column];
   const steps = Math.max(Math.abs(down), Math.abs(right), 1);
@@ -49,7 +49,7 @@ export function between(from, to) {
   }));
 }
 
-/** How many pairs may look, and whether a query is left with none, in words. */
+/** Describe how many pairs are allowed, and whether a query has no key. */
 export function counted(mask) {
   const all = mask.join("");
   const open = all.replaceAll("0", "").length;
@@ -89,7 +89,7 @@ function render({ model, el }) {
       may(state, row, column) ? brief(found(state)[row][column]) : "masked",
     );
   view.draws.push((state) => {
-    const words = tell(state); // whichever control has changed it
+    const words = tell(state); // after a change by any control
     if (view.told.textContent !== words) view.say(words);
   });
   return view.close;
@@ -100,7 +100,7 @@ function presets(view, rows, columns, change) {
   for (const name in PRESETS) {
     const mask = preset(name, rows, columns);
     const made = button(view, name, () => change(mask));
-    // also where it was painted by hand
+    // also after painting by hand
     view.draws.push((state) => {
       const same = state.mask.join() === mask.join();
       made.setAttribute("aria-pressed", String(same));
@@ -109,7 +109,7 @@ function presets(view, rows, columns, change) {
   }
 }
 
-// a map with names on both sides: its box, and which cell lies at a point
+// a map with names on both sides: its box, and the cell at a point
 function framed(queries, keys) {
   const longest = (names) => Math.min(90, 8 + 7 * Math.max(...names.map((name) => name.length)));
   const [left, top] = [Math.max(56, longest(queries)), 38 + longest(keys)];
@@ -175,11 +175,11 @@ function painter(view, shared, change) {
   });
   Object.assign(made.style, { touchAction: "none", cursor: "crosshair" });
   const paint = (cells, one) => change(painted(view.state.mask, cells, one));
-  let last = null; // where it painted last
+  let last = null; // the last painted cell
   const drag = ({ type, buttons, offsetX, offsetY }) => {
     const scale = wide / made.getBoundingClientRect().width;
     const here = buttons & 1 ? at(offsetX * scale, offsetY * scale) : null;
-    const from = type === "pointerdown" ? here : (last ?? here); // a finger lands anywhere
+    const from = type === "pointerdown" ? here : (last ?? here); // a touch may start anywhere
     if (here) paint(between(from, here), view.state.brush === "allow" ? "1" : "0");
     last = here;
   };
@@ -227,7 +227,7 @@ function result(view, shared) {
   });
 }
 
-// one row of weights, under its columns: what masking takes from some keys, and gives to the others
+// one row of weights below its columns, with and without the mask
 function bars(context, { x: left, y: top, width }, before, after, open) {
   const [high, wide] = [70, width / before.length];
   const gap = wide > 16 ? 4 : 1;

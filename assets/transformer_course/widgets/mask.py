@@ -1,4 +1,4 @@
-"""A mask to paint: which query may look at which key, and what that does to the weights."""
+"""A mask to paint, and the attention weights that follow from it."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -9,19 +9,19 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from transformer_course.figures import Picture, forbidden, heatmap, may_look
+from transformer_course.figures import Picture, heatmap, mark_allowed, mark_forbidden
 from transformer_course.widgets.view import View, labels, matrix
 
-MOST = 32  # tokens of a side whose cells are still large enough to be painted
-NAMED = 12  # tokens whose names stand upright
+MOST = 32  # tokens of a side, so that cells are large enough to be painted
+NAMED = 12  # tokens of a side in a picture with large cells and numbers
 
 
 class MaskView(View):
-    """A view whose mask can be painted, and read."""
+    """A view whose mask can be painted and read."""
 
     @property
     def mask(self) -> Tensor:
-        """What is painted: bool (query, key), True where a query may look at a key."""
+        """The painted mask: bool (query, key), True where a query may attend to a key."""
         return torch.tensor([[one == "1" for one in row] for row in self.state["mask"]])
 
 
@@ -32,10 +32,10 @@ def show_mask(
     keys: Sequence[str] | None = None,
     title: str = "mask and attention weights",
 ) -> MaskView:
-    """Paint a mask, and see the attention weights renormalise.
+    """Let the user paint a mask, and show how the attention weights renormalise.
 
     `scores`: (query, key), before the softmax, at most 32 by 32. `mask`: (query, key), True where
-    a query may look at a key, everywhere if none is given. `queries` and `keys` name the tokens;
+    a query may attend to a key; by default everywhere. `queries` and `keys` name the tokens;
     without `keys`, both sides share their names. The painted mask is the view's `mask`.
     """
     values = matrix(scores, "scores", "query", "key")
@@ -62,7 +62,7 @@ def _allowed(mask: ArrayLike | Tensor | None, rows: int, columns: int) -> np.nda
     if values.shape != (rows, columns):
         raise ValueError(f"mask must be ({rows}, {columns}), as the scores; got {values.shape}")
     other = values[(values != 0) & (values != 1)]
-    if other.size:  # such as 0 and -1e9, to be added: it would be read the wrong way round
+    if other.size:  # such as an additive mask of 0 and -1e9, whose meaning is inverted
         raise ValueError(f"mask must be True where a query may look, else False; got {other[0]:g}")
     return values == 1
 
@@ -70,7 +70,7 @@ def _allowed(mask: ArrayLike | Tensor | None, rows: int, columns: int) -> np.nda
 def _picture(
     scores: np.ndarray, allowed: np.ndarray, names: list[list[str]], title: str
 ) -> Picture:
-    """The mask, and beside it the weights that it leaves."""
+    """Draw the mask, and the resulting weights beside it."""
     rows, columns = scores.shape
     weights = np.full(scores.shape, np.nan)
     for query, kept in enumerate(allowed):
@@ -83,9 +83,9 @@ def _picture(
     right.images[0].set_clim(0, 1)
     for number in right.texts:  # readable on the colours of 0 to 1
         number.set_color("white" if float(number.get_text()) < 0.5 else "black")
-    may_look(left, allowed, size=4)
+    mark_allowed(left, allowed, size=4)
     for axes, heading in ((left, "who may look at whom"), (right, "attention weights")):
-        forbidden(axes, allowed, size=5)
+        mark_forbidden(axes, allowed, size=5)
         turned = 0 if columns <= 6 and max(map(len, names[1])) <= 3 else 90
         axes.set_xticks(range(columns), names[1], rotation=turned)
         axes.set_yticks(range(rows), names[0])
@@ -95,16 +95,16 @@ def _picture(
     left.set_ylabel("query")
     figure.colorbar(right.images[0], ax=right, label="weight", shrink=0.8)
     figure.suptitle(title, fontsize=11)
-    return Picture(figure, f"{title}. {_told(allowed, weights, names)}")
+    return Picture(figure, f"{title}. {_alt_text(allowed, weights, names)}")
 
 
-def _told(allowed: np.ndarray, weights: np.ndarray, names: list[list[str]]) -> str:
+def _alt_text(allowed: np.ndarray, weights: np.ndarray, names: list[list[str]]) -> str:
     queries, keys = names
-    told = [f"{allowed.sum()} of {allowed.size} pairs of a query and a key may look"]
+    descriptions = [f"{allowed.sum()} of {allowed.size} pairs of a query and a key may look"]
     if allowed.size > 64:
         counts = ", ".join(f"{q}: {n}" for q, n in zip(queries, allowed.sum(1), strict=True))
-        return f"{told[0]}. Keys that a query may look at: {counts}."
+        return f"{descriptions[0]}. Keys that a query may look at: {counts}."
     for query, row in zip(queries, weights, strict=True):
         seen = [f"{key} {one:.2f}" for key, one in zip(keys, row, strict=True) if one == one]
-        told.append(f"{query}: {', '.join(seen) or 'no key, so all its weights are 0'}")
-    return f"{told[0]}. Weights of each query: {'; '.join(told[1:])}."
+        descriptions.append(f"{query}: {', '.join(seen) or 'no key, so all its weights are 0'}")
+    return f"{descriptions[0]}. Weights of each query: {'; '.join(descriptions[1:])}."

@@ -5,7 +5,7 @@ const GAP = 44; // CSS pixels between two slices
 
 const ofToken = ({ sequence, token }) => `all channels of token ${token} of sequence ${sequence}`;
 
-/** What a mean is taken over, and how people say it; `real` stands where padding is left out. */
+/** What a mean is taken over, as text; `real` is used when padding is excluded. */
 export const KINDS = {
   "batch norm": {
     over: ["sequence", "token"],
@@ -22,10 +22,10 @@ export const KINDS = {
   },
 };
 
-/** Whether an entry counts: padding does not, where it is left out. */
+/** Whether an entry counts; excluded padding does not. */
 export const counts = ({ sequence, token }, lengths, out) => !out || token < lengths[sequence];
 
-/** Whether `entry` shares the mean of the entry `chosen`. */
+/** Whether `entry` shares its mean with `chosen`. */
 export function shares(kind, entry, chosen, lengths, out) {
   if (!counts(chosen, lengths, out) || !counts(entry, lengths, out)) return false;
   const { over } = KINDS[kind];
@@ -41,7 +41,7 @@ export function entries([batch, length, channels]) {
   }));
 }
 
-/** How many means there are in all. */
+/** The number of means. */
 export function means(kind, shape, lengths, out) {
   const kept = ["sequence", "token", "channel"].filter((axis) => !KINDS[kind].over.includes(axis));
   const groups = entries(shape)
@@ -50,7 +50,7 @@ export function means(kind, shape, lengths, out) {
   return new Set(groups).size;
 }
 
-/** Mean, standard deviation (of all, not of a sample) and root of the mean square. */
+/** Mean, population standard deviation and root mean square. */
 export function statistics(values) {
   const average = (numbers) => numbers.reduce((sum, one) => sum + one, 0) / numbers.length;
   const mean = average(values);
@@ -58,7 +58,7 @@ export function statistics(values) {
   return { mean, deviation, root: Math.sqrt(average(values.map((one) => one ** 2))) };
 }
 
-/** In words: how many numbers share a mean, which they are, and how many means there are. */
+/** Describe how many numbers share a mean, which ones, and how many means there are. */
 export function sentence(kind, shape, chosen, lengths, out) {
   const { over, told, each } = KINDS[kind];
   if (!counts(chosen, lengths, out))
@@ -101,7 +101,7 @@ function render({ model, el }) {
   slices(view, { shape, lengths, all, x, group, tell });
   cube(view, { shape, all, group });
   view.draws.push((state) => {
-    const words = tell(state); // whichever control has changed it
+    const words = tell(state); // after a change by any control
     if (view.told.textContent !== words) view.say(words);
   });
   const text = (row, column, state) => {
@@ -143,7 +143,7 @@ function slices(view, { shape, lengths, all, x, group, tell }) {
     context.strokeStyle = shared ? BLUE : "#8888";
     context.lineWidth = shared ? 2.5 : 1;
     context.strokeRect(left + 1, top + 1, cell - 2, cell - 2);
-    context.fillStyle = "#bbb"; // behind a number, so that hatches leave it readable
+    context.fillStyle = "#bbb"; // a background that keeps numbers on hatches readable
     if (padding && x) context.fillRect(left + 4, top + cell / 2 - 8, cell - 8, 16);
     context.fillStyle = padding ? "#000" : context.ink;
     context.font = `${shared ? "bold " : ""}11px system-ui, sans-serif`;
@@ -158,7 +158,7 @@ function slices(view, { shape, lengths, all, x, group, tell }) {
     draw(context, state) {
       Object.assign(context, { textAlign: "center", textBaseline: "middle" });
       const shared = group(state);
-      for (const wanted of [false, true]) // outlines of shared cells on top
+      for (const wanted of [false, true]) // draw outlines of shared cells last
         shared.forEach((one, i) => one === wanted && square(context, i, one));
       for (let sequence = 0; sequence < batch; sequence++)
         named(context, corner(sequence), sequence, { length, channels, cell });
@@ -194,11 +194,11 @@ function named(context, { x, y }, sequence, { length, channels, cell }) {
   context.restore();
 }
 
-// the whole block seen from a corner: only the entries that share the mean are solid
+// the block in perspective: only entries that share the mean are opaque
 function cube(view, { shape, all, group }) {
   const [batch, length, channels] = shape;
   const size = Math.min(26, 130 / Math.max(channels, length, batch));
-  const back = { x: 0.55 * size, y: -0.45 * size }; // one sequence further from the eye
+  const back = { x: 0.55 * size, y: -0.45 * size }; // offset of the next sequence
   const start = { x: 30, y: 46 - batch * back.y };
   const place = (sequence, token, channel) => [
     start.x + channel * size + sequence * back.x,

@@ -13,8 +13,8 @@ from torch import Tensor
 from transformer_course.figures import LINES, Picture
 from transformer_course.widgets.view import View, matrix
 
-LARGEST = (6, 10, 12)  # sequences, tokens and channels whose cells are still readable
-# a kind -> which of batch, length and channel its mean is taken over
+LARGEST = (6, 10, 12)  # sequences, tokens and channels with readable cells
+# kind -> whether its mean is taken over batch, length and channel
 KINDS = {
     "batch norm": (True, True, False),
     "layer norm": (False, False, True),
@@ -31,10 +31,11 @@ def show_norm_axes(
     x: ArrayLike | Tensor | None = None,
     title: str = "which numbers share a mean",
 ) -> View:
-    """See which entries of a (batch, length, channel) block are normalised together.
+    """Show which entries of a (batch, length, channel) block are normalised together.
 
-    At most 6 sequences of 10 tokens with 12 channels. `lengths`: how many tokens of each sequence
-    are no padding. `x`: (batch, length, channel), the numbers to show; then its shape counts.
+    At most 6 sequences of 10 tokens with 12 channels. `lengths`: the number of tokens of
+    each sequence without padding. `x`: (batch, length, channel), the numbers to show, whose shape
+    replaces the first three arguments.
     """
     values = None if x is None else matrix(x, "x", "batch", "length", "channel")
     shape = (batch, length, channels) if values is None else values.shape
@@ -63,11 +64,13 @@ def _checked(lengths: Sequence[int] | None, batch: int, length: int) -> list[int
 def _shared(
     kind: str, shape: tuple[int, ...], kept: list[int], chosen: tuple[int, ...]
 ) -> np.ndarray:
-    """True where an entry shares the chosen one's mean; padding takes no part."""
+    """True where an entry shares its mean with the chosen one; padding is excluded."""
     sequence, token, channel = np.indices(shape)
     same = [
-        over | (places == place)
-        for over, places, place in zip(KINDS[kind], (sequence, token, channel), chosen, strict=True)
+        over | (indices == index)
+        for over, indices, index in zip(
+            KINDS[kind], (sequence, token, channel), chosen, strict=True
+        )
     ]
     return np.logical_and.reduce(same) & (token < np.array(kept)[sequence])
 
@@ -85,22 +88,22 @@ def _picture(
     values: np.ndarray | None,
     title: str,
 ) -> Picture:
-    """The four kinds, each with a slice for every sequence."""
+    """Draw the four kinds, each with a slice for every sequence."""
     batch, length, channels = shape
     columns = 2 if batch * (channels + 1) <= 24 else 1
     unit = min(0.26, 9.4 / columns / (batch * (channels + 1)))
     size = (max(unit * batch * (channels + 1) + 0.7, 3.9), unit * length + 1.15)
     rows = len(KINDS) // columns
     figure = Figure(figsize=(columns * size[0], rows * size[1] + 0.5), layout="constrained")
-    told = []
+    descriptions = []
     for axes, kind in zip(figure.subplots(rows, columns).flat, KINDS, strict=True):
         shared = _shared(kind, shape, kept, chosen)
         of = "mean of squares" if kind == "RMS norm" else "mean"
-        one, means = int(shared.sum()), _means(kind, shape, kept)
-        heading = f"{kind}: {one} numbers share a {of}; {means} in all"
+        count, means = int(shared.sum()), _means(kind, shape, kept)
+        heading = f"{kind}: {count} numbers share a {of}; {means} in all"
         _slices(axes, shared, kept, chosen, values)
         axes.set_title(heading, fontsize=10)
-        told.append(f"{kind}, {one} numbers share one {of}, and there are {means} in all")
+        descriptions.append(f"{kind}, {count} numbers share one {of}, and there are {means} in all")
     figure.suptitle(title, fontsize=11)
     hatched = "; hatched: padding" if min(kept) < length else ""
     key = f"thick frame: the chosen entry; blue: what shares its mean{hatched}"
@@ -108,7 +111,9 @@ def _picture(
     where = "sequence {}, token {}, channel {}".format(*chosen)
     block = f"{batch} sequences of {length} tokens with {channels} channels"
     padding = f", of which {kept} tokens are no padding" if min(kept) < length else ""
-    return Picture(figure, f"{title}, of {block}{padding}. With {where}: {'; '.join(told)}.")
+    return Picture(
+        figure, f"{title}, of {block}{padding}. With {where}: {'; '.join(descriptions)}."
+    )
 
 
 def _slices(
@@ -119,11 +124,11 @@ def _slices(
     values: np.ndarray | None,
 ) -> None:
     batch, length, channels = shared.shape
-    for (sequence, token, channel), one in np.ndenumerate(shared):
+    for (sequence, token, channel), is_shared in np.ndenumerate(shared):
         corner = (sequence * (channels + 1) + channel, token)
         cell = Rectangle(corner, 1, 1, facecolor="#F2F2F2", edgecolor="#AAAAAA")
         axes.add_patch(cell)
-        if one:
+        if is_shared:
             cell.set(facecolor="#8FC3E8", edgecolor=LINES[0], linewidth=1.8, zorder=2)
         if token >= kept[sequence]:
             cell.set(facecolor="#BBBBBB", edgecolor="#666666", hatch="////")

@@ -1,4 +1,4 @@
-// stands in for the kernel's model on a page that has none
+// replaces the kernel's model on a page without a kernel
 const bytes = Uint8Array.from(atob(data), (c) => c.charCodeAt(0));
 const values = { ...shown, data: new DataView(bytes.buffer) };
 const told = new EventTarget();

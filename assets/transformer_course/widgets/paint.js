@@ -1,4 +1,4 @@
-// What is painted: colours, maps, canvases, tables. Stands between view.js and a kind's own file.
+// Drawing: colours, maps, canvases, tables. Concatenated after view.js, before the view's own file.
 const CIVIDIS = Uint8Array.from(
   atob(
     "ACJOACNPACRRACVTACVUACZWACdYAChZAChbACldACpfACphACtiACxkACxmAC1oAC5qAC5sAC9tADBvADBwADFwADFxATJxBTNxCDNwDDRwDzVwEjVwFDZwFjdwGDdvGjhvHDlvHjpvIDpvITtuIzxuJDxuJj1uJz5uKT9uKj9tK0BtLUFtLkFtL0JtMUNtMkNtM0RtNEVsNUVsNkZsOEdsOUhsOkhsO0lsPEpsPUpsPktsP0xsQExsQU1sQk5sQ05sRE9sRVBsRlFsR1FsSFJsSVNsSlNsS1RsTFVsTVVsTlZsT1dsUFdsUVhtUlltU1ptVFptVVttVVxtVlxtV11tWF5tWV5uWl9uW2BuXGFuXWFuXmJuXmNvX2NvYGRvYWVvYmVvY2ZwZGdwZWhwZWhwZmlwZ2pxaGpxaWtxamxxa21ybG1ybG5ybW9ybm9zb3BzcHFzcXJ0cnJ0cnN0c3R1dHR1dXV1dnZ2d3d2d3d3eHh3eXl3enp4e3p4fHt4fXx4fnx4fn14f354gH94gX94goB5g4F5hIJ5hYJ5hoN5h4R4iIV4iYV4ioZ4i4d4jIh4jYh4jol4j4p4kIt4kYt4kox4ko14k454lI53lY93lpB3l5F3mJJ3mZJ3mpN2m5R2nJV2nZV2npZ2n5d1oJh1oZl1opl1o5p0pJt0pZx0ppx0p51zqJ5zqZ9zqqBzq6ByrKFyraJyrqNxr6RxsKVxsaVws6ZwtKdvtahvtqlvt6luuKpuuattuqxtu61tvK5sva5svq9rv7BrwLFqwbJqwrNpw7NpxLRoxbVoxrZnx7dnyLhmyblly7llzLpkzbtjzrxjz71i0L5i0b9h0sBg08Bf1MFf1cJe1sNd18Rc2cVc2sZb28da3MhZ3chY3slY38pX4MtW4cxV4s1U5M5T5c9S5tBR59FQ6NJP6dNO6tNM69RL7dVK7tZJ79dI8NhG8dlF8tpE89tC9dxB9t0/994++N88+eA6++E4/OI2/eM0/uQ0/uU1/uY2/ug4",
@@ -6,12 +6,12 @@ const CIVIDIS = Uint8Array.from(
   (c) => c.charCodeAt(0),
 );
 const MASKED = [136, 136, 136];
-// the same as pixels in memory: a map of all heads has hundreds of thousands
+// the same as packed pixels, since a map of all heads has hundreds of thousands of cells
 const pixel = ([red, green, blue]) => ((255 << 24) | (blue << 16) | (green << 8) | red) >>> 0;
 const level = (share) => Math.max(0, Math.min(255, Math.round(255 * share)));
 const PIXELS = Uint32Array.from({ length: 256 }, (_, i) => pixel(colour(i / 255)));
 
-/** A colour of the map, for a share from 0 to 1, as [red, green, blue]. */
+/** The colour of a share from 0 to 1, as [red, green, blue]. */
 export function colour(share) {
   const at = 3 * level(share);
   return [CIVIDIS[at], CIVIDIS[at + 1], CIVIDIS[at + 2]];
@@ -21,8 +21,8 @@ export function colour(share) {
  * A canvas of this size in CSS pixels; `draw(context, state)` paints it in `context.ink`.
  *
  * With `grid` = { place: [names of the row's and the column's state], rows, columns, at(x, y),
- * tell(state) }, a cell is chosen by pointer or by arrow keys, and told aloud. `rows` and `columns`
- * may be getters: they are read anew at each key.
+ * tell(state) }, a cell is chosen by pointer or arrow keys, and announced to screen readers. `rows`
+ * and `columns` may be getters, which are read at each key.
  */
 export function canvas(view, { width, height, label, draw, grid, into = view.stage }) {
   const made = make("canvas");
@@ -34,7 +34,7 @@ export function canvas(view, { width, height, label, draw, grid, into = view.sta
   into.append(made);
   view.draws.push((state) => {
     const context = made.getContext("2d");
-    context.save(); // each frame begins alike, whatever the one before has set
+    context.save(); // each frame starts with the same context settings
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.clearRect(0, 0, width, height);
     context.ink = getComputedStyle(view.root).color;
@@ -80,18 +80,18 @@ export function heatmap(context, box, rows, columns, value) {
   shareMap(context, box, rows, columns, shares);
 }
 
-let small; // a map with a pixel for each cell: one, for a new one costs more than to fill it
+let small; // reused canvas with a pixel per cell: filling it is cheaper than creating one
 
 /**
- * The same for shares that stand row by row in an array; NaN is a masked cell.
+ * The same for an array of shares, row by row; NaN is a masked cell.
  *
- * Masked cells are hatched grey, which is no colour of the map.
+ * Masked cells are hatched grey, which is not a colour of the map.
  */
 export function shareMap(context, box, rows, columns, shares) {
   const cells = new ImageData(columns, rows);
   const pixels = new Uint32Array(cells.data.buffer);
   const masked = [];
-  const levels = new Uint8ClampedArray(1); // rounds what is put into it, and keeps it within 255
+  const levels = new Uint8ClampedArray(1); // rounds and clamps to 0..255
   for (let at = 0; at < pixels.length; at++) {
     const share = shares[at];
     levels[0] = 255 * share;
@@ -113,7 +113,7 @@ export function shareMap(context, box, rows, columns, shares) {
   }
 }
 
-/** Paint a cell that takes no part: hatched grey, whatever the theme. */
+/** Paint a masked cell: hatched grey in every theme. */
 export function hatchCell(context, x, y, wide, high) {
   context.save();
   context.fillStyle = `rgb(${MASKED})`;
@@ -133,14 +133,14 @@ export function hatchCell(context, x, y, wide, high) {
 }
 
 const luminance = ([red, green, blue]) => {
-  const light = (part) => ((part / 255 + 0.055) / 1.055) ** 2.4; // as WCAG reckons it
+  const light = (part) => ((part / 255 + 0.055) / 1.055) ** 2.4; // relative luminance as in WCAG
   return 0.2126 * light(red) + 0.7152 * light(green) + 0.0722 * light(blue);
 };
 
 /**
- * A heatmap with its numbers, in a box of `rows` and `columns`: `value(row, column)` is a number,
- * null if masked; its colour lies between `low` and `high`. As many decimals as have room;
- * `marked[i]` puts a corner on a cell.
+ * A heatmap with numbers in a box of `rows` and `columns`: `value(row, column)` is a number, or
+ * null if masked; colours range from `low` to `high`. Shows as many decimals as fit;
+ * `marked[i]` marks the corner of a cell.
  */
 export function numberMap(context, box, value, { low, high: up }, marked = []) {
   const { rows, columns } = box;
@@ -151,7 +151,7 @@ export function numberMap(context, box, value, { low, high: up }, marked = []) {
   const cells = Array.from({ length: rows * columns }, (_, i) =>
     value(Math.floor(i / columns), i % columns));
   const numbers = cells.filter((number) => number !== null);
-  // no minus before a zero
+  // no negative zero
   const written = (number, digits) =>
     number.toFixed(digits).replace(/^-(?=.*[1-9])/, "−").replace("-", "");
   context.save();
@@ -182,7 +182,7 @@ export function numberMap(context, box, value, { low, high: up }, marked = []) {
   context.restore();
 }
 
-/** The cell at a point of a box of `rows` and `columns`; null outside. */
+/** The cell at a point in a box of `rows` and `columns`; null outside. */
 export function cellAt(box, x, y) {
   const row = Math.floor(((y - box.y) / box.height) * box.rows);
   const column = Math.floor(((x - box.x) / box.width) * box.columns);
@@ -190,7 +190,7 @@ export function cellAt(box, x, y) {
   return within ? { row, column } : null;
 }
 
-/** Outline a cell of such a box; a row, a column or all where `row` or `column` is left out. */
+/** Outline a cell of such a box; without `row` or `column`, a whole column, row or box. */
 export function outline(context, box, { row, column }, colour, line = 3, dash = []) {
   const [wide, high] = [box.width / box.columns, box.height / box.rows];
   const [x, width] = column === undefined ? [box.x, box.width] : [box.x + column * wide, wide];
@@ -202,7 +202,7 @@ export function outline(context, box, { row, column }, colour, line = 3, dash = 
   context.restore();
 }
 
-/** Write the names of a grid's rows beside its box, and its columns' above: turned, or `flat`. */
+/** Write row names beside a grid's box and column names above it: rotated, or `flat`. */
 export function cellNames(context, box, rows, columns, flat = false) {
   const [wide, high] = [box.width / columns.length, box.height / rows.length];
   context.save();
@@ -225,7 +225,7 @@ export function cellNames(context, box, rows, columns, flat = false) {
   context.restore();
 }
 
-/** The same numbers as a table, folded: `value(row, column)` is the text of a cell. */
+/** A collapsed table of the same numbers: `value(row, column)` is the text of a cell. */
 export function table(view, rows, columns, value) {
   const folded = make("details");
   folded.append(own(view, make("summary", { textContent: "as a table" })));

@@ -1,11 +1,11 @@
-// Patches: the image under its grid, one patch as a vector, and attention laid over the image.
-const SIDE = 320; // CSS pixels of the image, at most
-const [SMALL, WIDE] = [72, 256]; // of a head, of a vector
-const [MEAN, ROLLOUT] = [-1, -2]; // what can stand in a head's place
-const TOP = 3; // patches that are outlined
+// Patches: the image with its grid, one patch as a vector, and an overlay of attention.
+const SIDE = 320; // maximum size of the image in CSS pixels
+const [SMALL, WIDE] = [72, 256]; // sizes of a head and of a vector
+const [MEAN, ROLLOUT] = [-1, -2]; // choices besides the heads
+const TOP = 3; // number of outlined patches
 const CHOSEN = "#d55e00";
 
-/** How many tokens a patch size makes, and what attention between them costs. */
+/** The number of tokens for a patch size, and the cost of attention between them. */
 export function counted([channels, height, width], size, classToken) {
   const patches = (height / size) * (width / size);
   const tokens = patches + (classToken ? 1 : 0);
@@ -14,7 +14,7 @@ export function counted([channels, height, width], size, classToken) {
   return `${patches} patches of ${channels * size * size} numbers each${also}; ${pairs}.`;
 }
 
-/** Where in the image a patch's numbers stand: channel after channel, line after line. */
+/** The positions of a patch's numbers in the image: channel by channel, row by row. */
 export function places([channels, height, width], size, row, column) {
   const found = [];
   for (let channel = 0; channel < channels; channel++)
@@ -24,7 +24,7 @@ export function places([channels, height, width], size, row, column) {
   return found;
 }
 
-/** One query's weights over the keys; the mean of all heads, if none is named. */
+/** A query's weights over the keys; without a head, the mean of all heads. */
 export function looked({ shape, value }, layer, head, query) {
   const [heads, tokens] = [shape.at(-3) ?? 1, shape.at(-1)];
   const found = new Float64Array(tokens);
@@ -36,7 +36,7 @@ export function looked({ shape, value }, layer, head, query) {
   return found;
 }
 
-/** The places of the largest values, the largest first. */
+/** The indices of the largest values, in descending order. */
 export function largest(values, count) {
   return [...values.keys()].sort((a, b) => values[b] - values[a] || a - b).slice(0, count);
 }
@@ -75,7 +75,7 @@ function render({ model, el }) {
     const missed = differ ? `differ from the image in ${differ} pixels` : "are the image";
     words.textContent = counted(image.shape, chosen(state).size, classToken);
     if (back) words.textContent += ` Your patches, drawn back, ${missed}.`;
-    if (view.told.textContent) view.say(tell(state)); // by the view that was asked
+    if (view.told.textContent) view.say(tell(state)); // only in the view that was used
   });
   const pixels = painted(image, image.value);
   const shown = (label, pixels, over) => picture({ view, chosen, tell, label, pixels, over });
@@ -87,7 +87,7 @@ function render({ model, el }) {
   return view.close;
 }
 
-// the controls that this data has a use for; returns the heads that can be chosen
+// the controls that apply to this data; returns the heads that can be chosen
 function controls(view, { sizes, weights, rollout, classToken }) {
   const [layers, heads] = weights ? weights.shape : [0, 0];
   const many = (count, name) => Array.from({ length: count }, (_, i) => [i, `${name} ${i}`]);
@@ -112,7 +112,7 @@ function controls(view, { sizes, weights, rollout, classToken }) {
 
 const shade = ({ low, high }, value) => Math.max(0, Math.min(1, (value - low) / (high - low || 1)));
 
-// a canvas of one pixel for each of the image's
+// a canvas with one pixel per pixel of the image
 function painted(image, value) {
   const [channels, height, width] = image.shape;
   const cells = new ImageData(width, height);
@@ -130,7 +130,7 @@ function frame(context, x, y, width, height, colour, line) {
   context.strokeRect(x, y, width, height);
 }
 
-// the image, and over it each patch's weight against the largest
+// the image, overlaid by each patch's weight relative to the largest
 function overlaid(context, { x, y, scale }, pixels, { columns, size }, values, strength) {
   const side = size * scale;
   const most = Math.max(...values) || 1;
@@ -184,7 +184,7 @@ function picture({ view, chosen, tell, label, pixels, over }) {
 function ranked(context, x, y, side, rank) {
   const inside = [x + 3, y + 3, side - 6, side - 6];
   frame(context, ...inside, "#000", 2);
-  context.setLineDash([4, 3]); // black and white: seen on any colour
+  context.setLineDash([4, 3]); // black and white, visible on any colour
   frame(context, ...inside, "#fff", 2);
   context.setLineDash([]);
   if (side < 26) return;
@@ -194,7 +194,7 @@ function ranked(context, x, y, side, rank) {
   context.fillText(rank, x + 8, y + 16);
 }
 
-// the chosen patch: its pixels, and the same numbers in a row
+// the chosen patch: its pixels, and the same numbers as a vector
 function enlarged({ view, image, back, chosen }) {
   const [channels] = image.shape;
   const draw = (context, state) => {
@@ -217,7 +217,7 @@ function enlarged({ view, image, back, chosen }) {
   canvas(view, { width: WIDE + 6, height: 296, label: "the chosen patch, and its vector", draw });
 }
 
-// pixels, and in them their numbers where they have room
+// pixels, with their numbers if they fit
 function numbered(context, part, values, [x, y, width, height]) {
   const [channels, rows, columns] = part.shape;
   context.imageSmoothingEnabled = false;
@@ -227,13 +227,13 @@ function numbered(context, part, values, [x, y, width, height]) {
   values.forEach((value, i) => {
     const at = x + (((i % columns) + 0.5) * width) / columns;
     const line = y + ((Math.floor(i / columns) + 0.5) * height) / rows;
-    context.fillStyle = shade(part, value) > 0.46 ? "#000" : "#fff"; // where both are as readable
+    context.fillStyle = shade(part, value) > 0.46 ? "#000" : "#fff"; // equal contrast
     context.fillText(Number(value.toPrecision(2)), at, line + 4);
   });
   context.textAlign = "left";
 }
 
-// each head over a small image; a click chooses it
+// a small image for each head; a click chooses it
 function thumbnails({ view, pixels, chosen, over, names }) {
   const scale = SMALL / Math.max(pixels.width, pixels.height);
   for (const [head, name] of names) {

@@ -1,4 +1,4 @@
-"""Patches: an image cut into a grid, each patch a vector, and the attention between them."""
+"""Patches: an image split into a grid, each patch a vector, and attention between patches."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,19 +16,19 @@ from torch import Tensor
 from transformer_course.figures import LINES, Picture
 from transformer_course.widgets.view import MOST, View, matrix
 
-EXACT = 4096  # numbers that cross as they are; more cross in 256 steps
+EXACT = 4096  # larger images are quantised to 256 levels
 PIXELS = 256  # of a side
 SIZES = 4  # patch sizes in one picture
 WIDE = 6  # heads side by side in the picture
-NUMBERED = 64  # patches that a picture has room to number
-GAP = "#9CC9E8"  # between patches: no grey, so that white patches end somewhere
-MEAN, ROLLOUT = -1, -2  # what can stand in a head's place
-EDGE = [withStroke(linewidth=2, foreground="black")]  # white numbers on any image
+NUMBERED = 64  # patches whose numbers fit into the picture
+GAP = "#9CC9E8"  # between patches; visible beside white patches
+MEAN, ROLLOUT = -1, -2  # choices besides the heads
+EDGE = [withStroke(linewidth=2, foreground="black")]  # around white numbers
 
 
 @dataclass
 class Cut:
-    """An image from 0 to 1, its patch sizes, the student's patches drawn back, and attention."""
+    """An image from 0 to 1, its patch sizes, the reassembled image, and attention maps."""
 
     image: np.ndarray
     sizes: list[int]
@@ -37,11 +37,11 @@ class Cut:
     about_maps: str
 
     def count(self, size: int) -> int:
-        """How many patches of this size there are."""
+        """The number of patches of this size."""
         return self.image[0].size // size**2
 
     def differ(self) -> int | None:
-        """In how many pixels the student's patches, drawn back, are not the image."""
+        """In how many pixels the image reassembled from the student's patches differs."""
         if self.back is None:
             return None
         return int((np.abs(self.back - self.image) > 1 / 255).any(0).sum())
@@ -55,13 +55,13 @@ def show_patches(
     patches: ArrayLike | Tensor | None = None,
     title: str = "patches",
 ) -> View:
-    """See the patches of an image, and where attention lies on them.
+    """Show the patches of an image, and the attention on them.
 
     `image`: (channels, height, width) with 1 or 3 channels, or (height, width), up to 256 × 256.
-    `patch_size` divides both sides; several sizes can be compared, then without what follows.
+    `patch_size` divides both sides; several sizes can be compared, without the arrays below.
     `weights`: (layers, heads, n, n), (heads, n, n) or (n, n) with n the number of patches, or one
     more with the class token first. `rollout`: (n, n), attention rolled out through the layers.
-    `patches`: (patches, channels · size · size), your patches, drawn back beside the image.
+    `patches`: (patches, channels · size · size), your patches, reassembled beside the image.
     """
     pixels = _pixels(image)
     sizes = _sizes(patch_size, *pixels.shape[1:])
@@ -89,7 +89,7 @@ def show_patches(
 
 
 def _picture(cut: Cut, title: str) -> Picture:
-    return Picture(_figure(cut, title), _told(cut, title))
+    return Picture(_figure(cut, title), _alt_text(cut, title))
 
 
 def _pixels(image: ArrayLike | Tensor) -> np.ndarray:
@@ -112,7 +112,7 @@ def _sizes(patch_size: int | Sequence[int], height: int, width: int) -> list[int
 
 
 def _drawn_back(patches: ArrayLike | Tensor, pixels: np.ndarray, size: int) -> np.ndarray:
-    """The image that these rows give, each channel after channel and line after line."""
+    """Reassemble the image from its patches, each flattened channel by channel, row by row."""
     rows = matrix(patches, "patches", "patch", "number")
     corners = _corners(pixels, size)
     needed = (len(corners), pixels.size // len(corners))
@@ -125,7 +125,7 @@ def _drawn_back(patches: ArrayLike | Tensor, pixels: np.ndarray, size: int) -> n
 
 
 def _tokens(arrays: dict[str, np.ndarray], count: int) -> int:
-    """How many tokens attention is between; the patches alone, where no attention is given."""
+    """The number of tokens of the attention maps; of patches if there are none."""
     shapes = {name: arrays[name].shape for name in ("weights", "rollout") if name in arrays}
     for name, shape in shapes.items():
         if shape[-2] != shape[-1] or shape[-1] not in (count, count + 1):
@@ -159,7 +159,7 @@ def _corners(pixels: np.ndarray, size: int) -> list[tuple[int, int]]:
 
 
 def _figure(cut: Cut, title: str) -> Figure:
-    """The image under its grid, its patches apart; below, attention over it, head by head."""
+    """Draw the image with its grid, the separated patches, and below attention by head."""
     lines = -(-len(cut.maps) // WIDE)
     tops = 1 + len(cut.sizes[:SIZES]) + (cut.back is not None)
     side = 3.1 if tops <= 3 else 2.5
@@ -178,10 +178,10 @@ def _figure(cut: Cut, title: str) -> Figure:
         _apart(rest[-1], cut.back, cut.sizes[0], "your patches, drawn back")
     if lines:
         parts[1].suptitle(f"{cut.about_maps}; outlined: the most", fontsize=10)
-        places = parts[1].subplots(lines, min(WIDE, len(cut.maps)), squeeze=False).ravel()
-        for axes in places:
+        panels = parts[1].subplots(lines, min(WIDE, len(cut.maps)), squeeze=False).ravel()
+        for axes in panels:
             axes.axis("off")
-        for axes, (name, values) in zip(places, cut.maps.items(), strict=False):
+        for axes, (name, values) in zip(panels, cut.maps.items(), strict=False):
             _overlay(axes, cut, values, name)
     figure.suptitle(title, fontsize=11)
     return figure
@@ -202,16 +202,16 @@ def _grid(axes: Axes, height: int, width: int, size: int) -> None:
 
 
 def _apart(axes: Axes, image: np.ndarray, size: int, title: str) -> None:
-    """The image with gaps at the grid, and each patch's number where there is room."""
+    """Draw the image with gaps along the grid, and the numbers of the patches if they fit."""
     _, height, width = image.shape
     _draw(axes, image, title)
     gap = 0.1 * size + 0.005 * width  # in pixels
     corners = _corners(image, size)
     for number, (y, x) in enumerate(corners):
         if len(corners) <= NUMBERED:
-            place = (x + 0.14 * size, y + 0.14 * size)
+            corner = (x + 0.14 * size, y + 0.14 * size)
             text = {"color": "white", "fontsize": 7, "path_effects": EDGE}
-            axes.text(*place, str(number), ha="left", va="top", **text)
+            axes.text(*corner, str(number), ha="left", va="top", **text)
     for y in range(0, height + 1, size):
         axes.axhspan(y - gap / 2, y + gap / 2, color=GAP, linewidth=0)
     for x in range(0, width + 1, size):
@@ -231,17 +231,19 @@ def _overlay(axes: Axes, cut: Cut, values: np.ndarray, name: str) -> None:
     axes.add_patch(Rectangle((x, y), size, size, **outline))
 
 
-def _told(cut: Cut, title: str) -> str:
+def _alt_text(cut: Cut, title: str) -> str:
     _, height, width = cut.image.shape
     sizes = [
         f"{cut.count(size)} patches of {size} by {size}, {len(cut.image) * size**2} numbers each"
         for size in cut.sizes
     ]
-    told = [f"{title}: an image of {height} by {width} in {', or in '.join(sizes)}"]
+    descriptions = [f"{title}: an image of {height} by {width} in {', or in '.join(sizes)}"]
     if cut.back is not None:
         missed = f"differ from it in {cut.differ()} of {height * width} pixels"
-        told.append(f"Your patches, drawn back, {missed if cut.differ() else 'give it again'}")
+        descriptions.append(
+            f"Your patches, drawn back, {missed if cut.differ() else 'give it again'}"
+        )
     most = [f"{name} patch {v.argmax()}, {100 * v.max():.0f} %" for name, v in cut.maps.items()]
     if most:
-        told.append(f"The most of {cut.about_maps}: {'; '.join(most)}")
-    return f"{'. '.join(told)}."
+        descriptions.append(f"The most of {cut.about_maps}: {'; '.join(most)}")
+    return f"{'. '.join(descriptions)}."

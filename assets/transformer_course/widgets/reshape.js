@@ -1,14 +1,14 @@
-// Reshape: one number's way from x to the heads, and back into the merged tensor.
-const WIDTH = 930; // CSS pixels of all three stages, at most
+// Reshape: the path of a number from x to the heads and into the merged tensor.
+const WIDTH = 930; // maximum width of all three stages in CSS pixels
 const [TOP, APART, BETWEEN] = [64, 34, 6]; // above the grids; between stages; between heads
-const TITLE = 175; // what a stage's title needs
+const TITLE = 175; // width of a stage's title
 const CHOSEN = "#d55e00";
-const DARK = "#111"; // on the tints, which are light in every theme
+const DARK = "#111"; // text on the tints, which are light in every theme
 
-/** The letter by which a head is told apart from others of its colour. */
+/** The letter that distinguishes a head from others of the same colour. */
 export const letter = (head) => String.fromCharCode(65 + head);
 
-/** The indices of the element `at` of a tensor of this shape, counted row by row. */
+/** The indices of element `at` of a tensor of this shape, in row-major order. */
 export function indices(at, shape) {
   const found = [];
   for (const size of [...shape].reverse()) {
@@ -18,20 +18,20 @@ export function indices(at, shape) {
   return found;
 }
 
-/** For each number, where it stands. */
+/** The position of each number. */
 export function places(numbers) {
   const found = new Int32Array(numbers.length);
   numbers.forEach((number, at) => (found[number] = at));
   return found;
 }
 
-/** Heads by `view` alone, where numbers keep their order, and what the same merge makes of them. */
+/** Heads by `view` alone, which keeps the order of numbers, and the same merge of them. */
 export function viewed(heads, merged) {
   const from = places(heads);
   return { heads: Float32Array.from(heads, (_, at) => at), merged: merged.map((n) => from[n]) };
 }
 
-/** What is not as it should be: numbers of another token, numbers that do not come back. */
+/** Errors: numbers of another token, and numbers that merge does not restore. */
 export function found(heads, merged, shape, whole) {
   const [, length, d_model] = whole;
   const said = [];
@@ -52,7 +52,7 @@ export function found(heads, merged, shape, whole) {
   return said.join("; ");
 }
 
-/** Where the number goes, in words. */
+/** Describe the path of a number. */
 export function way(number, heads, merged, shape, whole) {
   const [entry, head, position, feature] = indices(places(heads)[number], shape);
   const of = shape[0] > 1 ? ` of entry ${entry}` : "";
@@ -100,7 +100,7 @@ function render({ model, el }) {
   return view.close;
 }
 
-// where each element of each stage is drawn, and where the stages begin
+// the position of each element of each stage, and the left edges of the stages
 function layout(shape, whole) {
   const [batch, length, d_model] = whole;
   const [, heads, , d_head] = shape;
@@ -158,7 +158,7 @@ function stagesOf(view, { shape, whole, shown, chosen, tell }) {
       );
       const path = of.map((corner, stage) => corner(at[stage][number]));
       const arrows = () => [1, 2].forEach((to) => arrow(context, path[to - 1], path[to], cell));
-      if (cell < 16) arrows(); // behind cells that are too small for a line through them
+      if (cell < 16) arrows(); // behind the cells if these are small
       for (const { x, y, value, head } of cells) {
         context.fillStyle = tints[head % tints.length];
         context.fillRect(x, y, cell - 1, cell - 1);
@@ -172,7 +172,7 @@ function stagesOf(view, { shape, whole, shown, chosen, tell }) {
   });
 }
 
-// the letter above the number; alone, where a cell is too small for both
+// the letter above the number; only the letter if both do not fit
 function text(context, { x, y, value, head }, cell) {
   context.fillStyle = DARK;
   context.textAlign = "center";
@@ -195,7 +195,7 @@ function frame(context, { x, y }, cell, style, inset, wide) {
   context.strokeRect(x + shift, y + shift, side, side);
 }
 
-// from the right side of one cell to the left side of another
+// from the right edge of one cell to the left edge of another
 function arrow(context, from, to, cell) {
   const [endY, head] = [to.y + cell / 2, Math.min(9, cell / 2)];
   context.strokeStyle = context.fillStyle = CHOSEN;

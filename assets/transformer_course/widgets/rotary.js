@@ -1,14 +1,14 @@
-// Rotary embeddings: each pair of dimensions a dial; what two positions' dot product depends on.
-const FIRST = "#0072b2"; // the chosen position: full lines
-const OTHER = "#cc79a7"; // the position at the offset from it: broken lines
-const AGAIN = "#d55e00"; // the same curve from a second position: broken lines
-const ALONE = "#009e73"; // one pair's part of the dot product: dotted
+// Rotary embeddings: a dial for each pair of dimensions, and dot products by offset.
+const FIRST = "#0072b2"; // the chosen position: solid lines
+const OTHER = "#cc79a7"; // the position at the offset from it: dashed lines
+const AGAIN = "#d55e00"; // the same curve from a second position: dashed lines
+const ALONE = "#009e73"; // the contribution of one pair to the dot product: dotted
 const TOP = 40; // CSS pixels above the dials
-const TRAIL = 16; // earlier positions whose marks are seen
-const NEAR = 2e-3; // what float32 and a student's own rounding may differ by
+const TRAIL = 16; // earlier positions with visible marks
+const NEAR = 2e-3; // tolerance for float32 and rounding in the student's code
 const degrees = (angle) => (angle * 180) / Math.PI;
 
-/** The dot product of a position with each, over all dimensions or from one up to another. */
+/** The dot products of a position with each position, over all or some dimensions. */
 export function scores(data, width, position, from = 0, to = width) {
   return Array.from({ length: data.length / width }, (_, other) => {
     let sum = 0;
@@ -17,13 +17,13 @@ export function scores(data, width, position, from = 0, to = width) {
   });
 }
 
-/** A pair at a position: where its arrow ends, how long it is, its angle in degrees. */
+/** A pair at a position: the end of its arrow, its length, and its angle in degrees. */
 export function arrow(data, width, position, pair) {
   const [x, y] = data.subarray(position * width + 2 * pair, position * width + 2 * pair + 2);
   return { x, y, length: Math.hypot(x, y), angle: degrees(Math.atan2(y, x)) };
 }
 
-/** How a pair turns: degrees per position; `even`: always so, `broken`: its length is not 1. */
+/** The rotation of a pair per position, in degrees; `even` if constant, `broken` if not length 1. */
 export function turning(data, width, pair) {
   const arrows = Array.from({ length: data.length / width }, (_, position) =>
     arrow(data, width, position, pair),
@@ -36,10 +36,10 @@ export function turning(data, width, pair) {
   return { turn: turns[0], even, still, broken };
 }
 
-// the same angle between -180 and 180 degrees
+// normalise an angle to -180..180 degrees
 const around = (angle) => angle - 360 * Math.round(angle / 360);
 
-/** What is wrong with the turned pairs, in words; empty if nothing is. */
+/** Describe what is wrong with the rotated pairs; empty if nothing is. */
 export function faults(turns) {
   const found = [];
   const listed = (what, is) => {
@@ -54,13 +54,13 @@ export function faults(turns) {
   return found.join("; ");
 }
 
-/** The position that the second curve starts from: ten further, or ten back near the end. */
+/** The position of the second curve: ten further, or ten back near the end. */
 export function second(position, count) {
   const shift = Math.min(10, Math.floor(count / 2));
   return position + shift < count ? position + shift : position - shift;
 }
 
-/** How far two curves are apart at most, one of which begins `shift` positions later. */
+/** The maximum distance between two curves, one of them shifted by `shift` positions. */
 export function difference(here, there, shift) {
   const apart = here.map((score, i) => Math.abs(score - there[i + shift]));
   return Math.max(0, ...apart.filter((one) => !Number.isNaN(one)));
@@ -93,7 +93,7 @@ function render({ model, el }) {
     const off = Math.abs(length - 1) > NEAR ? ", not 1" : "";
     return `${said}${length.toFixed(3)}${off}; dot product at offset ${signed(offset)}: ${product}`;
   };
-  const left = 948 - dials(view, all, tell); // beside the dials, if there is room
+  const left = 948 - dials(view, all, tell); // beside the dials, if it fits
   curve(view, all, left < 420 ? 620 : left);
   view.draws.push((state) => view.say(tell(state)));
   const columns = ["turn per position", "positions for a full turn", "angle", "length"];
@@ -109,7 +109,7 @@ function render({ model, el }) {
 const speed = ({ turn, even, still, broken }) =>
   still ? "none" : even && !broken ? `${Number(turn.toPrecision(3))}°` : "uneven";
 
-// one dial for each pair; returns how wide they are
+// a dial for each pair; returns their total width
 function dials(view, all, tell) {
   const { count, pairs } = all;
   const across = pairs <= 4 ? Math.min(2, pairs) : pairs <= 16 ? 4 : 8;
@@ -164,7 +164,7 @@ function dial(context, { x, y }, radius, { data, count, width, turns, state, pai
   context.stroke();
   const at = (position) => {
     const { x: right, y: up, length } = arrow(data, width, position, pair);
-    const reach = radius * Math.min(1, 1.4 / (length || 1)); // a longer arrow ends at the edge
+    const reach = radius * Math.min(1, 1.4 / (length || 1)); // clip long arrows at the edge
     return [x + right * reach, y - up * reach];
   };
   context.fillStyle = FIRST;
@@ -197,11 +197,11 @@ function pointing(context, [x, y], [toX, toY], colour, dash) {
   context.fill();
 }
 
-// the dot products over the offset: from the chosen position, and from another one
+// dot products by offset, from the chosen position and from another one
 function curve(view, { data, count, width }, wide) {
   const box = { x: 60, y: 66, width: wide - 76, height: 260 };
   const last = count - 1;
-  let [least, most] = [-1, 1]; // of one pair alone
+  let [least, most] = [-1, 1]; // the range for a single pair
   for (let i = 0; i < count; i++)
     for (const score of scores(data, width, i))
       [least, most] = [Math.min(least, score), Math.max(most, score)];

@@ -1,4 +1,4 @@
-"""Rotary embeddings: each pair of dimensions as a dial that turns with the position."""
+"""Rotary embeddings: each pair of dimensions as a dial that rotates with the position."""
 
 from collections.abc import Callable
 from functools import partial
@@ -24,7 +24,7 @@ def show_rotary(
     positions: int = 64,
     title: str = "rotary embedding",
 ) -> View:
-    """See each pair of dimensions turn with the position, and what a dot product keeps of it.
+    """Show how pairs of dimensions rotate with the position, and what dot products depend on.
 
     Your `rotate(x, positions, base=base)` is called once: `x`, (position, d_model), is the vector
     [1, 0] for each pair, `positions` are 0, 1, 2, ... It must return the same shape. `d_model` is
@@ -56,53 +56,57 @@ def _turned(
 
 
 def _picture(turned: np.ndarray, base: float, title: str) -> Picture:
-    """Dials at three positions over the dot products of two positions with all others."""
+    """Draw dials at three positions, and the dot products of two positions with all others."""
     count, width = turned.shape
     shown = min(width // 2, DIALS)
     figure = Figure(figsize=(max(7.0, 1.3 * shown), 5.4), layout="constrained")
     above, below = figure.subfigures(2, 1, squeeze=False, height_ratios=[1, 1.15])[:, 0]
-    places = sorted({1, max(1, count // 16), max(1, count // 4)})
-    reach = max(1.15, 1.1 * float(np.abs(turned[places]).max()))
+    positions = sorted({1, max(1, count // 16), max(1, count // 4)})
+    reach = max(1.15, 1.1 * float(np.abs(turned[positions]).max()))
     dials = above.subplots(1, shown, squeeze=False)[0]
     for pair, axes in enumerate(dials):
-        _dial(axes, turned[:, 2 * pair : 2 * pair + 2], places)
+        _dial(axes, turned[:, 2 * pair : 2 * pair + 2], positions)
         axes.set(xlim=(-reach, reach), ylim=(-reach, reach), aspect="equal", xticks=[], yticks=[])
         axes.set_title(f"pair {pair}", fontsize=10)
     above.legend(*dials[0].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     _scores(below.subplots(), turned)
     figure.suptitle(f"{title}, base {base:g}", fontsize=11)
-    return Picture(figure, _told(turned, base, title))
+    return Picture(figure, _alt_text(turned, base, title))
 
 
-def _dial(axes: Axes, pair: np.ndarray, places: list[int]) -> None:
+def _dial(axes: Axes, pair: np.ndarray, positions: list[int]) -> None:
     around = np.linspace(0, 2 * np.pi, 100)
     axes.plot(np.cos(around), np.sin(around), color=INK, linewidth=0.8, alpha=0.5)
-    for place, colour, dash in zip(places, LINES, DASHES, strict=False):
-        across, up = pair[place]
-        axes.plot([0, across], [0, up], dash, color=colour, linewidth=2, label=f"position {place}")
+    for position, colour, dash in zip(positions, LINES, DASHES, strict=False):
+        across, up = pair[position]
+        axes.plot(
+            [0, across], [0, up], dash, color=colour, linewidth=2, label=f"position {position}"
+        )
         axes.plot(across, up, "o", color=colour, markersize=6)
 
 
 def _scores(axes: Axes, turned: np.ndarray) -> None:
     count = len(turned)
     one, step = count // 4, min(10, count // 2)
-    # the first wide and pale: where they coincide, both are seen
+    # the first is wide and pale, so that both are visible where they coincide
     styles = ((one, "-", LINES[0], 5, 0.45), (one + step, "--", LINES[1], 2, 1.0))
-    for place, dash, colour, width, alpha in styles:
+    for position, dash, colour, width, alpha in styles:
         style = {"color": colour, "linewidth": width, "alpha": alpha}
-        axes.plot(np.arange(count) - place, turned @ turned[place], dash, **style)
-        axes.lines[-1].set_label(f"position {place}")
+        axes.plot(np.arange(count) - position, turned @ turned[position], dash, **style)
+        axes.lines[-1].set_label(f"position {position}")
     axes.set(xlabel="offset to the other position", ylabel="dot product")
     axes.grid(alpha=0.3)
     axes.legend(title="from")
 
 
-def _told(turned: np.ndarray, base: float, title: str) -> str:
+def _alt_text(turned: np.ndarray, base: float, title: str) -> str:
     pairs = turned.reshape(len(turned), -1, 2)
     first = np.degrees(np.arctan2(pairs[1, :, 1], pairs[1, :, 0]))
     listed = ", ".join(f"{angle:.3g}°" for angle in first[:DIALS])
     lengths = np.hypot(pairs[..., 0], pairs[..., 1])
-    scores = ", ".join(f"{turned[0] @ turned[place]:.3g}" for place in (0, 1, len(turned) // 2))
+    scores = ", ".join(
+        f"{turned[0] @ turned[position]:.3g}" for position in (0, 1, len(turned) // 2)
+    )
     return (
         f"{title}, base {base:g}: {pairs.shape[1]} pairs at {len(turned)} positions. At position 1 "
         f"the arrows point to {listed}; their lengths are from {lengths.min():.3g} to "

@@ -1,11 +1,11 @@
-// Softmax between soft and hard: bars of scores and weights, and how far it is saturated.
-// CSS pixels: where names and numbers end, and where bars begin and end
+// Softmax saturation: bars of scores and weights, and a measure of saturation.
+// CSS pixels: the ends of names and numbers, and the extents of bars
 const [NAME, NUMBER, SCORES, WEIGHTS, TOP] = [92, 142, [152, 292], [350, 510], 44];
 const CURVE = { x: 52, y: 44, width: 262, height: 190 };
 const [BLUE, ORANGE] = ["#0072b2", "#d55e00"];
 const GRID = 20; // steps of the temperature for each factor of ten
 
-/** How far one takes all: the largest weight and its place, the largest w·(1 − w), and the sum. */
+/** Saturation: the largest weight and its index, the largest w·(1 − w), and the sum. */
 export function saturation(weights) {
   const largest = Math.max(...weights);
   return {
@@ -16,7 +16,7 @@ export function saturation(weights) {
   };
 }
 
-/** What this saturation means, in words. */
+/** Describe this saturation. */
 export function verdict({ largest, gradient, sum }, count) {
   if (Math.abs(sum - 1) > 0.005) return `these weights sum to ${sum.toFixed(2)}, not to 1`;
   if (gradient < 0.02) return "saturated: one takes all, and small changes of the scores are lost";
@@ -26,7 +26,7 @@ export function verdict({ largest, gradient, sum }, count) {
 
 const heat = (log) => String(Number((10 ** log).toPrecision(2)));
 
-/** The row of settings at this state, and the place of that row. */
+/** The row of settings for this state, and its index. */
 export function setting(state) {
   if (state.experiment === "temperature")
     return { at: Math.round((state.log10_temperature + 1) * GRID), plane: 0 };
@@ -97,12 +97,12 @@ function render({ model, el }) {
   return view.close;
 }
 
-// to the left what softmax is given, to the right what it gives: a row for each score
+// a row for each score: the input of softmax on the left, its output on the right
 function bars(view, tables, shown) {
   const most = Math.max(...Object.values(tables).map(({ names }) => names.length));
   const { scores } = tables.temperature;
   const one = Array.from(scores.data.slice(GRID * scores.shape[1], (GRID + 1) * scores.shape[1]));
-  // lengths that stay comparable while a control moves; what is longer ends in an arrow
+  // a fixed scale while a control moves; longer bars end in an arrow
   const ends = { temperature: [2 * Math.min(0, ...one), 2 * Math.max(0, ...one)], d_k: [-16, 16] };
   const high = most > 12 ? 17 : 24;
   const made = canvas(view, {
@@ -172,7 +172,7 @@ function rule(context, x, bottom, alpha) {
   context.globalAlpha = 1;
 }
 
-// a bar from `x`, in grey as it is no result yet; one that is too long ends in an arrow
+// a grey bar from `x` for an input; if it is too long, it ends in an arrow
 function arrowed(context, x, y, length, high) {
   const most = length < 0 ? x - SCORES[0] : SCORES[1] - x;
   const cut = Math.abs(length) > most + 1;
@@ -187,7 +187,7 @@ function arrowed(context, x, y, length, high) {
   context.fill();
 }
 
-// how far it is saturated, over the whole range of what is being changed
+// saturation over the full range of the chosen control
 function curves(view, sent, tables, shown) {
   const { data, shape } = sent.weights;
   const hot = Array.from({ length: shape[0] }, (_, at) =>

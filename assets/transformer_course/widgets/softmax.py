@@ -1,4 +1,4 @@
-"""Softmax between soft and hard: what a temperature does to it, and what the width d_k does."""
+"""Softmax saturation: the effect of the temperature and of the width d_k."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -16,11 +16,11 @@ from transformer_course.figures import DASHES, LINES, MARKS, Picture, brief
 from transformer_course.widgets.view import View, matrix
 from transformer_course.widgets.view import labels as named
 
-TEMPERATURES = 10.0 ** np.linspace(-1, 1, 41)  # the one in the middle is 1
-PICTURED = (8, 20, 32)  # of them in the picture: about 1/4, 1 and 4
+TEMPERATURES = 10.0 ** np.linspace(-1, 1, 41)  # the middle one is 1
+PICTURED = (8, 20, 32)  # indices in the picture: about 1/4, 1 and 4
 WIDTHS = 2 ** np.arange(10)  # d_k from 1 to 512
 QUERIES, KEYS = 64, 10  # of the d_k experiment
-SHOWN = 56  # the query whose weights are shown: one that stays near the mean of all
+SHOWN = 56  # the query whose weights are shown; it is close to the mean
 MOST_SCORES = 24
 
 
@@ -29,11 +29,11 @@ def show_softmax(
     scores: ArrayLike | Tensor,
     labels: Sequence[str] | None = None,
 ) -> View:
-    """See when softmax shares and when one takes all: at each temperature, at each width d_k.
+    """Show when softmax saturates: by temperature and by width d_k.
 
     `softmax(scores, dim)` is called with (setting, score) and dim=-1: a row for each setting.
     `scores`: (score,), 2 to 24 numbers; `labels` name them. `ValueError` for other shapes, and if
-    the weights come back in another shape, infinite or NaN.
+    the returned weights have another shape or are infinite or NaN.
     """
     values = matrix(scores, "scores", "score")
     if not 2 <= len(values) <= MOST_SCORES:
@@ -60,10 +60,10 @@ def show_softmax(
 
 
 def _dot_products() -> np.ndarray:
-    """(query, scale, d_k, key): of random queries and keys, as they are and ÷ √d_k."""
+    """(query, scale, d_k, key): dot products of random vectors, plain and ÷ √d_k."""
     most = int(WIDTHS[-1])
     queries, keys = numbers(QUERIES, 1, most).numpy(), numbers(QUERIES, KEYS, most, seed=1).numpy()
-    # a wider query is the narrower one with features added
+    # wider vectors extend the narrower ones by further features
     plain = (queries * keys).cumsum(-1)[..., WIDTHS - 1].swapaxes(-2, -1)
     return np.stack([plain, plain / np.sqrt(WIDTHS)[:, None]], axis=1)
 
@@ -80,10 +80,10 @@ def _weights(softmax: Callable[..., Any], scores: np.ndarray) -> np.ndarray:
 
 
 def _picture(arrays: dict[str, np.ndarray], names: list[str]) -> Picture:
-    """The weights at three temperatures, and the largest weight against d_k."""
+    """Draw the weights at three temperatures, and the largest weight against d_k."""
     figure = Figure(figsize=(10.0, 3.4 + 0.12 * max(0, len(names) - 8)), layout="constrained")
     *bars, curve = figure.subplots(1, 4, width_ratios=[1, 1, 1, 1.7])
-    told = []
+    descriptions = []
     for axes, at in zip(bars, PICTURED, strict=True):
         weights, temperature = arrays["weights"][at], TEMPERATURES[at]
         _bars(axes, weights, names if axes is bars[0] else [""] * len(names))
@@ -91,7 +91,7 @@ def _picture(arrays: dict[str, np.ndarray], names: list[str]) -> Picture:
         axes.set_title(f"temperature {temperature:.2g}{off}", fontsize=11)
         most = f"the largest {weights.max():.2f}, of “{names[int(weights.argmax())]}”"
         each = brief(weights) if len(names) <= 8 else most
-        told.append(f"at temperature {temperature:.2g} {each}")
+        descriptions.append(f"at temperature {temperature:.2g} {each}")
     bars[0].set_ylabel("score")
     largest = arrays["largest"]
     styles = zip(("q·k", "q·k / √d_k"), largest, LINES, DASHES, MARKS, strict=False)
@@ -105,16 +105,16 @@ def _picture(arrays: dict[str, np.ndarray], names: list[str]) -> Picture:
     curve.grid(alpha=0.3)
     curve.legend()
     ends = f"{largest[0, -1]:.2f} for q·k and {largest[1, -1]:.2f} for q·k / √d_k, on average"
-    alt = f"Softmax over {', '.join(names)}: {'; '.join(told)}. Random queries, {KEYS} random "
-    return Picture(figure, f"{alt}keys: at d_k = {WIDTHS[-1]} the largest weight is {ends}.")
+    alt = f"Softmax over {', '.join(names)}: {'; '.join(descriptions)}. Random queries, {KEYS} "
+    return Picture(figure, f"{alt}random keys: at d_k = {WIDTHS[-1]} the largest weight is {ends}.")
 
 
 def _bars(axes: Axes, weights: np.ndarray, names: list[str]) -> None:
-    places = range(len(weights))
-    axes.barh(places, weights, color=LINES[0])
-    for place, weight in zip(places, weights, strict=True):
-        axes.text(max(weight, 0) + 0.02, place, f"{weight:.2f}", va="center", fontsize=8)
-    axes.set_yticks(places, names)
+    positions = range(len(weights))
+    axes.barh(positions, weights, color=LINES[0])
+    for position, weight in zip(positions, weights, strict=True):
+        axes.text(max(weight, 0) + 0.02, position, f"{weight:.2f}", va="center", fontsize=8)
+    axes.set_yticks(positions, names)
     axes.invert_yaxis()
     axes.set(xlim=(0, 1.25), xlabel="weight")
     axes.set_xticks([0, 0.5, 1])

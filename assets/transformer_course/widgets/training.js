@@ -4,7 +4,7 @@ const DASHES = [[], [7, 4], [2, 3], [8, 3, 2, 3]];
 const BOX = { x: 58, y: 40, width: 300, height: 176 };
 const MARKED = 10; // marks along a line
 
-/** The point whose step is nearest: its place among `steps`, which rise. */
+/** The index of the nearest of the ascending `steps`. */
 export function nearest(steps, step) {
   let [low, high] = [0, steps.length - 1];
   while (low < high) {
@@ -15,7 +15,7 @@ export function nearest(steps, step) {
   return low > 0 && step - steps[low - 1] <= steps[low] - step ? low - 1 : low;
 }
 
-/** The ends of the numbers that an axis can show, null if it can show none. */
+/** The range of the numbers that an axis can show; null if it can show none. */
 export function ends(series, logarithmic) {
   let [low, high] = [Infinity, -Infinity];
   for (const value of series.flatMap((values) => [...values])) {
@@ -25,7 +25,7 @@ export function ends(series, logarithmic) {
   return low <= high ? { low, high } : null;
 }
 
-/** 1, 2 and 5 times the powers of ten between two ends; the powers alone where they are many. */
+/** 1, 2 and 5 times the powers of ten between two ends; only powers if there are many. */
 export function decades(low, high) {
   const found = [];
   for (let power = Math.floor(Math.log10(low)); 10 ** power <= high; power++)
@@ -35,7 +35,7 @@ export function decades(low, high) {
   return inside.length > 7 ? powers : inside;
 }
 
-/** Which points of a line carry a mark: some along it, and those between two gaps. */
+/** The points of a line that have a mark: some along it, and those between two gaps. */
 export function marked(values) {
   const every = values.length <= 4 * MARKED ? 1 : Math.floor(values.length / MARKED);
   const known = (i) => Number.isFinite(values[i]);
@@ -62,7 +62,7 @@ function render({ model, el }) {
   const words = make("span");
   view.controls.append(words);
   view.draws.push(() => {
-    read(); // more has come
+    read(); // new data has arrived
     const { step, steps, total } = model.get("options");
     const of = total && total !== steps ? ` of ${total}` : "";
     const last = lines.map(({ name, values }) => `, ${name} ${spoken(values.at(-1))}`);
@@ -141,7 +141,7 @@ function panel({ view, model, which, lines, tell }) {
   made.addEventListener("pointerdown", point, { signal: view.signal });
 }
 
-// the upward axis, and where on it a number lies; what a logarithm has not is a gap
+// the y axis, and the position of a number on it; nonpositive numbers are gaps on a log axis
 function upright(lines, name, logarithmic) {
   const values = lines.map((one) => one.values);
   if (name === "accuracy") {

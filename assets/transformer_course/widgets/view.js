@@ -1,6 +1,6 @@
-// Shared by all live views: data, state, controls. paint.js and a kind's own file follow, which
-// ends with `export default { render }`.
-const REST = 400; // milliseconds without a movement, after which the kernel is told the state
+// Shared by all live views: data, state, controls. paint.js, chart.js and the view's own file
+// follow; the last ends with `export default { render }`.
+const REST = 400; // milliseconds without a change before the state is sent to the kernel
 
 /** The arrays that Python sent: name -> { shape, data, value(i), byte(i) }. */
 export function arrays(model) {
@@ -9,7 +9,7 @@ export function arrays(model) {
   for (const { name, shape, kind, low, high, at } of model.get("options").arrays) {
     const length = shape.reduce((product, size) => product * size, 1);
     const start = view.byteOffset + at;
-    // a copy where the bytes begin at no multiple of four
+    // a copy if the bytes are not aligned
     const data =
       kind === "float32"
         ? new Float32Array(view.buffer.slice(start, start + 4 * length))
@@ -21,14 +21,14 @@ export function arrays(model) {
   return found;
 }
 
-/** A number as people read it. */
+/** Format a number for reading. */
 export function brief(value) {
   if (Number.isInteger(value)) return String(value);
   const size = Math.abs(value);
   return size !== 0 && (size < 0.001 || size >= 10000) ? value.toExponential(1) : value.toFixed(3);
 }
 
-/** A number with at most two decimals. */
+/** Format a number with at most two decimals. */
 export function short(value) {
   if (Math.abs(value) >= 10000) return value.toExponential(1);
   return String(Number(value.toFixed(2)) || 0).replace("-", "−");
@@ -45,10 +45,10 @@ export function step(key, { row, column }, rows, columns) {
 }
 
 /**
- * A live view: its place on the page, its state, and what must end with it.
+ * A live view: its element, its state, and its cleanup.
  *
- * `view.state` is read, `view.set({...})` moves it: every view of the widget redraws, once a frame;
- * the kernel is told when the movement rests. `view.draws` are called for each new frame.
+ * Read `view.state` and change it by `view.set({...})`: every view of the widget redraws once per
+ * frame, and the kernel receives the state when changes pause. Each frame calls `view.draws`.
  */
 export function open({ model, el }) {
   const ending = new AbortController();
@@ -59,7 +59,7 @@ export function open({ model, el }) {
   root.setAttribute("aria-label", model.get("options").title);
   parts.told.setAttribute("aria-live", "polite");
   el.append(root);
-  // by a rule, not by hand: the figure may be put on the page later than this, or replaced
+  // by a style rule, since the figure may be added later or replaced
   const hidden = make("style");
   const hide = () => {
     const rule = `[data-picture="${model.get("options").picture}"] { display: none }`;
@@ -83,7 +83,7 @@ export function open({ model, el }) {
     try {
       model.save_changes();
     } catch {
-      // the kernel is gone, and the view goes on
+      // the kernel is gone; the view continues without it
     }
   };
   view.redraw = () => (frame ||= requestAnimationFrame(draw));
@@ -118,12 +118,12 @@ export function open({ model, el }) {
   return view;
 }
 
-/** An element with these properties. */
+/** Create an element with these properties. */
 export function make(kind, properties = {}) {
   return Object.assign(document.createElement(kind), properties);
 }
 
-// keys belong to the element that has the focus: in Jupyter, d d would delete the cell
+// keep keys from Jupyter, in which d d would delete the cell
 function own(view, element) {
   element.dataset.lmSuppressShortcuts = "true";
   element.addEventListener("keydown", (event) => event.stopPropagation(), { signal: view.signal });
@@ -137,7 +137,7 @@ function labelled(view, text, element) {
   return label;
 }
 
-/** A slider for the state `name`; `text` says its value. With `among`, it has these values alone. */
+/** A slider for the state `name`; `text` formats its value. `among` restricts the values. */
 export function slider(view, { name, label, min, max, step = 1, text = brief, among }) {
   const [low, high] = among ? [0, among.length - 1] : [min, max];
   const input = make("input", { type: "range", min: low, max: high, step });
@@ -154,7 +154,7 @@ export function slider(view, { name, label, min, max, step = 1, text = brief, am
   return input;
 }
 
-/** A list to choose the state `name` from: `options` are [value, text]. */
+/** A select box for the state `name`: `options` are [value, text]. */
 export function choice(view, { name, label, options }) {
   const select = make("select");
   options.forEach(([, text], i) => select.append(make("option", { value: i, textContent: text })));
@@ -165,7 +165,7 @@ export function choice(view, { name, label, options }) {
   return select;
 }
 
-/** A box to tick for the state `name`. */
+/** A checkbox for the state `name`. */
 export function tick(view, { name, label }) {
   const input = make("input", { type: "checkbox" });
   labelled(view, label, input);
@@ -175,7 +175,7 @@ export function tick(view, { name, label }) {
   return input;
 }
 
-/** A button that does something. */
+/** A button that calls a function. */
 export function button(view, label, act) {
   const made = own(view, make("button", { type: "button", textContent: label }));
   made.addEventListener("click", act, { signal: view.signal });

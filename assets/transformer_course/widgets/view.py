@@ -1,7 +1,7 @@
-"""What every live view shares: it leaves a picture, sends its arrays as bytes, and runs anywhere.
+"""Shared by all live views: the static picture, the arrays as bytes, and the page as HTML.
 
-A view shows two outputs: a static figure with its text, then the live view of the same data, which
-hides the figure for as long as it runs. So a page without a kernel still shows the picture.
+A view has two outputs: a static figure with alternative text, then the live view of the same data,
+which hides the figure while it runs. A page without a kernel still shows the figure.
 """
 
 import base64
@@ -24,11 +24,11 @@ from torch import Tensor
 from transformer_course.figures import Picture
 
 Arrays = Mapping[str, np.ndarray]
-MOST = 512  # tokens of a side that stay usable on a laptop
+MOST = 512  # tokens of a side; still fast on a laptop
 
 
 class View:
-    """A picture, and a live view of the same data; `state` is what its controls stand at."""
+    """A picture and a live view of the same data; `state` holds the values of its controls."""
 
     def __init__(
         self,
@@ -40,26 +40,26 @@ class View:
     ) -> None:
         self.kind, self._draw = kind, draw
         described, self.data = packed(arrays)
-        shown = json.dumps([described, dict(options)]).encode() + self.data
-        # the same for the same data: by it, the live view finds the figure that it hides
-        self.name = f"{kind}-{hashlib.sha256(shown).hexdigest()[:12]}"
+        content = json.dumps([described, dict(options)]).encode() + self.data
+        # equal for equal data; the live view hides the figure with this name
+        self.name = f"{kind}-{hashlib.sha256(content).hexdigest()[:12]}"
         self.options = {"arrays": described, "picture": self.name, **options}
         self._state = dict(state)
 
     @cached_property
     def picture(self) -> Picture:
-        """The static figure, drawn when it is asked for: that takes longer than all else."""
+        """The static figure, drawn on first use because it is slow."""
         return self._draw()
 
     @property
     def state(self) -> dict[str, Any]:
-        """Where the controls stand: small values, as the last movement left them."""
+        """The current values of the controls."""
         return dict(self.widget.state) if "widget" in self.__dict__ else dict(self._state)
 
     @cached_property
     def widget(self) -> Any:
         """The live view: an `anywidget.AnyWidget`."""
-        # takes half a second; and there may be no kernel to talk to, as when grading
+        # slow to import (half a second), and not needed without a kernel
         from transformer_course.widgets.live import Live
 
         return Live(
@@ -71,15 +71,15 @@ class View:
         )
 
     def show(self) -> None:
-        """Show the picture; where a kernel runs, the live view too."""
+        """Show the picture; with a kernel, the live view too."""
         if getattr(get_ipython(), "kernel", None) is None:
             display(self.bundle(), raw=True)
             return
-        # the live view does not wait for the picture, whose place before it is kept
-        place = uuid.uuid4().hex
-        display({"text/html": "", "text/plain": ""}, raw=True, display_id=place)
+        # a placeholder, so that the live view need not wait for the picture before it
+        display_id = uuid.uuid4().hex
+        display({"text/html": "", "text/plain": ""}, raw=True, display_id=display_id)
         show_live(self.widget)
-        update_display(self.bundle(), raw=True, display_id=place)
+        update_display(self.bundle(), raw=True, display_id=display_id)
 
     def _ipython_display_(self) -> None:
         self.show()
@@ -88,7 +88,7 @@ class View:
         return f"[{self.kind}: {self.picture.alt}]"
 
     def to_html(self) -> str:
-        """One page that needs no network and no kernel: the picture, and the live view."""
+        """A self-contained page with the picture and the live view, which needs no kernel."""
         shown = {"options": self.options, "state": self.state}
         return _PAGE.format(
             title=html.escape(self.kind.replace("_", " ")),
@@ -96,13 +96,13 @@ class View:
             figure=self.bundle()["text/html"],
             shown=_as_script(json.dumps(shown)),
             data=base64.b64encode(self.data).decode(),
-            # a module of its own, whose names are nobody else's
+            # imported as a module, so that its names are not global
             source=_as_script(json.dumps(source(self.kind))),
             page=_read("page.js"),
         )
 
     def bundle(self) -> dict[str, str]:
-        """The picture as an output: the live view hides it by its name."""
+        """The picture as MIME bundle; the live view hides it by its name."""
         figure = f'<div data-picture="{self.name}">{self.picture._repr_html_()}</div>'
         return {"text/html": figure, "text/plain": repr(self)}
 
@@ -122,17 +122,17 @@ const shown = {shown}, data = "{data}", source = {source};
 
 
 def show_live(widget: Any) -> None:
-    """Show a live view, which leaves no text where it cannot run."""
+    """Display a live view, without a text fallback where it cannot run."""
     data, metadata = widget._repr_mimebundle_()
     display({**data, "text/plain": ""}, metadata=metadata, raw=True)
 
 
 def matrix(values: ArrayLike | Tensor, name: str, *axes: str) -> np.ndarray:
-    """`values` as a float64 array with these axes; `ValueError` that says what they must be.
+    """Convert `values` to a float64 array with these axes; raise `ValueError` for other shapes.
 
-    An axis in brackets, such as "(heads)", may be missing: it is put in with the size 1.
+    An axis in brackets, such as "(heads)", is optional: if missing, it is added with size 1.
     """
-    # a copy: what its owner does to it later changes no picture that is still to be drawn
+    # a copy, so that later changes do not affect the picture
     array = torch.as_tensor(values).detach().cpu().double().numpy().copy()
     needed = [axis for axis in axes if not axis.startswith("(")]
     if not len(needed) <= array.ndim <= len(axes) or 0 in array.shape:
@@ -145,22 +145,22 @@ def matrix(values: ArrayLike | Tensor, name: str, *axes: str) -> np.ndarray:
 
 
 def labels(names: Sequence[str] | None, name: str, count: int) -> list[str]:
-    """A text for each of `count` tokens, numbers if none are given; `ValueError` for others."""
+    """Names of `count` tokens, by default their indices; `ValueError` for another number."""
     if names is None:
         return [str(number) for number in range(count)]
     if len(names) != count:
         raise ValueError(f"{name} must be {count} names, one for each; got {len(names)}")
-    return [str(one) for one in names]
+    return [str(label) for label in names]
 
 
 def packed(arrays: Arrays) -> tuple[list[dict[str, Any]], bytes]:
-    """What the live view needs to know of each array, and the bytes of all of them.
+    """Describe each array for the live view, and concatenate their bytes.
 
-    Numbers of 64 bits cross as one byte of 256 steps from `low` to `high`; float32 as they are.
+    float64 is quantised to bytes from `low` to `high`; float32 is sent unchanged.
     """
     described, blob = [], b""
     for name, array in arrays.items():
-        finite = array[np.isfinite(array)]  # float32 may hold NaN, as a gap
+        finite = array[np.isfinite(array)]  # float32 may contain NaN for gaps
         low, high = (float(finite.min()), float(finite.max())) if finite.size else (0.0, 0.0)
         if array.dtype == np.float64:
             span = (high - low) or 1.0
@@ -169,19 +169,19 @@ def packed(arrays: Arrays) -> tuple[list[dict[str, Any]], bytes]:
         about = {"name": name, "shape": list(array.shape), "kind": kind}
         described.append({**about, "low": low, "high": high, "at": len(blob)})
         blob += np.ascontiguousarray(array).tobytes()
-        blob += bytes(-len(blob) % 4)  # float32 begins at a multiple of its size
+        blob += bytes(-len(blob) % 4)  # align float32
     return described, blob
 
 
 @cache
 def source(kind: str) -> str:
-    """The live view's own program: what all share, then what this kind draws."""
+    """The JavaScript of a live view: the shared files, then that of its kind."""
     return "".join(_read(f"{part}.js") for part in ("view", "paint", "chart", kind))
 
 
 @cache
 def style() -> str:
-    """How all live views look."""
+    """The style sheet of all live views."""
     return _read("view.css")
 
 

@@ -165,7 +165,7 @@ def test_without_a_kernel_a_step_costs_nothing_but_its_numbers(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     plot = trained(1)
-    for dear in ("_tell", "_figure", "_arrays", "_options", "show"):
+    for dear in ("_send_update", "_figure", "_arrays", "_options", "show"):
         monkeypatch.setattr(plot, dear, None)
     plot.add(loss=1, accuracy=1)
 
@@ -247,7 +247,7 @@ def test_at_the_end_the_live_view_hides_the_picture_that_takes_its_place(
     ((markup, place, hidden),) = replaced
     assert f'data-picture="{hidden}"' in markup
     assert "after 2 of 5 steps" in markup
-    assert place == plot._place
+    assert place == plot._display_id
     assert plot._live.options["steps"] == 2
     plot.close()
     kernel.end_cell()
