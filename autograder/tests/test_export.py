@@ -222,7 +222,7 @@ def test_moodle_without_its_worksheet_gets_a_list_to_import(on_moodle, tmp_path)
         ["Ada Lovelace", "ada@example.edu", "", "3"],
         ["Cleo", "", "", "3"],
     ]  # without Bo Lee: Moodle takes an empty cell for no grade, and would delete one
-    assert "Cleo has no e-mail address or ID number here: give Moodle's worksheet" in said
+    assert "Cleo has no e-mail address or ID number here: pass Moodle's worksheet" in said
 
 
 # --- what cannot be done --------------------------------------------------------------------------
