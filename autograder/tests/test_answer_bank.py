@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
@@ -233,7 +234,7 @@ def test_answers_written_out_obey(command, written_out):
     assert ran.returncode == 0, ran.stdout + ran.stderr
 
 
-def shown(*arguments):
+def shown(*arguments: str) -> Any:
     with pytest.raises(SystemExit) as ended:
         cli.main(["prove", *arguments])
     return ended.value.code

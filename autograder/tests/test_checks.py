@@ -199,7 +199,7 @@ def test_message(name):
         assert fragment in message
 
 
-# test_apart runs every case of FAILURES apart as well, where these two are told otherwise
+# test_isolation runs every case of FAILURES apart as well, where these two are told otherwise
 def test_a_module_without_parts_is_told_to_call_the_init_of_nn_module():
     student = "class Mix(nn.Module):\n    def __init__(self, d):\n        self.d = d"
     message = " ".join(failure(student, MODULE).split())

@@ -252,7 +252,7 @@ def test_what_is_killed_from_outside_each_time_gets_no_grade(side, tmp_path):
             ran.result()
 
 
-def _killed(executor: Executor, side: str, folder: Path, times: int) -> Future[Execution]:
+def _killed(executor: Executor, side: Side, folder: Path, times: int) -> Future[Execution]:
     """A submission in the midst of which one of its processes is killed, so many times."""
     there, go = folder / "there", folder / "go"
     os.mkfifo(there)
