@@ -18,6 +18,7 @@ from autograder.execution.executor import (
     GraderError,
     Job,
     Limits,
+    Side,
     modules_of,
 )
 from autograder.execution.supervisor import PATIENCE

@@ -120,7 +120,7 @@ TABLE: dict[str, dict[str, Worst | str]] = {
         "f\"(BEGIN|END) ({'|'.join(REGIONS)})\"": OURS,
         "f'\\\\b{exercise}\\\\('": OURS,
     },
-    "autograder/publish/__init__.py": {
+    "autograder/authoring/publish/__init__.py": {
         r"https://github\.com/[\w.-]+/[\w.-]+": OURS,
         r"(?m)^(?=\[)": OURS,
         "f'[^\\\\n]*BEGIN {name}[^\\\\n]*\\\\n(.*?)\\\\n[^\\\\n]*END {name}[^\\\\n]*'": OURS,
@@ -141,7 +141,14 @@ TABLE: dict[str, dict[str, Worst | str]] = {
         r"/notebooks/(\d\d_[a-z_]{1,60})\.ipynb": Worst(again("/notebooks/01_" + "a" * 60)),
         r"[A-Za-z0-9_-]{1,64}": Worst(WORDS),
     },
-    "autograder/authoring/samples.py": {r"\A(#.*\n)+": OURS, r"(BEGIN|END) SOLUTION": OURS},
+    "autograder/authoring/samples.py": {r"\A(#.*\n)+": OURS},
+    "autograder/authoring/answer_variants.py": {
+        r"(BEGIN|END) SOLUTION": OURS,
+        "f'(?={first})'": OURS,
+        "f'^({REPLACE}|{BY})'": OURS,
+    },
+    "autograder/authoring/new.py": {r"[0-9]{2}": OURS, r"[a-z][a-z0-9_]*": OURS},
+    "autograder/authoring/reference.py": {r"\b(?:\w+\.)+(?=[A-Z])": OURS},
     "autograder/execution/sandbox.py": {r"(?m)^CapEff:\s*(\w+)": OURS},
     "autograder/similarity/pieces.py": {
         r"""(?P<quotes>\"{3}|'{3})[\s\S]*?(?P=quotes)"""
@@ -152,7 +159,7 @@ TABLE: dict[str, dict[str, Worst | str]] = {
         r"\s*[%!?]": Worst(BLANKS),
         r"\w+": Worst(WORDS),
     },
-    "autograder/gradebook/status.py": {
+    "autograder/gradebook/obstacle.py": {
         r"^\.|[*?\[\]\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]": Worst(WORDS),
     },
     "autograder/gradebook/submission.py": {
