@@ -13,6 +13,7 @@ from typing import Self, TypeVar
 from transformer_course.checks.misconceptions import Clue, Misconception
 
 from autograder.authoring.answer_bank import Answer
+from autograder.authoring.cell_name import CellName
 from autograder.authoring.lesson import Cell, Lesson
 from autograder.authoring.notebook import graded_cells, source_notebook, student_version
 from autograder.execution import sandbox
@@ -81,12 +82,14 @@ class BankRunner:
 
     def stub(self, exercise: str) -> Answer:
         """The exercise as the student finds it."""
-        stub = self._student[f"exercise_{exercise}"]
+        stub = self._student[str(CellName("exercise", exercise))]
         return Answer(exercise, "stub", False, stub, "", untouched=True)
 
     def solution(self, exercise: str) -> Answer:
         """The exercise as the lesson solves it."""
-        return Answer(exercise, "solution", True, self._whole[f"exercise_{exercise}"], "")
+        return Answer(
+            exercise, "solution", True, self._whole[str(CellName("exercise", exercise))], ""
+        )
 
     @staticmethod
     def each(work: Callable[[Answer], T], answers: Iterable[Answer]) -> Iterator[T]:
@@ -122,11 +125,11 @@ class BankRunner:
 
     def _outcomes(self, answer: Answer, checks: list[str]) -> list[CheckRun]:
         """What these checks make of the lesson's cells with this answer in its place."""
-        place = f"exercise_{answer.exercise}"
+        replaced = str(CellName("exercise", answer.exercise))
         work = [
             CodeCell(
                 "given" if cell.role == "given" else "student",
-                answer.source if cell.grade_id == place else self._whole[cell.grade_id],
+                answer.source if cell.grade_id == replaced else self._whole[cell.grade_id],
             )
             for cell in self.lesson.cells
             if cell.role in ("given", "exercise")

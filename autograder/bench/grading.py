@@ -25,8 +25,9 @@ from autograder.execution.executor import Executor, Limits
 from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.grade import BATCH
 from autograder.gradebook.recorder import Recorder
+from autograder.gradebook.result import Task
 from autograder.gradebook.result_store import keep
-from autograder.gradebook.submission import Task, graded, modules
+from autograder.gradebook.submission import graded, modules
 
 CORES = os.cpu_count() or 1
 ROUNDS = 2

@@ -119,7 +119,7 @@ def _grade(options: argparse.Namespace) -> int:
     from autograder.execution import sandbox
     from autograder.execution.executor import Limits
     from autograder.gradebook.grade import ExecutionConfig
-    from autograder.gradebook.submission import State
+    from autograder.gradebook.result import State
 
     if options.no_sandbox:
         say("NO SANDBOX: students' code can do here whatever you can do", style="bold red")
@@ -154,8 +154,8 @@ def _grade_lesson(
     from autograder.execution.executor import GraderError
     from autograder.gradebook.grade import grade
     from autograder.gradebook.recorder import penalize
+    from autograder.gradebook.result import State
     from autograder.gradebook.status import results
-    from autograder.gradebook.submission import State
 
     everyone = {each.student: each for each in classroom.submissions(lesson)}
     chosen = [everyone[student] for student in chosen_students([*everyone], options)]

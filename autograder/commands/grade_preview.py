@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from autograder.gradebook.classroom import Classroom
     from autograder.gradebook.grade import ExecutionConfig
     from autograder.gradebook.regrade import Change, Move
-    from autograder.gradebook.submission import Finished
+    from autograder.gradebook.result import Finished
 
 
 def preview_lesson(

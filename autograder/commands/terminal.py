@@ -19,7 +19,7 @@ from rich.table import Table
 from rich.text import Text
 
 if TYPE_CHECKING:
-    from autograder.gradebook.submission import Finished
+    from autograder.gradebook.result import Finished
 
 Commands = argparse._SubParsersAction
 

@@ -49,7 +49,7 @@ def visible(source: str) -> str:
 def first_hidden(notebook: NotebookNode, failed: Mapping[str, int]) -> int:
     """The number of the cell in which the first hidden test may have run; of cells, if none did.
 
-    `failed` is `submission.Finished`'s. What it does not tell counts as: it ran.
+    `failed` is `result.Finished`'s. What it does not tell counts as: it ran.
     """
     for number, cell in enumerate(notebook.cells):
         about = cell.metadata.get("nbgrader") or {}

@@ -21,12 +21,13 @@ from nbgrader.utils import is_grade
 from traitlets import default
 from traitlets.config import Config
 
+from autograder.authoring.cell_name import CellName
 from autograder.feedback import hidden_tests, sanitized
 from autograder.feedback.stopped import stopped_cells
 from autograder.feedback.verdicts import Outcome, Verdict, verdicts
 from autograder.gradebook.recorder import NO_RESPONSE
+from autograder.gradebook.result import State
 from autograder.gradebook.result_store import kept_beside
-from autograder.gradebook.submission import State
 
 # state of a submission -> what it means, and what to do
 STATES: dict[str, str] = {
@@ -181,7 +182,7 @@ def commented(notebook: NotebookNode) -> list[NotebookNode]:
 
 def without_role(name: str) -> str:
     """Strip the role from a grade_id: `check_softmax` becomes `softmax`."""
-    return name.partition("_")[2] or name
+    return CellName.parse(name).name
 
 
 def breakable(name: str) -> Markup:

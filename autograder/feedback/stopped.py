@@ -5,8 +5,10 @@ from typing import Any
 
 from nbformat import NotebookNode
 
+from autograder.authoring.cell_name import CellName
 from autograder.execution.executor import modules_of
-from autograder.gradebook.submission import NO_MODULE, OUT_OF_MEMORY, State
+from autograder.gradebook.result import State
+from autograder.gradebook.submission import NO_MODULE, OUT_OF_MEMORY
 
 # the errors of a cell that a limit stopped, and of one with which Python ended: see `submission`
 TIMED_OUT, ENDED = "CellTimeoutError", "PythonEnded"
@@ -49,7 +51,7 @@ def _missing_packages(notebook: NotebookNode) -> list[str]:
     found = []
     for cell in notebook.cells:
         name = cell.metadata.get("nbgrader", {}).get("grade_id", "")
-        error = error_of(cell) if name.startswith("exercise_") else None
+        error = error_of(cell) if CellName.parse(name).role == "exercise" else None
         missing = NO_MODULE.search(error.evalue) if error else None
         if missing and missing[1] in {m.partition(".")[0] for m in modules_of([cell.source])}:
             found.append(f"{name} needs `{missing[1]}`")

@@ -22,6 +22,7 @@ from nbformat import NotebookNode
 from nbgrader.utils import determine_grade
 from transformer_course.failure import Failure, Kind
 
+from autograder.authoring.cell_name import CellName
 from autograder.execution.isolation.failures import read_failure
 from autograder.feedback import hidden_tests, known_words
 from autograder.feedback.stopped import ENDED, TIMED_OUT, error_of
@@ -102,16 +103,16 @@ def verdicts(
 ) -> list[Verdict]:
     """One verdict for each graded cell, in the notebook's order.
 
-    `failed`, `scores` and `failures` are `submission.Finished`'s: where each check failed, which no
+    `failed`, `scores` and `failures` are `result.Finished`'s: where each check failed, which no
     output can forge, points, and what it says. Without an entry in `failed`, a check with hidden
     tests that ended in an error counts as failed in these. Without `scores`, points are what the
     outputs give. Without an entry in `failures`, the output's text is shown as it is.
     """
     numbered = _named_cells(notebook)
     exercises = {
-        name.removeprefix("exercise_"): cell
-        for name, (_, cell) in numbered.items()
-        if name.startswith("exercise_")
+        name.name: cell
+        for grade_id, (_, cell) in numbered.items()
+        if (name := CellName.parse(grade_id)).role == "exercise"
     }
     broken = {name: why for name, cell in exercises.items() if (why := _why_broken(cell))}
     first = hidden_tests.first_hidden(notebook, failed)
@@ -148,7 +149,7 @@ def _as_printed(cell: NotebookNode) -> Failure:
 
 def _exercise(name: str, exercises: Set[str]) -> str:
     """The exercise that a check belongs to: the longest name that begins the check's."""
-    _, _, own = name.partition("_")
+    own = CellName.parse(name).name
     return max((e for e in exercises if f"{own}_".startswith(f"{e}_")), key=len, default=own)
 
 

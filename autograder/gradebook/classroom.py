@@ -22,8 +22,8 @@ from autograder import paths
 from autograder.gradebook import guard
 from autograder.gradebook.obstacle import obstacle
 from autograder.gradebook.released import read_released
+from autograder.gradebook.result import Finished, State, Task, key
 from autograder.gradebook.result_store import MARK, MARKED, RESULT, kept_beside
-from autograder.gradebook.submission import Finished, State, Task, key
 from autograder.intake.finding import find
 from autograder.intake.released import Released
 
@@ -180,7 +180,7 @@ class Submission:
 
     @cached_property
     def key(self) -> str:
-        """What is graded, and by which tests: see `submission.key`."""
+        """What is graded, and by which tests: see `result.key`."""
         return key(self.read(), self.released)
 
     @property

@@ -24,10 +24,8 @@ from autograder.intake.errors import pass_on
 from autograder.intake.finding import TIMESTAMP
 from autograder.intake.handins import time_of
 from autograder.intake.listing import walk
-from autograder.intake.matching import match
 from autograder.intake.naming import Owner
 from autograder.intake.notes import listed
-from autograder.intake.reading import Unreadable, read
 from autograder.intake.submitted import (
     EARLIEST,
     CollectedRecord,
@@ -73,19 +71,11 @@ def collect(classroom: Classroom, lesson: str, found: FilesByStudent) -> Iterato
     due = _due(classroom, lesson)
     as_released = classroom.released(lesson)
 
-    def held(notebook: bytes) -> int:
-        """How many of the lesson's cells are in it."""
-        try:
-            matching = match(read(notebook).cells, as_released)
-        except Unreadable:
-            return 0
-        return len(matching.of) if matching.is_the_lesson else 0
-
     try:
         for student, files in sorted(found.students.items()):
             called = files[-1].owner.called
             try:
-                handed = chosen(files, lesson, held)
+                handed = chosen(files, as_released)
                 submission = classroom.submission(lesson, student)
                 done = _placed(submission, handed, known.get(student))
             except Rejected as why:

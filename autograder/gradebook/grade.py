@@ -9,8 +9,8 @@ from autograder.execution.executor import GraderError, Limits
 from autograder.gradebook import pool, regrade
 from autograder.gradebook.classroom import PREVIEW, Classroom, Submission
 from autograder.gradebook.recorder import Recorder
+from autograder.gradebook.result import Finished, State, Task
 from autograder.gradebook.result_store import keep
-from autograder.gradebook.submission import Finished, State, Task
 from autograder.intake.released import Released
 
 BATCH = 50  # results recorded in one transaction

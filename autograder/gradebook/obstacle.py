@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from autograder.gradebook.submission import State
+from autograder.gradebook.result import State
 from autograder.intake.finding import Files, there
 
 # nbgrader passes over names that begin with a dot or have two lines, and takes others for another

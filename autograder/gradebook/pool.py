@@ -16,7 +16,8 @@ from functools import lru_cache, partial
 from typing import Any
 
 from autograder.execution.executor import Executor, GraderError, Limits
-from autograder.gradebook.submission import Finished, Task, graded, modules
+from autograder.gradebook.result import Finished, Task
+from autograder.gradebook.submission import graded, modules
 from autograder.intake.released import Released
 
 LOOK = 1.0  # seconds between two looks at who works

@@ -26,8 +26,8 @@ from nbgrader.utils import parse_utc
 from sqlalchemy import Boolean, and_, bindparam, func, insert, or_, select, update
 
 from autograder.gradebook.classroom import Classroom
+from autograder.gradebook.result import Finished
 from autograder.gradebook.result_store import MARK, MARKED, marked_answers, write
-from autograder.gradebook.submission import Finished
 
 NO_RESPONSE = "No response."  # nbgrader's comment on a cell that the student left as it was
 # the tables themselves: nbgrader's classes would compute sums for each row that is loaded

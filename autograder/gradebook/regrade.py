@@ -8,8 +8,9 @@ from sqlalchemy import select
 
 from autograder.gradebook.classroom import PREVIEW, Classroom, Submission
 from autograder.gradebook.recorder import CELL, GRADE, NOTEBOOK, SUBMISSION
+from autograder.gradebook.result import Finished
 from autograder.gradebook.result_store import kept_beside, marked_answers
-from autograder.gradebook.submission import Finished, graded_before
+from autograder.gradebook.submission import graded_before
 
 
 @dataclass(frozen=True)

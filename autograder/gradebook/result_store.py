@@ -5,7 +5,7 @@ import os
 from dataclasses import asdict
 from pathlib import Path
 
-from autograder.gradebook.submission import Finished
+from autograder.gradebook.result import Finished
 from autograder.paths import atomic_write
 
 # beside an executed notebook: what became of it, and, once that is recorded, its key

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from autograder.gradebook.classroom import Classroom, Submission
-from autograder.gradebook.submission import State
+from autograder.gradebook.result import State
 from autograder.intake.reading import Unreadable
 from autograder.intake.repair import repair
 

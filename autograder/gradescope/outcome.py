@@ -11,9 +11,10 @@ from typing import Any
 import nbformat
 from nbformat import NotebookNode
 
+from autograder.authoring.cell_name import CellName
 from autograder.feedback.stopped import stopped_cells
 from autograder.feedback.verdicts import Outcome, Verdict, verdicts
-from autograder.gradebook.submission import Finished
+from autograder.gradebook.result import Finished
 from autograder.gradescope.settings import Settings
 from autograder.intake.released import Released
 
@@ -124,17 +125,17 @@ def _of_check(verdict: Verdict, shown: Verdict | None, settings: Settings) -> st
     if shown is None or shown.outcome not in SEEN:
         return ELSEWHERE
     if shown.outcome == Outcome.BLOCKED:
-        return f"It cannot run: {shown.claim}. Mend that first."
+        return f"It cannot run: {shown.claim}. Fix that first."
     return f"{shown.printed}{shown.told or shown.claim}"
 
 
 def _is_check(verdict: Verdict) -> bool:
-    return verdict.name.startswith("check_")
+    return CellName.parse(verdict.name).role == "check"
 
 
 def called(name: str) -> str:
     """A graded cell's name as students know it."""
-    return name.removeprefix("check_").removeprefix("answer_")
+    return CellName.parse(name).name
 
 
 def points(released: Released) -> Mapping[str, float]:

@@ -15,7 +15,8 @@ from typing import Any
 from autograder import paths
 from autograder.execution import sandbox
 from autograder.execution.executor import Executor, Limits
-from autograder.gradebook.submission import Finished, Task, graded, modules
+from autograder.gradebook.result import Finished, Task
+from autograder.gradebook.submission import graded, modules
 from autograder.gradescope import outcome
 from autograder.gradescope.settings import LESSON, Settings, read
 from autograder.intake.finding import Found, find, there
@@ -24,7 +25,7 @@ from autograder.intake.released import Released
 ROOT = Path("/autograder")  # see Gradescope's specification
 # shares of Gradescope's time: for the first run, for both, and when there must be results
 FIRST, BOTH, LAST = 0.7, 0.8, 0.95
-MEND = "Hand it in again; if that does not help, tell your instructor."
+FIX = "Hand it in again; if that does not help, tell your instructor."
 
 
 def main(root: Path = ROOT) -> None:
@@ -34,7 +35,7 @@ def main(root: Path = ROOT) -> None:
     except Exception as error:
         # whoever it is whose fault it is, a student gets a message and not nothing
         traceback.print_exc()
-        why = f"The grader could not run: {error or type(error).__name__}\n{MEND}"
+        why = f"The grader could not run: {error or type(error).__name__}\n{FIX}"
         results = outcome.refused(why)
     with paths.atomic_write(root / "results" / "results.json") as part:
         part.write_text(json.dumps(results, indent=1), encoding="utf-8")

@@ -1,6 +1,6 @@
 """Which of a student's files count: the newest notebook of the lesson, and what lies beside it."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import PurePosixPath
@@ -8,10 +8,12 @@ from pathlib import PurePosixPath
 from autograder.intake.archive import Rejected, is_zip
 from autograder.intake.beside import Beside
 from autograder.intake.budget import Budget
-from autograder.intake.finding import MOST, TIMESTAMP
+from autograder.intake.finding import TIMESTAMP
 from autograder.intake.naming import fold
+from autograder.intake.newest import MOST, newest_of_lesson
 from autograder.intake.notes import Notes, listed
 from autograder.intake.reading import is_notebook
+from autograder.intake.released import Released
 from autograder.intake.submitted import SubmittedFile
 
 NO_NOTEBOOK = "no notebook: ask for the .ipynb"
@@ -27,11 +29,8 @@ class HandedIn:
     notes: tuple[str, ...] = ()
 
 
-def chosen(files: Sequence[SubmittedFile], lesson: str, held: Callable[[bytes], int]) -> HandedIn:
-    """A student's newest notebook of the lesson; `Rejected` if there is none.
-
-    `held`: how many of the lesson's cells a notebook has.
-    """
+def chosen(files: Sequence[SubmittedFile], released: Released) -> HandedIn:
+    """A student's newest notebook of the lesson; `Rejected` if there is none."""
     notes, budget = Notes(), Budget()
     # what is newer is unpacked first, as long as there is room
     newer = sorted(files, key=_newer, reverse=True)
@@ -44,34 +43,18 @@ def chosen(files: Sequence[SubmittedFile], lesson: str, held: Callable[[bytes], 
     if len(notebooks) > MOST:
         notes.said.append(f"{len(notebooks):,} notebooks: only the newest {MOST} are looked at")
         notebooks = sorted(notebooks, key=_newer, reverse=True)[:MOST]
-    newest = _newest(notebooks, held)
+    newest = newest_of_lesson(notebooks, lambda each: each.piece.read(), _newer, released)
     others = sorted(each.owner.file for each in notebooks if each is not newest)
     if others:
         counts = f"`{newest.owner.file}`, not {listed(others)}"
         notes.said.append(f"the newest notebook of this lesson counts, {counts}")
     notebook = newest.piece.read()
-    beside = _beside(newest, files, lesson, notes)
+    beside = _beside(newest, files, released.lesson, notes)
     return HandedIn(newest, notebook, beside, (*notes.lines(),))
 
 
 def _newer(given: SubmittedFile) -> tuple:
     return given.rank, given.owner.number, given.piece.modified
-
-
-def _newest(notebooks: Sequence[SubmittedFile], held: Callable[[bytes], int]) -> SubmittedFile:
-    """The newest of those that have at least half of what the fullest has of the lesson."""
-    if len(notebooks) == 1:
-        return notebooks[0]
-    cells = [_held(each, held) for each in notebooks]
-    full = [each for each, n in zip(notebooks, cells, strict=True) if 2 * n >= max(cells)]
-    return max(full, key=_newer)
-
-
-def _held(given: SubmittedFile, held: Callable[[bytes], int]) -> int:
-    try:
-        return held(given.piece.read())
-    except Rejected:
-        return 0
 
 
 def _opened(given: SubmittedFile, budget: Budget, notes: Notes) -> Iterator[SubmittedFile]:

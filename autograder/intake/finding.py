@@ -13,12 +13,11 @@ from autograder.intake.beside import Beside
 from autograder.intake.budget import Budget
 from autograder.intake.errors import pass_on
 from autograder.intake.listing import walk
-from autograder.intake.matching import match
+from autograder.intake.newest import MOST, newest_of_lesson
 from autograder.intake.notes import Notes
-from autograder.intake.reading import LARGEST, ZIP, Unreadable, is_notebook, read
+from autograder.intake.reading import LARGEST, ZIP, is_notebook
 from autograder.intake.released import Released
 
-MOST = 20  # notebooks that are looked at, of one student and lesson
 TIMESTAMP = "timestamp.txt"  # nbgrader's
 
 
@@ -80,7 +79,7 @@ def find(path: Path, released: Released) -> Found:
     candidates = [*islice(_candidates(contents), MOST)]
     if not candidates:
         raise FileNotFoundError(path)
-    chosen = _newest_of_lesson(candidates, released)
+    chosen = newest_of_lesson(candidates, lambda each: each.piece.read(), _age, released)
     name, notes = printable(chosen.piece.path), Notes()
     note = f"the notebook was found in `{name}`"
     if len(candidates) > 1:
@@ -124,23 +123,9 @@ def _is_readable(piece: Piece) -> bool:
     return True
 
 
-def _newest_of_lesson(candidates: list[_Candidate], released: Released) -> _Candidate:
-    """The newest of those that hold at least half of what the fullest holds of the lesson."""
-    if len(candidates) == 1:
-        return candidates[0]
-    held = [_held(candidate.piece.read(), released) for candidate in candidates]
-    full = [c for c, count in zip(candidates, held, strict=True) if 2 * count >= max(held)]
+def _age(candidate: _Candidate) -> tuple[float, int, str]:
     # of the same age: copies have numbers, which make their names longer
-    return max(full, key=lambda c: (c.piece.modified, len(c.piece.path), c.piece.path))
-
-
-def _held(data: bytes, released: Released) -> int:
-    """How many of the lesson's cells are there."""
-    try:
-        matching = match(read(data).cells, released)
-    except Unreadable:
-        return 0
-    return len(matching.of) if matching.is_the_lesson else 0
+    return candidate.piece.modified, len(candidate.piece.path), candidate.piece.path
 
 
 def _start_of(path: Path) -> bytes:

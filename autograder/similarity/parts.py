@@ -7,6 +7,7 @@ from functools import cached_property
 from nbformat import NotebookNode
 
 from autograder.authoring.answer_bank import Answer
+from autograder.authoring.cell_name import CellName
 from autograder.authoring.lesson import Lesson
 from autograder.authoring.notebook import graded_cells, source_notebook, student_version
 from autograder.similarity.pieces import Code, Piece, bound_names, comment_pieces, prose_pieces
@@ -78,10 +79,10 @@ def parts(notebook: NotebookNode, baseline: Baseline) -> dict[str, Part]:
     ]
     found = {}
     for name in baseline.exercises:
-        cell = cells.get(f"exercise_{name}")
+        cell = cells.get(str(CellName("exercise", name)))
         found[name] = _code_part(name, cell.source if cell else "", extra, baseline)
     for name in baseline.answers:
-        cell = cells.get(f"answer_{name}")
+        cell = cells.get(str(CellName("answer", name)))
         text = cell.source if cell else ""
         found[name] = Part(name, text, tuple(prose_pieces(text)))
     return found

@@ -23,7 +23,7 @@ from autograder.execution.executor import Execution, Job, Ran
 from autograder.gradebook import pool, status, submission
 from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.grade import ExecutionConfig
-from autograder.gradebook.submission import Finished, Task
+from autograder.gradebook.result import Finished, Task
 from autograder.intake.released import Released
 from autograder.tests.support.colab import Colab, kit_on_colab
 

@@ -14,7 +14,7 @@ from autograder.authoring.notebook import as_text
 from autograder.authoring.samples import filled, solved
 from autograder.execution import cgroups
 from autograder.execution.isolation.confine import Bounds
-from autograder.gradebook.submission import State
+from autograder.gradebook.result import State
 
 BOUNDS = Bounds(1 << 30, 1 << 26, 600)
 MOUNTS = "30 1 0:26 / /proc rw - proc proc rw\n41 31 0:38 {root} {point} rw - cgroup2 cgroup2 rw\n"

@@ -18,7 +18,7 @@ from autograder.gradebook import submission
 from autograder.gradebook.classroom import SETTINGS, Classroom
 from autograder.gradebook.grade import ExecutionConfig
 from autograder.gradebook.guard import LOCKED
-from autograder.gradebook.submission import Finished, State, Task
+from autograder.gradebook.result import Finished, State, Task
 
 # --- grading again, and going on ---------------------------------------------------------
 

@@ -11,8 +11,8 @@ from transformer_course.failure import Failure, Kind
 
 from autograder.execution.executor import CodeCell, Executor, Job
 from autograder.execution.isolation.failures import LONGEST, MOST, read_failure, write_failure
+from autograder.gradebook.result import Finished
 from autograder.gradebook.result_store import RESULT, kept_beside
-from autograder.gradebook.submission import Finished
 
 FAILURE = Failure(
     "mix",

@@ -16,7 +16,7 @@ from autograder.authoring.notebook import as_text
 from autograder.authoring.samples import filled, solved
 from autograder.gradebook import pool
 from autograder.gradebook.classroom import SETTINGS
-from autograder.gradebook.submission import Finished, Task
+from autograder.gradebook.result import Finished, Task
 from autograder.tests.support import small_disk
 from autograder.tests.support.fault_injection import (
     COMMAND,

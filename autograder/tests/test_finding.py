@@ -7,9 +7,10 @@ import pytest
 from autograder.authoring.notebook import as_text
 from autograder.authoring.samples import filled
 from autograder.gradebook.classroom import Classroom
+from autograder.gradebook.result import Task
 from autograder.gradebook.status import State
-from autograder.gradebook.submission import Task
-from autograder.intake.finding import MOST, find
+from autograder.intake.finding import find
+from autograder.intake.newest import MOST
 from autograder.tests.conftest import Instructor
 from autograder.tests.support.mutations import zipped
 

@@ -411,7 +411,7 @@ def test_endless_loops_and_stubs_keep_the_other_points(gradescope):
     results = gradescope.grades(files)
     assert [test.get("score") for test in results["tests"]] == [0, 1, None]
     assert "timed-out: stopped by the time limit: exercise_double" in results["output"]
-    told = "It cannot run: the cell of `double` was stopped by the time limit. Mend that first."
+    told = "It cannot run: the cell of `double` was stopped by the time limit. Fix that first."
     assert results["tests"][0]["output"] == told
 
 

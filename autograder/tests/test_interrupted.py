@@ -12,7 +12,7 @@ from nbformat.v4 import new_code_cell
 from autograder import paths
 from autograder.authoring.notebook import as_text
 from autograder.authoring.samples import filled, solved
-from autograder.gradebook.submission import State
+from autograder.gradebook.result import State
 from autograder.tests.conftest import Instructor
 
 TYPED = """\

@@ -21,8 +21,8 @@ from autograder.gradebook import recorder
 from autograder.gradebook.classroom import LOG, SETTINGS, Classroom
 from autograder.gradebook.recorder import Recorder
 from autograder.gradebook.release import release
+from autograder.gradebook.result import Finished
 from autograder.gradebook.result_store import MARK, RESULT, keep
-from autograder.gradebook.submission import Finished
 from autograder.tests.conftest import SMALL, Instructor
 from autograder.tests.support.nbgrader_parity import EXECUTES
 

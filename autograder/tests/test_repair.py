@@ -19,7 +19,7 @@ from autograder.authoring.notebook import as_text, graded_cells, source_notebook
 from autograder.authoring.samples import SAMPLES, filled, solved
 from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.release import release
-from autograder.gradebook.submission import Task, key
+from autograder.gradebook.result import Task, key
 from autograder.intake.reading import Unreadable
 from autograder.intake.released import Released
 from autograder.intake.repair import Repaired, repair

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from autograder.gradebook.classroom import Classroom
-from autograder.gradebook.submission import Task, key
+from autograder.gradebook.result import Task, key
 from autograder.tests.conftest import Instructor
 
 

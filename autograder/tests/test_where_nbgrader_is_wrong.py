@@ -12,7 +12,7 @@ from autograder.authoring.samples import filled, solved
 from autograder.execution.executor import Execution, Job, Limits, Ran
 from autograder.gradebook import submission
 from autograder.gradebook.classroom import Classroom
-from autograder.gradebook.submission import State, Task
+from autograder.gradebook.result import State, Task
 from autograder.tests.conftest import Instructor
 from autograder.tests.support.nbgrader_parity import gradebook_of, graded_by_both, shown
 

@@ -4,7 +4,7 @@ import pytest
 
 from autograder.authoring.notebook import as_text
 from autograder.authoring.samples import filled, solved
-from autograder.gradebook.submission import State
+from autograder.gradebook.result import State
 from autograder.tests.conftest import Instructor
 
 MISSING = "import no_such_package.layers\n"
