@@ -657,7 +657,7 @@ while True:
 """,
         may=STOPPED,
         broken=True,
-        timeout=0.2,
+        timeout=0.3,
     ),
     _(
         "half_a_frame",
@@ -669,7 +669,7 @@ for descriptor in files()[3:]:
 """,
         may=STOPPED,
         broken=True,
-        timeout=0.1,
+        timeout=0.3,
     ),
     _(
         "deep_frame",
@@ -1223,7 +1223,7 @@ print("tried")
         "print a number of ten million digits",
         "sys.set_int_max_str_digits(0)\nprint(10**10**7)",
         may=ANY,
-        timeout=0.2,
+        timeout=0.3,
     ),
     _(
         "number_answer",
@@ -1307,9 +1307,9 @@ while True:
         "loop for ever when a check calls",
         half="def half(x):\n    while True:\n        pass",
         may=STOPPED,
-        timeout=0.1,
+        timeout=0.3,
     ),
-    _("sleeps", "wait for ever", "time.sleep(10**6)", may=STOPPED, timeout=0.2),
+    _("sleeps", "wait for ever", "time.sleep(10**6)", may=STOPPED, timeout=0.3),
     _(
         "waits",
         "wait for ever, in C, with signals blocked",
@@ -1319,7 +1319,7 @@ signal.pthread_sigmask(signal.SIG_BLOCK, range(1, 65))
 os.read(os.pipe()[0], 1)
 """,
         may=STOPPED,
-        timeout=0.1,
+        timeout=0.5,
     ),
     _(
         "busy_threads",
