@@ -261,7 +261,7 @@ def test_nbgrader_sees_the_same_class(small, recorder):
 def test_made_up_students_stay_out_of_a_real_class(small):
     code, said = small.types("sample")
     assert code == 1
-    assert "beside `ada`" in said
+    assert "mixed with `ada`" in said
     assert not small.file("submitted", "perfect").exists()
 
 
