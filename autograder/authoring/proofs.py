@@ -53,6 +53,7 @@ def digest_of_bank(lesson: Lesson) -> str:
         [
             *execution,
             *authoring,
+            paths.KIT / "failure.py",
             *(paths.KIT / "checks").rglob("*.py"),
             paths.MISCONCEPTIONS / f"{lesson.name}.jsonl",
             paths.REPORTS / f"{lesson.name}.md",

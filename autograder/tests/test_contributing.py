@@ -74,9 +74,6 @@ def test_files_in_contributing_exist() -> None:
 
 def test_the_repository_is_the_one_of_pyproject() -> None:
     repository = PROJECT["urls"]["Repository"]
-    assert f"git clone {repository} && cd {repository.rpartition('/')[2]}\n" in text(
-        "CONTRIBUTING.md"
-    )
     (link,) = parsed(".github/ISSUE_TEMPLATE/config.yml")["contact_links"]
     assert link["url"].startswith(f"{repository}/security/")
 

@@ -83,6 +83,7 @@ CHANGES = {
     "the channel": replace("autograder/execution/isolation/wire.py", "", "\n# changed\n"),
     "the prover": replace("autograder/authoring/prove.py", "", "\n# changed\n"),
     "the kit's checks": replace("assets/transformer_course/checks/check.py", "", "\n# changed\n"),
+    "a failed check": replace("assets/transformer_course/failure.py", "", "\n# changed\n"),
     "misconceptions": replace("assets/transformer_course/misconceptions/01_small.jsonl", "", "{}"),
     "the report": replace("autograder/reports/01_small.md", "", "All is well.\n"),
 }
