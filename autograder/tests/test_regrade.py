@@ -115,7 +115,7 @@ def test_a_preview_says_whose_grade_would_move_and_records_nothing(class_, ran):
     said = changed(class_, *MENDED)
     again = f"`python -m autograder grade 01 --classroom {class_.folder}`"
     assert f"3 graded submissions are to be graded again: {again}" in said
-    assert f"whose grade that would move: {again[:-1]} --preview`" in said
+    assert f"whose grade would change: {again[:-1]} --preview`" in said
     before = class_.gradebook(), on_disk(class_)
     code, said = class_.types("grade", "--preview")
     assert (code, sorted(ran)) == (0, ["ada", "bo", "cleo"])
