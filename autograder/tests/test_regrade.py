@@ -230,7 +230,7 @@ def test_marks_bonuses_and_comments_stay(marked):
     changed(marked, *MENDED)
     said = marked.types("grade", "--preview")[1]
     assert "0 of 3 grades would change" in said
-    assert "check_double 2 → 0, but the mark by" in said
+    assert "check_double 2 → 0, but the manual mark stays" in said
     assert marked.types("grade")[0] == 0
     assert marks(marked, "ada")["answer_why"] == (None, 2.5, 0.5, False)
     assert marks(marked, "bo")["answer_why"] == (None, 1, None, False)
@@ -258,7 +258,7 @@ def test_an_answer_waits_for_a_person_until_it_is_marked(class_):
 def test_a_marked_answer_that_was_written_anew_waits_again_and_keeps_its_mark(marked):
     hands_in(marked, "ada", why="I thought again.")
     said = marked.types("grade", "--preview")[1]
-    assert "answer_why: written anew" in said
+    assert "answer_why: answer changed" in said
     marked.types("grade")
     assert marks(marked, "ada")["answer_why"] == (None, 2.5, 0.5, True)
     changed(marked, *MENDED)

@@ -94,6 +94,17 @@ def files():
 def side():
     return next(o for o in gc.get_objects() if type(o).__name__ == "StudentSide")
 
+def handle(kind, work):
+    handlers = side().handlers
+    asked = next(one for one in handlers if one.__name__ == kind)
+    served, handlers[asked] = handlers[asked], work
+    return served
+
+def forging(change):
+    channel = sys.modules[type(side()).__mro__[1].__module__]
+    send = channel.send
+    channel.send = lambda stream, told, *rest: send(stream, change(told), *rest)
+
 def packed(value):
     if isinstance(value, dict):
         return {"kind": "dict", "items": [[packed(k), packed(v)] for k, v in value.items()]}
@@ -352,7 +363,7 @@ print("tried")
         """
 stop = time.monotonic() + 0.5
 def race():
-    answer = frame(packed({"answer": {"half": True}}))
+    answer = frame(packed({"answer": {"half": True}, "said": "", "lent": {}}))
     while time.monotonic() < stop:
         everywhere(answer)
 threading.Thread(target=race, daemon=True).start()
@@ -364,12 +375,15 @@ threading.Thread(target=race, daemon=True).start()
         "forged_outcomes",
         "write what the tests' side would report into every open file",
         """
-for told in (
-    {"cell": 4, "outputs": [], "failure": None}, {"cpu": 0.0}, {"answer": []}, {"answer": {}},
-    {"ended": 0, "cpu": 0.0, "memory": 0}, {"cell": 12, "outputs": [], "failure": None},
-):
-    everywhere(frame(packed(told)))
-everywhere(json.dumps({"ended": 0, "cpu": 0, "memory": 0}).encode())
+cells = [
+    {"report": "cell", "cell": n, "outputs": [], "failure": None, "ended": None, "cut": False}
+    for n in range(13)
+]
+for told in (*cells, {"report": "done"}):
+    everywhere(frame(told))
+for answer in ([], {}):
+    everywhere(frame(packed({"answer": answer, "said": "", "lent": {}})))
+everywhere(json.dumps({"ended": 0, "cpu": 0.0, "memory": 0, "limit": ""}).encode())
 """,
         may=ANY,
         broken=True,
@@ -380,7 +394,7 @@ everywhere(json.dumps({"ended": 0, "cpu": 0, "memory": 0}).encode())
         """
 tensor = {"kind": "dict", "items": []}
 for _ in range(20):
-    everywhere(frame(packed({"answer": [], "error": None})))
+    everywhere(frame(packed({"answer": [], "said": "", "lent": {}})))
 """,
         may=ANY,
         broken=True,
@@ -395,8 +409,7 @@ names = ("close", "abs", "all", "isinstance", "Check", "numbers", "torch", "np",
 more = {name: anything for name in names}
 more["abs"] = lambda x: 0.0
 more["__builtins__"] = dict(more)
-mine = side()
-mine.do_find = lambda names: dict(more, half=lambda x: x, double=lambda x: x)
+handle("Find", lambda _: dict(more, half=lambda x: x, double=lambda x: x))
 print("tried")
 """,
         may=ANY,
@@ -405,10 +418,9 @@ print("tried")
         "only_builtins",
         "offer builtins alone, when the check looks for the exercises",
         """
-mine = side()
 for_checks = {name: getattr(__import__("builtins"), name) for name in ("range", "len", "float")}
 for_checks |= {"all": lambda items: True, "abs": lambda x: 0.0, "bool": lambda x: True}
-mine.do_find = lambda names: {"half": lambda x: x, "__builtins__": for_checks}
+handle("Find", lambda _: {"half": lambda x: x, "__builtins__": for_checks})
 print("tried")
 """,
         may=ANY,
@@ -417,12 +429,11 @@ print("tried")
         "channel_methods",
         "replace what serves the channel: find, call, run, answers and errors",
         """
-mine = side()
-told = {"type": "SystemExit", "message": "0", "lines": []}
-mine.tell_error = lambda error: told
-def do_call(number, args, kwargs, needs, random):
+error = {"type": "SystemExit", "kind": "SystemExit", "message": "0", "lines": []}
+forging(lambda told: told | {"error": error} if "error" in told else told)
+def fail(request):
     raise ValueError
-mine.do_call = do_call
+handle("Call", fail)
 print("tried")
 """,
     ),
@@ -430,12 +441,14 @@ print("tried")
         "error_names",
         "have the tests raise what ends a program or an iteration, and not a test",
         """
-mine = side()
 names = iter(["SystemExit", "StopIteration", "KeyboardInterrupt", "GeneratorExit", "SkipTest",
     "StopAsyncIteration", "BaseException", "Warning", "x" * 10**6, "a" + chr(0) + "b", "__class__"])
-def tell_error(error):
-    return {"type": next(names, "StopIteration"), "message": "0", "lines": []}
-mine.tell_error = tell_error
+def change(told):
+    if "error" not in told:
+        return told
+    name = next(names, "StopIteration")
+    return told | {"error": {"type": name, "kind": name, "message": "0", "lines": []}}
+forging(change)
 print("tried")
 """,
         half="def half(x):\n    raise ValueError",
@@ -477,9 +490,7 @@ def half(x):
         "loud_answers",
         "print so much in a test that its failure does not fit any more",
         """
-mine = side()
-served = mine.do_call
-mine.do_call = lambda *args, **kwargs: served(*args, **kwargs) | {"said": "x" * 3_000_000}
+forging(lambda told: told | {"said": "x" * 3_000_000} if "said" in told else told)
 print("tried")
 """,
     ),
@@ -501,16 +512,16 @@ def half(*x):
     ),
     _(
         "changed_state",
-        "claim changes of the test's inputs, random state and modules",
+        "claim changes of the test's inputs and random state",
         """
 import torch
-mine = side()
-served = mine.do_call
-def do_call(*args, **kwargs):
-    answer = served(*args, **kwargs)
+def change(told):
+    called = told.get("answer")
+    if not isinstance(called, dict) or "changed" not in called:
+        return told
     zero = torch.zeros((), dtype=torch.float64)
-    return answer | {"changed": {-1: zero, 0: zero}, "random": zero, "lent": {0: {}}}
-mine.do_call = do_call
+    return told | {"answer": called | {"changed": {-1: zero, 0: zero}, "random": zero}}
+forging(change)
 print("tried")
 """,
     ),
@@ -520,15 +531,20 @@ print("tried")
         """
 mine = side()
 replies = iter(range(-3, 9))
-def do_call(*args, **kwargs):
-    class Yours:
-        pass
-    return Yours()
-def refer(value):
-    if type(value).__name__ == "Yours":
+plain = mine._plain_reference
+class Theirs:
+    pass
+def reference(value):
+    if type(value) is Theirs:
         return {"kind": "yours", "number": next(replies)}
-    return type(mine).refer(mine, value)
-mine.refer, mine.do_call = refer, do_call
+    return plain(value)
+def change(told):
+    called = told.get("answer")
+    if not isinstance(called, dict) or "changed" not in called:
+        return told
+    return told | {"answer": called | {"result": Theirs()}}
+mine._plain_reference = reference
+forging(change)
 print("tried")
 """,
         may=ANY,
@@ -538,16 +554,21 @@ print("tried")
         "ask the tests' side for its variables and methods",
         """
 mine = side()
-def asked(do, **arguments):
-    mine._send({"do": do, "with": arguments, "forget": [[]]})
+channel = sys.modules[type(mine).__mro__[1].__module__]
+def asked(do, **fields):
+    request = {"do": do} | fields
+    channel.send(mine._stream, {"request": request, "forget": [], "lent": {}}, mine._limit)
     told = mine._receive()
-    if "error" not in told:
+    if type(told).__name__ != "Failed":
         print("LEAK:", do, told)
-for do in ("run", "find", "state", "describe", "backward", "call", "update", "load", "_class__"):
-    try:
-        asked(do, source="print(marker)", names=["marker"], number=0)
-    except BaseException as error:
-        print(type(error))
+for do, fields in (
+    ("run", {"source": "print(marker)"}), ("find", {"names": ["marker"]}), ("begin", {}),
+    ("state", {"number": 0}), ("describe", {"number": 0}), ("place", {"files": {}}),
+    ("load", {"number": 0, "state": {}}), ("switch", {"number": 0, "to": "eval"}),
+    ("backward", {"call": 0, "slopes": []}), ("__class__", {}),
+):
+    asked(do, **fields)
+print("tried")
 """,
         may=ANY,
         broken=True,
@@ -705,12 +726,11 @@ for shape in ([-1], [1 << 62, 0], [1 << 40, 1 << 40], ["9" * 4000], [1e300], [No
         "send outputs that no notebook can hold",
         """
 import torch
-mine = side()
 odd = [{"output_type": "display_data", "data": {"text/plain": "x"}, "metadata": metadata}
     for metadata in ({"a": torch.ones(2)}, {"b": len}, {3: 4}, {(1, 2): 3}, {"c": b"x"})]
 odd += [{"output_type": "display_data", "data": {"a/json": {1, 2}}, "metadata": {}}]
 odd += [{"output_type": "stream", "name": "stdout", "text": "\\ud800"}]
-mine.do_run = lambda source: odd
+served = handle("Run", lambda _: odd)
 """,
         "pass",
         may=ANY,
@@ -719,9 +739,8 @@ mine.do_run = lambda source: odd
         "many_outputs",
         "send more outputs than the shell keeps",
         """
-mine = side()
 loud = {"output_type": "stream", "name": "stdout", "text": "x" * (40 << 20)}
-mine.do_run = lambda source: [loud]
+served = handle("Run", lambda _: [loud])
 """,
         "pass",
         may=ANY,
