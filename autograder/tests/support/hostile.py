@@ -96,7 +96,7 @@ def side():
 
 def handle(kind, work):
     handlers = side().handlers
-    asked = next(one for one in handlers if one.__name__ == kind)
+    asked = {one.__name__: one for one in handlers}[kind]  # KeyError: the attack is out of date
     served, handlers[asked] = handlers[asked], work
     return served
 
