@@ -17,6 +17,7 @@ from autograder.commands.terminal import (
     progress,
     say,
 )
+from autograder.errors import CourseError
 
 
 def add_commands(commands: Commands) -> None:
@@ -123,12 +124,12 @@ def _show(options: argparse.Namespace, banks: Path) -> int:
     lessons = [read_lesson(path) for path in find_lessons(options.lessons)]
     exercises = [cell.name for lesson in lessons for cell in lesson.of("exercise")]
     if exercise not in exercises:
-        raise SystemExit(f"no exercise {exercise!r}; there is {nearest(exercise, exercises)}")
+        raise CourseError(f"no exercise {exercise!r}; there is {nearest(exercise, exercises)}")
     lesson = next(one for one in lessons if exercise in [c.name for c in one.of("exercise")])
     bank = AnswerBank(banks / lesson.path.name, lesson)
     names = bank.names(exercise)
     if name not in names:
-        raise SystemExit(f"no answer {name!r} to {exercise}; there is {nearest(name, names)}")
+        raise CourseError(f"no answer {name!r} to {exercise}; there is {nearest(name, names)}")
     console.print(Text(bank.source(exercise, name)), soft_wrap=True)
     return 0
 

@@ -226,8 +226,8 @@ def into_moodle(sheet: Sheet, column: Column, name: str = "") -> Filled:
         raise Unfit("no Identifier in its first column: take Moodle's grading worksheet")
     at = sheet.column(name or GRADE)
     if at is None:
-        mend = "" if name else ": name it with --column"
-        raise Unfit(_no_column(name or GRADE, sheet.header) + mend)
+        fix = "" if name else ": name it with --column"
+        raise Unfit(_no_column(name or GRADE, sheet.header) + fix)
     rows = [[*row] for row in sheet.rows]
     found, lost = _matched(column.scores, [(row, _moodle_keys(sheet, row)) for row in rows[1:]])
     for row, score in found:

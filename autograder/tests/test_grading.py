@@ -167,8 +167,8 @@ def test_who_has_no_points_has_no_row(small, recorder):
 
 def test_feedback_needs_something_graded(small):
     code, said = small.types("feedback")
-    mend = f"`python -m autograder grade 01 --classroom {small.folder}`"
-    assert (code, said) == (1, f"no submission of 01_small is graded: run {mend}\n")
+    fix = f"`python -m autograder grade 01 --classroom {small.folder}`"
+    assert (code, said) == (1, f"no submission of 01_small is graded: run {fix}\n")
 
 
 def test_feedback_tells_what_is_not_marked_yet(graded):

@@ -1,4 +1,4 @@
-"""After a test was mended: what runs again, whose grade moves, and what a person gave stays."""
+"""After a test was corrected: what runs again, whose grade moves, and what a person gave stays."""
 
 from datetime import datetime
 from typing import Any
@@ -15,7 +15,7 @@ from autograder.gradebook.status import State
 from autograder.tests.conftest import SMALL, Instructor
 
 ANSWER = "\n# %% answer why [markdown] points=3\n# BEGIN SOLUTION\n# Because.\n# END SOLUTION\n"
-MENDED = ("assert double(3) == 6", "assert double(0.5) == 1")
+CORRECTED = ("assert double(3) == 6", "assert double(0.5) == 1")
 
 
 @pytest.fixture(scope="module")
@@ -112,7 +112,7 @@ def on_disk(class_: Instructor) -> dict[str, bytes]:
 
 
 def test_a_preview_says_whose_grade_would_move_and_records_nothing(class_, ran):
-    said = changed(class_, *MENDED)
+    said = changed(class_, *CORRECTED)
     again = f"`python -m autograder grade 01 --classroom {class_.folder}`"
     assert f"3 graded submissions are to be graded again: {again}" in said
     assert f"whose grade would change: {again[:-1]} --preview`" in said
@@ -127,7 +127,7 @@ def test_a_preview_says_whose_grade_would_move_and_records_nothing(class_, ran):
 
 
 def test_what_was_previewed_is_recorded_without_running_it_again(class_, ran):
-    changed(class_, *MENDED)
+    changed(class_, *CORRECTED)
     class_.types("grade", "--preview")
     ran.clear()
     assert "3 graded now" in class_.types("grade")[1]
@@ -140,7 +140,7 @@ def test_what_was_previewed_is_recorded_without_running_it_again(class_, ran):
 
 
 def test_a_preview_goes_on_where_it_was_stopped(class_, ran):
-    changed(class_, *MENDED)
+    changed(class_, *CORRECTED)
     class_.types("grade", "--preview", "--student", "bo")
     assert ran == ["bo"]
     class_.types("grade", "--preview")
@@ -148,9 +148,9 @@ def test_a_preview_goes_on_where_it_was_stopped(class_, ran):
 
 
 def test_a_preview_of_tests_that_changed_since_counts_for_nothing(class_, ran):
-    changed(class_, *MENDED)
+    changed(class_, *CORRECTED)
     class_.types("grade", "--preview")
-    changed(class_, MENDED[1], "assert double(4) == 8")
+    changed(class_, CORRECTED[1], "assert double(4) == 8")
     ran.clear()
     assert "0 of 3 grades would change" in class_.types("grade", "--preview")[1]
     assert sorted(ran) == ["ada", "bo", "cleo"]
@@ -227,7 +227,7 @@ def marked(class_):
 
 
 def test_marks_bonuses_and_comments_stay(marked):
-    changed(marked, *MENDED)
+    changed(marked, *CORRECTED)
     said = marked.types("grade", "--preview")[1]
     assert "0 of 3 grades would change" in said
     assert "check_double 2 → 0, but the manual mark stays" in said
@@ -246,7 +246,7 @@ def test_marks_bonuses_and_comments_stay(marked):
 def test_an_answer_waits_for_a_person_until_it_is_marked(class_):
     assert marks(class_, "ada")["answer_why"] == (None, None, None, True)
     assert class_.results()["ada"].state == State.NEEDS_MARKING
-    changed(class_, *MENDED)
+    changed(class_, *CORRECTED)
     class_.types("grade")
     assert marks(class_, "ada")["answer_why"] == (None, None, None, True)
     # what formgrader lists
@@ -261,11 +261,11 @@ def test_a_marked_answer_that_was_written_anew_waits_again_and_keeps_its_mark(ma
     assert "answer_why: answer changed" in said
     marked.types("grade")
     assert marks(marked, "ada")["answer_why"] == (None, 2.5, 0.5, True)
-    changed(marked, *MENDED)
+    changed(marked, *CORRECTED)
     marked.types("grade")
     assert marks(marked, "ada")["answer_why"] == (None, 2.5, 0.5, True)  # nobody looked yet
     mark(marked, "ada", "answer_why", manual_score=3)
-    changed(marked, *reversed(MENDED))
+    changed(marked, *reversed(CORRECTED))
     marked.types("grade")
     assert marks(marked, "ada")["answer_why"] == (None, 3, 0.5, False)
 
@@ -313,7 +313,7 @@ def test_a_penalty_for_being_late_follows_the_new_points(class_):
     with gradebook_of(class_) as gradebook:
         due: Any = {"duedate": datetime(2026, 9, 1)}
         gradebook.update_or_create_assignment(class_.lesson.name, **due)
-    changed(class_, *MENDED)
+    changed(class_, *CORRECTED)
     assert "check_double 2 → 0" in class_.types("grade", "--preview")[1]
     class_.types("grade")
     name = class_.lesson.name
@@ -326,7 +326,7 @@ def test_a_penalty_for_being_late_follows_the_new_points(class_):
 
 
 def test_an_interrupted_regrade_loses_nothing_that_was_graded(class_, monkeypatch):
-    changed(class_, *MENDED)
+    changed(class_, *CORRECTED)
     before = class_.gradebook()
     notebooks = {s: class_.file("autograded", s).read_bytes() for s in ("ada", "bo", "cleo")}
 
@@ -345,7 +345,7 @@ def test_an_interrupted_regrade_loses_nothing_that_was_graded(class_, monkeypatc
 
 
 def test_a_preview_survives_what_stops_its_recording(class_, ran, monkeypatch):
-    changed(class_, *MENDED)
+    changed(class_, *CORRECTED)
     class_.types("grade", "--preview")
     with monkeypatch.context() as patch:
         patch.setattr("autograder.gradebook.recorder.Recorder.record", lambda *_: 1 / 0)

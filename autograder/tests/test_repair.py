@@ -326,7 +326,7 @@ FOREIGN = "none of the lesson's cells: ask for the lesson's own notebook"
 
 
 @pytest.mark.parametrize(
-    ("data", "mend"),
+    ("data", "fix"),
     [
         (b"", "an empty file: ask for the file again"),
         (b" \r\n\x00", "an empty file: ask for the file again"),
@@ -358,10 +358,10 @@ FOREIGN = "none of the lesson's cells: ask for the lesson's own notebook"
         (b" " * 50_000_001, "larger than 50 MB: ask for the file again"),
     ],
 )
-def test_what_cannot_be_read_says_how_to_mend_it(lesson, data, mend):
+def test_what_cannot_be_read_says_how_to_fix_it(lesson, data, fix):
     with pytest.raises(Unreadable) as why:
         repair(data, lesson)
-    assert str(why.value).startswith(mend)
+    assert str(why.value).startswith(fix)
     assert "\n" not in str(why.value)
 
 

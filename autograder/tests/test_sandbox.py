@@ -474,10 +474,10 @@ def test_what_is_missing_is_named(monkeypatch, package):
     else:
         monkeypatch.setitem(sys.modules, "pyseccomp", None)
     (other,) = {"bubblewrap", "libseccomp2"} - {package}
-    why, mend = sandbox.refusal().split(":", 1)
+    why, fix = sandbox.refusal().split(":", 1)
     assert package in why
     assert other not in why
-    assert "sudo apt install bubblewrap libseccomp2" in mend
+    assert "sudo apt install bubblewrap libseccomp2" in fix
     with pytest.raises(GraderError, match="--no-sandbox") as refused, Executor():
         pass
     assert package in str(refused.value)

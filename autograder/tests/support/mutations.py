@@ -106,7 +106,7 @@ def raw(data: bytes, name: str = FILE) -> Callable[[NotebookNode], Files]:
 
 
 def as_file(notebook: NotebookNode) -> bytes:
-    """As it is: `nbformat` would mend some of it."""
+    """As it is: `nbformat` would repair some of it."""
     return json.dumps(notebook, ensure_ascii=False, indent=1).encode()
 
 
