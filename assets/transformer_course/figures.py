@@ -14,12 +14,16 @@ import torch
 from IPython.display import display
 from matplotlib.axes import Axes
 from matplotlib.collections import PatchCollection
+from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyArrowPatch, Rectangle
+from matplotlib.text import Text
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-INK = "#222222"
+# On the page, white or nearly black behind a transparent ground: 4.5 : 1 and 4.2 : 1.
+INK = "#767676"
+ON_LIGHT = "#222222"
 LINES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
 DASHES = ("-", "--", ":", "-.")
 MARKS = ("o", "s", "^", "D")
@@ -30,6 +34,7 @@ class Picture:
     """A rendered figure: an image in HTML, its alternative text elsewhere."""
 
     def __init__(self, figure: Figure, alt: str) -> None:
+        _suit_any_page(figure)
         file = io.BytesIO()
         # without matplotlib's version, so that equal figures have equal bytes
         figure.savefig(file, format="png", dpi=DPI, metadata={"Software": None})
@@ -133,7 +138,7 @@ def masks(
         lines = "; ".join(
             f"{row}: {', '.join(names) or 'none'}" for row, names in zip(rows, kept, strict=True)
         )
-        descriptions.append(f"{title} ({rows_are} by {columns_are}), who may look at whom: {lines}")
+        descriptions.append(f"{title} ({rows_are} by {columns_are}), the keys that each query may attend to: {lines}")
     grid[0].set_yticks(range(len(rows)), rows)
     grid[0].set_ylabel(rows_are)
     _show(figure, f"{'. '.join(descriptions)}.")
@@ -156,7 +161,7 @@ def word_links(sentences: Mapping[str, tuple[Sequence[str], int, ArrayLike | Ten
 
 def curves(
     across: Sequence[float],
-    lines: Mapping[str, Sequence[float]],
+    lines: Mapping[str, Sequence[float] | Sequence[Sequence[float]]],
     x: str,
     y: str,
     title: str,
@@ -168,6 +173,8 @@ def curves(
 ) -> None:
     """Draw lines over a shared axis, with measured values as `dots`.
 
+    A line is its values, or several runs of them, (runs, values): then it is their mean, in a band
+    from the lowest to the highest.
     `logarithmic` names the axes with a scale to base 2 ("x", "xy"; base 10 for a y axis that spans
     a ratio of more than 4096), `marked` single points.
     """
@@ -175,7 +182,9 @@ def curves(
     axes = figure.subplots()
     styles = zip(LINES, DASHES, MARKS, strict=True)
     for (name, values), (colour, dash, mark) in zip(lines.items(), styles, strict=False):
-        axes.plot(across, values, dash, color=colour, marker="" if dots else mark, label=name)
+        runs = np.atleast_2d(np.asarray(values, dtype=float))
+        axes.fill_between(across, runs.min(0), runs.max(0), color=colour, alpha=0.25, linewidth=0)
+        axes.plot(across, runs.mean(0), dash, color=colour, marker="" if dots else mark, label=name)
     for (name, values), mark in zip((dots or {}).items(), MARKS, strict=False):
         axes.plot(across, values, mark, color=INK, label=name)
     for name, point in (marked or {}).items():
@@ -184,17 +193,35 @@ def curves(
         axes.set_xscale("log", base=2)
         axes.set_xticks(across, [f"{value:g}" for value in across])
     if "y" in logarithmic:
-        drawn = [value for series in (*lines.values(), *(dots or {}).values()) for value in series]
-        wide = max(drawn) > 2**12 * min(drawn)  # too many ticks to base 2
+        drawn = [np.asarray(series).ravel() for series in (*lines.values(), *(dots or {}).values())]
+        lowest, highest = np.concatenate(drawn).min(), np.concatenate(drawn).max()
+        wide = highest > 2**12 * lowest  # too many ticks to base 2
         axes.set_yscale("log", base=10 if wide else 2)
         axes.yaxis.set_major_formatter("{x:g}")
     axes.set(xlabel=x, ylabel=y, title=title)
     axes.set_ylim(bottom=bottom)
     axes.grid(alpha=0.3)
     axes.legend(ncols=legend_columns)
-    series = {**lines, **(dots or {})}
+    series = {name: np.atleast_2d(v).mean(0) for name, v in {**lines, **(dots or {})}.items()}
     ends = "; ".join(f"{name} from {v[0]:.3g} to {v[-1]:.3g}" for name, v in series.items())
     _show(figure, f"{title}. {y} for {x} from {across[0]:g} to {across[-1]:g}: {ends}.")
+
+
+def runs(measured: Mapping[str, Sequence[float]], y: str, title: str) -> None:
+    """Draw a dot for each run, a column for each setting, and a line at its mean."""
+    figure = Figure(figsize=(1.6 + 1.3 * len(measured), 3.6), layout="constrained")
+    axes = figure.subplots()
+    descriptions = []
+    for column, (name, values) in enumerate(measured.items()):
+        spread = np.linspace(-0.12, 0.12, len(values)) if len(values) > 1 else [0.0]
+        axes.plot(column + np.asarray(spread), values, "o", color=LINES[0], markersize=7, alpha=0.8)
+        mean = float(np.mean(values))
+        axes.plot([column - 0.25, column + 0.25], [mean, mean], color=LINES[1], linewidth=2)
+        descriptions.append(f"{name}: {', '.join(f'{v:.3g}' for v in values)}, mean {mean:.3g}")
+    axes.set_xticks(range(len(measured)), [name.replace(", ", ",\n") for name in measured])
+    axes.set(xlim=(-0.5, len(measured) - 0.5), ylabel=y, title=title)
+    axes.grid(axis="y", alpha=0.3)
+    _show(figure, f"{title}. {y} of each run. {'; '.join(descriptions)}.")
 
 
 def tiles(
@@ -246,6 +273,22 @@ def _show(figure: Figure, alt: str) -> None:
     display(Picture(figure, alt))
 
 
+def _suit_any_page(figure: Figure) -> None:
+    """Make white ground transparent and black ink grey: a page may be light or dark."""
+    figure.patch.set_alpha(0)
+    for axes in figure.axes:
+        axes.tick_params(which="both", color=INK, labelcolor=INK)
+        for spine in axes.spines.values():
+            spine.set_edgecolor(INK)
+        if to_hex(axes.get_facecolor()) == "#ffffff":
+            axes.patch.set_alpha(0)
+        if legend := axes.get_legend():
+            legend.get_frame().set_alpha(0)
+    for text in figure.findobj(Text):
+        if isinstance(text, Text) and text.get_color() == "black":
+            text.set_color(INK)
+
+
 def heatmap(axes: Axes, matrix: np.ndarray, labels: Sequence[str], numbers: bool = True) -> None:
     """Draw a matrix as coloured cells, with numbers if they fit; NaN stays empty."""
     axes.imshow(matrix, cmap="cividis", aspect="auto")
@@ -264,7 +307,7 @@ def heatmap(axes: Axes, matrix: np.ndarray, labels: Sequence[str], numbers: bool
         for (row, column), value in np.ndenumerate(matrix):
             if np.isnan(value):
                 continue
-            colour = "white" if value <= dark else "black"
+            colour = "white" if value <= dark else ON_LIGHT
             axes.text(column, row, f"{value:.2f}", ha="center", va="center", color=colour)
 
 
@@ -297,7 +340,7 @@ def _ways(axes: Axes, passed: Sequence[tuple[Sequence[str], Sequence[str]]], end
         for i, name in enumerate(off):
             _box(axes, at + 0.2 + room * (i + 0.5), 1.35, name)
         axes.plot(back, 0, "o", markersize=17, color="white", markeredgecolor=INK, zorder=3)
-        axes.text(back, -0.02, "+", ha="center", va="center", fontsize=14, color=INK, zorder=4)
+        axes.text(back, -0.02, "+", ha="center", va="center", fontsize=14, color=ON_LIGHT, zorder=4)
         at = back + 0.45
         for name in on:
             _box(axes, at + room / 2, 0, name)
@@ -312,7 +355,7 @@ def _box(axes: Axes, x: float, y: float, name: str) -> None:
     colour = "#FBE3CC" if name.startswith("norm") else "#E3EEF6"
     face = Rectangle((x - 0.72, y - 0.36), 1.44, 0.72, facecolor=colour, edgecolor=INK, zorder=3)
     axes.add_patch(face)
-    axes.text(x, y, name, ha="center", va="center", fontsize=10, color=INK, zorder=4)
+    axes.text(x, y, name, ha="center", va="center", fontsize=10, color=ON_LIGHT, zorder=4)
 
 
 def _links(axes: Axes, words: Sequence[str], position: int, weights: np.ndarray) -> None:

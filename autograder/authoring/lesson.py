@@ -22,7 +22,8 @@ from autograder.errors import CourseError
 class Role:
     """How nbgrader treats a cell; `kind` is the cell type that the role requires.
 
-    A folded cell shows only its first line and its output until the student unfolds it.
+    A folded cell shows only its first line and its output until the student unfolds it. Any code
+    cell is folded by `folded=true` in its title.
     """
 
     grade: bool
@@ -62,6 +63,7 @@ class Cell:
     role: str = ""
     name: str = ""
     points: float | None = None
+    folded: bool = False
 
     @property
     def grade_id(self) -> str:
@@ -163,7 +165,7 @@ def _cell(path: Path, line: int, kind: str, source: str, metadata: dict) -> Cell
         if "points" in metadata:
             fix = "give it a title: `# %% check NAME points=1`"
             raise AuthoringError(path, line, "points on a cell without a title", fix)
-        return Cell(kind, source, line)
+        return Cell(kind, source, line, folded=_folded(path, line, kind, metadata))
     role, _, name = title.partition(" ")
     if role not in ROLES:
         fix = f"a title is a role and a name, and the roles are {', '.join(ROLES)}"
@@ -174,7 +176,17 @@ def _cell(path: Path, line: int, kind: str, source: str, metadata: dict) -> Cell
     if kind != ROLES[role].kind:
         fix = f"{'add' if kind == 'code' else 'drop'} [markdown] in the title"
         raise AuthoringError(path, line, f"`{title}` should be a {ROLES[role].kind} cell", fix)
-    return Cell(kind, source, line, role, name, _points(path, line, title, role, metadata))
+    points = _points(path, line, title, role, metadata)
+    folded = _folded(path, line, kind, metadata) or ROLES[role].folded
+    return Cell(kind, source, line, role, name, points, folded)
+
+
+def _folded(path: Path, line: int, kind: str, metadata: dict) -> bool:
+    folded = metadata.get("folded", False)
+    if not isinstance(folded, bool) or (folded and kind != "code"):
+        fix = "write `folded=true`, in the title of a code cell"
+        raise AuthoringError(path, line, "this cell cannot be folded so", fix)
+    return folded
 
 
 def _points(path: Path, line: int, title: str, role: str, metadata: dict) -> float | None:

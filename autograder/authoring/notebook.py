@@ -52,7 +52,8 @@ def source_notebook(lesson: Lesson, repository: str = "") -> NotebookNode:
     repository = repository or repository_address()
     project = repository.removeprefix("https://github.com/")
     badge = Cell("markdown", BADGE.format(project=project, name=lesson.name), 0)
-    setup = Cell("code", SETUP.format(repository=repository).rstrip(), 0, "given", "setup")
+    code = SETUP.format(repository=repository).rstrip()
+    setup = Cell("code", code, 0, "given", "setup", folded=True)
     title, *rest = lesson.cells
     used: set[str] = set()
     cells = [_node(cell, used) for cell in (badge, title, setup, *map(_with_title, rest))]
@@ -112,8 +113,8 @@ def _node(cell: Cell, used: set[str]) -> NotebookNode:
         }
         if role.grade:
             metadata["nbgrader"]["points"] = cell.points
-        if role.folded or cell.name == "setup":
-            metadata["jupyter"] = {"source_hidden": True}
+    if cell.folded:
+        metadata["jupyter"] = {"source_hidden": True}
     return new(cell.source, id=_identifier(cell, used), metadata=metadata)
 
 

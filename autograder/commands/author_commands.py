@@ -84,10 +84,11 @@ def _build(options: argparse.Namespace) -> int:
         if not changed:
             say(f"{path.stem} is up to date")
     if not options.lessons:
-        from autograder.authoring import reference
+        from autograder.authoring import glossary, reference
 
-        if paths.write(reference.PATH, reference.page()):
-            say(f"wrote {paths.display_path(reference.PATH)}")
+        for made in (reference, glossary):
+            if paths.write(made.PATH, made.page()):
+                say(f"wrote {paths.display_path(made.PATH)}")
     return 0
 
 

@@ -1,7 +1,10 @@
 """The pictures: a text for each, the same bytes each time, and one clear line for a wrong shape."""
 
+import io
+
 import pytest
 import torch
+from matplotlib import colors, image
 from transformer_course import figures
 
 DRAWN = {
@@ -29,16 +32,22 @@ DRAWN = {
         dots={"measured": [1.1, 1.9]},
         marked={"guess": (4, 1.0)},
     ),
+    "curves_of_runs": lambda: figures.curves(
+        [1, 4], {"pre-norm": [[1.0, 2.0], [3.0, 6.0]]}, "depth", "loss", "It grows", "xy"
+    ),
+    "runs": lambda: figures.runs({"one head": [0.5, 0.7], "two": [1.0]}, "accuracy", "Heads"),
     "tiles": lambda: figures.tiles([torch.eye(2), torch.ones(2, 2)], ["a", "b"], "two"),
 }
 TOLD = {
     "arrows": "bank [1, 1], river [2, 0]",
     "attention_map": "attention weights (query by key): a: [1, 0]; b: [0, 1]",
     "steps": "out (query by feature): a: [1]; b: [2]",
-    "masks": "causal (query by key), who may look at whom: a: a; b: a, b",
+    "masks": "causal (query by key), the keys that each query may attend to: a: a; b: a, b",
     "stations": "post: from x, a detour through attention is added back, then norm1 on",
     "word_links": "from “the”, the largest weights go to cat 0.75, the 0.25",
     "curves": "spread for d_k from 1 to 4: root from 1 to 2; measured from 1.1 to 1.9",
+    "curves_of_runs": "loss for depth from 1 to 4: pre-norm from 2 to 4",
+    "runs": "accuracy of each run. one head: 0.5, 0.7, mean 0.6; two: 1, mean 1",
     "tiles": "two. 2 pictures of 2 by 2: a, b.",
 }
 
@@ -62,6 +71,36 @@ def test_a_picture_has_its_text_and_repeats_byte_for_byte(shown, name):
         f'<img alt="{first.alt.replace("<", "&lt;")}" src="data:image/png;' in first._repr_html_()
     )
     assert first.alt in repr(first)
+
+
+@pytest.mark.parametrize("name", DRAWN)
+def test_a_picture_suits_a_light_page_and_a_dark_one(shown, name):
+    DRAWN[name]()
+    pixels = image.imread(io.BytesIO(shown[0].png))  # (height, width, RGBA), 0 to 1
+    assert pixels[[0, 0, -1, -1], [0, -1, 0, -1], 3].tolist() == [0, 0, 0, 0]
+    for page in (1.0, 0x11 / 255):
+        assert contrast(colors.to_rgb(figures.INK), (page,) * 3) > 4
+
+
+def test_black_is_kept_for_light_cells(shown):
+    DRAWN["steps"]()
+    pixels = image.imread(io.BytesIO(shown[0].png))
+    opaque = pixels[pixels[..., 3] == 1]
+    assert (opaque[:, :3].max(1) < 0.14).any()  # the numbers in yellow cells
+    DRAWN["curves"]()
+    axes = image.imread(io.BytesIO(shown[1].png))
+    assert axes[axes[..., 3] > 0.9][:, :3].max(1).min() > 0.4
+
+
+def contrast(one: tuple[float, ...], other: tuple[float, ...]) -> float:
+    """The contrast of two colours as WCAG 2 defines it."""
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def luminance(colour: tuple[float, ...]) -> float:
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in colour]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from jupytext.config import load_jupytext_configuration_file
 
 from autograder import paths
 from autograder.authoring.lesson import AuthoringError, all_lessons, read_lesson
+from autograder.authoring.notebook import source_notebook
 
 GOOD = """\
 # %% [markdown]
@@ -57,7 +58,18 @@ def test_titles_give_role_name_and_points(lesson_of):
     assert [check.name for check in lesson.checks_of("double")] == ["double", "double_twice"]
 
 
+def test_code_cells_fold_where_their_title_says_so(lesson_of):
+    plain = "\n# %% folded=true\n1 + 1\n\n# %% given imports folded=true\nimport math\n"
+    lesson = lesson_of(GOOD + plain)
+    folded = [cell.metadata.get("jupyter") for cell in source_notebook(lesson).cells]
+    hidden = {"source_hidden": True}
+    # badge, title, setup; exercise, two checks, answer; the two
+    assert folded == [None, None, hidden, None, hidden, hidden, None, hidden, hidden]
+
+
 ERRORS = {
+    "folded text": ("answer why [markdown]", "answer why [markdown] folded=true", 20, "code cell"),
+    "folded by a number": ("check double_twice", "check double_twice folded=1", 17, "folded=true"),
     "unknown role": ("exercise double", "excercise double", 4, "roles are exercise, check"),
     "no name": ("# %% exercise double", "# %% exercise", 4, "NAME"),
     "missing points": ("check double points=2", "check double", 11, "points=1"),

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from transformer_course.figures import INK, LINES, Picture
+from transformer_course.figures import INK, LINES, ON_LIGHT, Picture
 from transformer_course.widgets.view import View, matrix
 
 RATES = tuple(tenth / 10 for tenth in range(10))
@@ -198,7 +198,7 @@ def _network(axes: Axes, measured: Measured) -> int:
         axes.plot(0, row, "o", markersize=12, color=LINES[0])
     axes.plot(1, middle, "s", markersize=44, markerfacecolor="white", color=INK)
     unit = f"linear\nunit\n{measured.outputs[5, 0]:.2f}"
-    axes.text(1, middle, unit, ha="center", va="center", color=INK)
+    axes.text(1, middle, unit, ha="center", va="center", color=ON_LIGHT)
     axes.set(xlim=(-0.75, 1.25), ylim=(len(measured.x) - 0.4, -0.6))
     axes.set_title("a sample at p = 0.5: x → after dropout", fontsize=11)
     axes.axis("off")

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from transformer_course.figures import Picture, heatmap, mark_allowed, mark_forbidden
+from transformer_course.figures import ON_LIGHT, Picture, heatmap, mark_allowed, mark_forbidden
 from transformer_course.widgets.view import View, labels, matrix
 
 MOST = 32  # tokens of a side, so that cells are large enough to be painted
@@ -82,7 +82,7 @@ def _picture(
     heatmap(right, weights, [], numbers=max(rows, columns) <= NAMED)
     right.images[0].set_clim(0, 1)
     for number in right.texts:  # readable on the colours of 0 to 1
-        number.set_color("white" if float(number.get_text()) < 0.5 else "black")
+        number.set_color("white" if float(number.get_text()) < 0.5 else ON_LIGHT)
     mark_allowed(left, allowed, size=4)
     for axes, heading in ((left, "who may look at whom"), (right, "attention weights")):
         mark_forbidden(axes, allowed, size=5)

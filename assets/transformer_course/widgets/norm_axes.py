@@ -10,7 +10,7 @@ from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from transformer_course.figures import LINES, Picture
+from transformer_course.figures import LINES, ON_LIGHT, Picture
 from transformer_course.widgets.view import View, matrix
 
 LARGEST = (6, 10, 12)  # sequences, tokens and channels with readable cells
@@ -134,7 +134,8 @@ def _slices(
             cell.set(facecolor="#BBBBBB", edgecolor="#666666", hatch="////")
         elif values is not None and batch * (channels + 1) <= 24:
             number = f"{values[sequence, token, channel]:z.1f}"
-            axes.text(corner[0] + 0.5, token + 0.5, number, ha="center", va="center", fontsize=6.5)
+            style = {"ha": "center", "va": "center", "fontsize": 6.5, "color": ON_LIGHT}
+            axes.text(corner[0] + 0.5, token + 0.5, number, **style)
     corner = (chosen[0] * (channels + 1) + chosen[2], chosen[1])
     axes.add_patch(Rectangle(corner, 1, 1, fill=False, edgecolor=LINES[1], linewidth=3, zorder=3))
     middles = [sequence * (channels + 1) + channels / 2 for sequence in range(batch)]

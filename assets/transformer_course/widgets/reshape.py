@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from torch import Tensor
 
-from transformer_course.figures import INK, LINES, Picture
+from transformer_course.figures import INK, LINES, ON_LIGHT, Picture
 from transformer_course.widgets.view import View
 
 # light enough for dark text; letters distinguish heads of the same colour
@@ -112,12 +112,14 @@ def _grid(
         for head in np.unique(of):
             y, x = np.nonzero(of == head)
             mark = rf"$\mathrm{{{chr(65 + head)}}}$"
-            axes.plot(left + x + 0.5, top + y + 0.5, marker=mark, color=INK, ms=4, mew=0.3, ls="")
+            axes.plot(
+                left + x + 0.5, top + y + 0.5, marker=mark, color=ON_LIGHT, ms=4, mew=0.3, ls=""
+            )
         return
     for (row, column), number in np.ndenumerate(grid):
         text = f"{chr(65 + of[row, column])}\n{number}"
         middle = left + column + 0.5, top + row + 0.52
-        axes.text(*middle, text, ha="center", va="center", fontsize=8, color=INK)
+        axes.text(*middle, text, ha="center", va="center", fontsize=8, color=ON_LIGHT)
 
 
 def _mark(axes: Axes, stages: dict[float, np.ndarray], apart: float, chosen: int) -> None:

@@ -53,7 +53,7 @@ export function step(key, { row, column }, rows, columns) {
 export function open({ model, el }) {
   const ending = new AbortController();
   const root = make("div", { className: "course-view" });
-  const parts = { controls: "controls", stage: "stage", told: "told" };
+  const parts = { title: "title", controls: "controls", stage: "stage", told: "told" };
   for (const name in parts) root.append((parts[name] = make("div", { className: name })));
   root.setAttribute("role", "group");
   root.setAttribute("aria-label", model.get("options").title);
@@ -74,6 +74,7 @@ export function open({ model, el }) {
   const draw = () => {
     frame = 0;
     hide();
+    parts.title.textContent = model.get("options").title;
     root.dataset.frames = String(++frames);
     for (const act of view.draws) act(view.state);
   };

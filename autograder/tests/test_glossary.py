@@ -1,0 +1,63 @@
+"""The glossary: up to date, one entry a term, from bold words alone."""
+
+from pathlib import Path
+
+import pytest
+
+from autograder import paths
+from autograder.authoring import glossary
+from autograder.authoring.lesson import AuthoringError
+
+LESSON = """\
+# %% [markdown]
+# # Lesson 1
+#
+# **You build** a thing. A **logit** is what softmax takes, *not* a probability. More text.
+#
+# - The **mask** says who may attend. **Predict.** What then?
+
+# %% exercise double
+def double(x):
+    # BEGIN SOLUTION
+    return x + x
+    # END SOLUTION
+
+
+# %% check double points=1
+assert double(2) == 4
+"""
+
+
+@pytest.fixture
+def lesson(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(paths, "SOLUTIONS", tmp_path)
+    path = tmp_path / "01_small.py"
+    path.write_text(LESSON, encoding="utf-8")
+    return path
+
+
+def test_the_committed_page_is_up_to_date() -> None:
+    assert glossary.PATH.read_text(encoding="utf-8") == glossary.page()
+
+
+def test_a_bold_term_has_its_sentence_and_a_label_is_none(lesson: Path) -> None:
+    entries = glossary.page().strip().split("\n\n")[2:]
+    assert entries == [
+        "**logit** ([lesson 1](01_small.ipynb)): A logit is what softmax takes, *not* a "
+        "probability.",
+        "**mask** ([lesson 1](01_small.ipynb)): The mask says who may attend.",
+    ]
+
+
+def test_the_first_lesson_that_introduces_a_term_has_it(lesson: Path) -> None:
+    again = LESSON.replace("A **logit** is", "A **Logit** was").replace("**mask**", "**key**")
+    lesson.with_name("02_other.py").write_text(again, encoding="utf-8")
+    page = glossary.page()
+    assert "A logit is" in page and "was" not in page
+    assert "**key** ([lesson 2](02_other.ipynb))" in page
+
+
+def test_bold_that_is_no_term_stops_the_build(lesson: Path) -> None:
+    lesson.write_text(LESSON.replace("More", "**This is far too long here.** **a b c d e f**"))
+    with pytest.raises(AuthoringError, match=r"01_small\.py:4: `a b c d e f` is no term"):
+        glossary.page()
