@@ -40,13 +40,18 @@ class Failure:
     subject: str = ""  # the name of the exception, of the stub or of the absent exercise
 
     @property
+    def headline(self) -> str:
+        """What is wrong; a claim is marked as what should hold, so that nobody reads it as fact."""
+        return f"should hold: {self.claim}" if self.kind == Kind.CLAIM else self.claim
+
+    @property
     def all_fields(self) -> list[tuple[str, str]]:
         """Every labelled text in the order in which it is shown."""
-        own = ("looks like", self.misconception), ("hint", self.hint)
-        return [*self.fields, *(field for field in own if field[1])]
+        all_of = ("looks like", self.misconception), *self.fields, ("hint", self.hint)
+        return [field for field in all_of if field[1]]
 
     def __str__(self) -> str:
-        lines = [f"✗ {self.check}: {self.claim}"]
+        lines = [f"✗ {self.check}: {self.headline}"]
         for label, text in self.all_fields:
             rows = [row for line in text.split("\n") for row in textwrap.wrap(line, TEXT_WIDTH)]
             lines += [

@@ -138,7 +138,8 @@ def masks(
         lines = "; ".join(
             f"{row}: {', '.join(names) or 'none'}" for row, names in zip(rows, kept, strict=True)
         )
-        descriptions.append(f"{title} ({rows_are} by {columns_are}), the keys that each query may attend to: {lines}")
+        about = f"{title} ({rows_are} by {columns_are})"
+        descriptions.append(f"{about}, the keys that each query may attend to: {lines}")
     grid[0].set_yticks(range(len(rows)), rows)
     grid[0].set_ylabel(rows_are)
     _show(figure, f"{'. '.join(descriptions)}.")

@@ -14,7 +14,7 @@ only the words of the check's author and of the kit (`known_words`).
 
 import re
 from collections.abc import Mapping, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 
@@ -216,7 +216,7 @@ def _failed(check: _Check) -> tuple[Outcome, dict[str, Any]]:
     if error.ename == "NotImplementedError":
         is_told = failure.kind in (Kind.STUB, Kind.ABSENT)
         return Outcome.NOT_DONE, {"claim": failure.claim if is_told else STILL_A_STUB, **all_said}
-    claim = failure.claim
+    claim = failure.headline if failure.check else failure.claim
     if failure.kind == Kind.RAISED:
         claim = f"{claim}: {message}" if message else claim
     elif error.ename == "AssertionError":
@@ -257,7 +257,8 @@ def _in_known_words(check: _Check, outcome: Outcome, claim: str) -> dict[str, An
     exercises = {check.exercise, *(title.exercise for title in hidden_tests.titles(source))}
     looks_like = known_words.misconception(failure.misconception, exercises)
     hint = known_words.hint(failure.hint, source)
-    claim = known_words.claim(failure, source) or _title_missed(check)
+    known = known_words.claim(failure, source)
+    claim = replace(failure, claim=known).headline if known else _title_missed(check)
     if check.error.ename not in ("CheckFailed", "AssertionError"):
         claim = f"the check stopped with {known_words.error(check.error.ename)}"
     lines = tuple((k, text) for k, text in (("looks like", looks_like), ("hint", hint)) if text)

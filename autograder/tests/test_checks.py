@@ -105,10 +105,10 @@ FAILURES = {
         "def mix(x):\n    return x @ x",
         ["raised RuntimeError", "hint add it to itself"],
     ),
-    "values and places": (
+    "values and indices": (
         ONE,
         "def mix(x):\n    return x - x.max(0)",
-        ["raised TypeError", "return values and places"],
+        ["raised TypeError", "return values and indices"],
     ),
     "math on a tensor": (
         ONE,

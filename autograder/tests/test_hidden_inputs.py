@@ -332,7 +332,7 @@ RUN_IT = "Run this check in your notebook: it shows what was expected and what y
 def test_before_hidden_tests_ran_everything_is_shown(one):
     said = text(page(one, "wrong"))
     assert "saw tensor([11.2500])" in said
-    assert "✗ It is one more.you calledmore(x: [11.25])expected12.25got11.25differing" in said
+    assert "✗ Should hold: it is one more.you calledmore(x: [11.25])expected12.25got11.25differing" in said
     assert "saw tensor([11.2500])" in said
     # the exercise does not run, so no hidden test of it does either
     assert "so far" in said.partition("Check double")[0]
@@ -343,7 +343,7 @@ def test_before_hidden_tests_ran_everything_is_shown(one):
 @pytest.mark.parametrize(
     ("spy", "name", "told"),
     [
-        ("returns", "half", "It is half of the number.Hint: Divide by two."),
+        ("returns", "half", "Should hold: it is half of the number.Hint: Divide by two."),
         ("shapes", "half", "The result has the wrong shape.Hint: Divide by two."),
         ("raises", "half", "Your code raised ValueError.Hint: Divide by two."),
         ("type", "half", "Your code raised an error.Hint: Divide by two."),

@@ -18,14 +18,14 @@ NOT_A_NUMBER = "inf / inf, inf - inf, 0 · inf and the softmax of nothing but -i
 KEEP_THE_DTYPE = "a NumPy array or a constant tensor on the way brings its own dtype"
 SEVEN_DIGITS = (
     "right to seven digits, as float32 has them: what you make yourself, with arange, say, must "
-    "have the input's dtype before you reckon with it"
+    "have the input's dtype before you compute with it"
 )
-# a piece of an error's message -> what it means to who does not know torch well
+# a piece of an error's message -> what it means, for those new to torch
 EXPLAINED = {
     "before Module.__init__() call": "the first line of `__init__` is `super().__init__()`",
     'required "forward"': "a module is called through its method `forward`: is yours spelt so, and "
     "indented inside the class?",
-    "return_types": "max and min with a `dim` return values and places: take .values, or use amax",
+    "return_types": "max and min with a `dim` return values and indices: take .values, or use amax",
     "must be real number, not Tensor": "`math` takes single numbers: torch.exp takes tensors",
     "only one element tensors can be converted": "`math` takes single numbers: torch.exp takes "
     "tensors",

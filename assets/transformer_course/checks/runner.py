@@ -124,7 +124,8 @@ class Runner:
         found = clue(self.title, claim, self._observed) if self._observed else None
         looks_like = recognise(self.exercise, found) if found else ""
         shown = tuple((label, text) for label, text in (origin or self._called, *fields) if text)
-        report = Failure(self.exercise, claim, shown, hint or self.hint, looks_like, kind)
+        hint = "" if looks_like else hint or self.hint  # a diagnosis says more
+        report = Failure(self.exercise, claim, shown, hint, looks_like, kind)
         raise CheckFailed(report, found)
 
     def gradient(self, result: Tensor, source: Tensor) -> Tensor:

@@ -6,7 +6,7 @@ const SAID = {
   scores: () => "Query times key, feature by feature, added up: how well do the two match?",
   scaled: (root) => `Each score is divided by √d_k = ${root}: width alone shall not count.`,
   plain: () => "The division is left out: the scores stay as large as they are.",
-  masked: () => "Where a query may not look (hatched), its score becomes −∞.",
+  masked: () => "Where a query may not attend (hatched), its score becomes −∞.",
   weights: () => "Softmax makes each row positive, with the sum 1. These are your weights.",
   output: () => "Each row of your weights blends the values. This is your output.",
 };

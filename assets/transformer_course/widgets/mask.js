@@ -54,8 +54,8 @@ export function counted(mask) {
   const all = mask.join("");
   const open = all.replaceAll("0", "").length;
   const empty = mask.filter((line) => !line.includes("1")).length;
-  const nowhere = empty ? `; ${empty} ${empty === 1 ? "query" : "queries"} may look nowhere` : "";
-  return `${open} of ${all.length} pairs may look${nowhere}`;
+  const nowhere = empty ? `; ${empty} ${empty === 1 ? "query" : "queries"} may attend to no key` : "";
+  return `${open} of ${all.length} pairs are allowed${nowhere}`;
 }
 
 function render({ model, el }) {
@@ -70,7 +70,7 @@ function render({ model, el }) {
   const tell = (state) => {
     const { row, column, mask } = state;
     const weight = brief(found(state)[row][column]);
-    const looks = may(state, row, column) ? `may look, weight ${weight}` : "may not look";
+    const looks = may(state, row, column) ? `allowed, weight ${weight}` : "masked";
     const empty = mask[row].includes("1") ? "" : " (this query is empty: all its weights are 0)";
     const pair = `query ${row} “${queries[row]}”, key ${column} “${keys[column]}”`;
     return `${pair}: ${looks}${empty}. ${counted(mask)}.`;
@@ -170,7 +170,7 @@ function painter(view, shared, change) {
       queries.forEach((_, row) =>
         keys.forEach((_, column) => square(context, row, column, may(state, row, column))),
       );
-      frame(context, shared, state, "mask: who may look at whom");
+      frame(context, shared, state, "mask: who may attend to whom");
     },
   });
   Object.assign(made.style, { touchAction: "none", cursor: "crosshair" });

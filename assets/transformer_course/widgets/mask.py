@@ -63,7 +63,8 @@ def _allowed(mask: ArrayLike | Tensor | None, rows: int, columns: int) -> np.nda
         raise ValueError(f"mask must be ({rows}, {columns}), as the scores; got {values.shape}")
     other = values[(values != 0) & (values != 1)]
     if other.size:  # such as an additive mask of 0 and -1e9, whose meaning is inverted
-        raise ValueError(f"mask must be True where a query may look, else False; got {other[0]:g}")
+        what = "mask must be True where a query may attend, else False"
+        raise ValueError(f"{what}; got {other[0]:g}")
     return values == 1
 
 
@@ -84,7 +85,7 @@ def _picture(
     for number in right.texts:  # readable on the colours of 0 to 1
         number.set_color("white" if float(number.get_text()) < 0.5 else ON_LIGHT)
     mark_allowed(left, allowed, size=4)
-    for axes, heading in ((left, "who may look at whom"), (right, "attention weights")):
+    for axes, heading in ((left, "who may attend to whom"), (right, "attention weights")):
         mark_forbidden(axes, allowed, size=5)
         turned = 0 if columns <= 6 and max(map(len, names[1])) <= 3 else 90
         axes.set_xticks(range(columns), names[1], rotation=turned)
@@ -100,10 +101,10 @@ def _picture(
 
 def _alt_text(allowed: np.ndarray, weights: np.ndarray, names: list[list[str]]) -> str:
     queries, keys = names
-    descriptions = [f"{allowed.sum()} of {allowed.size} pairs of a query and a key may look"]
+    descriptions = [f"{allowed.sum()} of {allowed.size} pairs of a query and a key are allowed"]
     if allowed.size > 64:
         counts = ", ".join(f"{q}: {n}" for q, n in zip(queries, allowed.sum(1), strict=True))
-        return f"{descriptions[0]}. Keys that a query may look at: {counts}."
+        return f"{descriptions[0]}. Keys that a query may attend to: {counts}."
     for query, row in zip(queries, weights, strict=True):
         seen = [f"{key} {one:.2f}" for key, one in zip(keys, row, strict=True) if one == one]
         descriptions.append(f"{query}: {', '.join(seen) or 'no key, so all its weights are 0'}")

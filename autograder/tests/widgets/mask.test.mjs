@@ -45,7 +45,7 @@ test("a quick pointer leaves no gap", () => {
 });
 
 test("pairs, and queries that are left with none, are counted in words", () => {
-  assert.equal(counted(["10", "11"]), "3 of 4 pairs may look");
-  assert.equal(counted(["00", "11"]), "2 of 4 pairs may look; 1 query may look nowhere");
-  assert.equal(counted(["00", "00"]), "0 of 4 pairs may look; 2 queries may look nowhere");
+  assert.equal(counted(["10", "11"]), "3 of 4 pairs are allowed");
+  assert.equal(counted(["00", "11"]), "2 of 4 pairs are allowed; 1 query may attend to no key");
+  assert.equal(counted(["00", "00"]), "0 of 4 pairs are allowed; 2 queries may attend to no key");
 });
