@@ -3,15 +3,44 @@
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
-SOLUTIONS = ROOT / "solutions"
-NOTEBOOKS = ROOT / "notebooks"
-KIT = ROOT / "assets" / "transformer_course"
-MISCONCEPTIONS = KIT / "misconceptions"
-ANSWERS = ROOT / "autograder" / "answers"
-REPORTS = ROOT / "autograder" / "reports"
+
+
+@dataclass(frozen=True)
+class Course:
+    """Where a course keeps its lessons and what is made from them; `root` is its checkout."""
+
+    root: Path = ROOT
+
+    @property
+    def solutions(self) -> Path:
+        return self.root / "solutions"
+
+    @property
+    def notebooks(self) -> Path:
+        return self.root / "notebooks"
+
+    @property
+    def kit(self) -> Path:
+        return self.root / "assets" / "transformer_course"
+
+    @property
+    def misconceptions(self) -> Path:
+        return self.kit / "misconceptions"
+
+    @property
+    def answers(self) -> Path:
+        return self.root / "autograder" / "answers"
+
+    @property
+    def reports(self) -> Path:
+        return self.root / "autograder" / "reports"
+
+
+COURSE = Course()
 CLASSROOM = ROOT / "autograder" / "classroom"
 CONTAINER = ROOT / "autograder" / "Containerfile"  # its commands are at its top
 

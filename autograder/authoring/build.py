@@ -37,7 +37,7 @@ def build(path: Path, execute: bool, told: Step) -> list[Path]:
     """Bring one lesson's built files up to date; return those that changed."""
     lesson = read_lesson(path)
     source = source_notebook(lesson)
-    student = paths.NOTEBOOKS / f"{lesson.name}.ipynb"
+    student = lesson.course.notebooks / f"{lesson.name}.ipynb"
     changed = [student] if paths.write(student, as_text(student_version(source))) else []
     if execute:
         changed += build_misconceptions(lesson, told)
@@ -47,14 +47,14 @@ def build(path: Path, execute: bool, told: Step) -> list[Path]:
 
 def build_misconceptions(lesson: Lesson, told: Step) -> list[Path]:
     """Run the wrong answers through the visible checks, and store what they return."""
-    bank = paths.ANSWERS / f"{lesson.name}.py"
+    bank, kit = lesson.bank, lesson.course.kit
     if not bank.exists():
         fix = f"write {paths.display_path(bank)}, with wrong and right answers to its exercises"
         raise AuthoringError(lesson.path, 1, "this lesson has no answers bank", fix)
-    target = paths.MISCONCEPTIONS / f"{lesson.name}.jsonl"
+    target = lesson.course.misconceptions / f"{lesson.name}.jsonl"
     # what a check sees of an answer has crossed the channel
     channel = sorted((paths.ROOT / "autograder" / "execution" / "isolation").glob("*.py"))
-    built_from = _digest([lesson.path, bank, *_kit_files("checks"), *channel])
+    built_from = _digest([lesson.path, bank, *_kit_files(kit / "checks"), *channel])
     if target.exists() and built_from in target.read_text(encoding="utf-8").split("\n")[0]:
         return []
     from autograder.authoring.prove import (
@@ -73,8 +73,8 @@ def build_misconceptions(lesson: Lesson, told: Step) -> list[Path]:
 
 def build_solution(lesson: Lesson, source: NotebookNode, told: Step) -> list[Path]:
     """Execute the solved lesson, if it or the kit changed since it was executed last."""
-    target = paths.SOLUTIONS / f"{lesson.name}.ipynb"
-    built_from = _digest([lesson.path, *_kit_files()])
+    target = lesson.path.with_suffix(".ipynb")
+    built_from = _digest([lesson.path, *_kit_files(lesson.course.kit)])
     if target.exists():
         before = nbformat.read(target, as_version=4)
         if before.metadata.get("transformer_course", {}).get(STAMP) == built_from:
@@ -114,9 +114,8 @@ def execute(notebook: NotebookNode, allow_errors: bool = False) -> NotebookNode:
     return executed
 
 
-def _kit_files(part: str = "") -> list[Path]:
-    files = (paths.KIT / part).rglob("*")
-    return sorted(file for file in files if file.suffix in (".py", ".js", ".css"))
+def _kit_files(folder: Path) -> list[Path]:
+    return sorted(file for file in folder.rglob("*") if file.suffix in (".py", ".js", ".css"))
 
 
 def _digest(files: Iterable[Path]) -> str:

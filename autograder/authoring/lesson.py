@@ -16,6 +16,7 @@ from jupytext.config import load_jupytext_configuration_file
 from autograder import paths
 from autograder.authoring.cell_name import CellName
 from autograder.errors import CourseError
+from autograder.paths import COURSE, Course
 
 
 @dataclass(frozen=True)
@@ -77,6 +78,16 @@ class Lesson:
 
     path: Path
     cells: tuple[Cell, ...]
+
+    @property
+    def course(self) -> Course:
+        """The course whose `solutions` the lesson lies in."""
+        return Course(self.path.parent.parent)
+
+    @property
+    def bank(self) -> Path:
+        """The file of its wrong and right answers."""
+        return self.course.answers / self.path.name
 
     @property
     def name(self) -> str:
@@ -141,19 +152,19 @@ def read_lesson(path: Path) -> Lesson:
     return lesson
 
 
-def all_lessons() -> list[Path]:
+def all_lessons(course: Course = COURSE) -> list[Path]:
     """The paths of the course's lessons, in order."""
-    return sorted(paths.SOLUTIONS.glob("[0-9][0-9]_*.py"))
+    return sorted(course.solutions.glob("[0-9][0-9]_*.py"))
 
 
-def find_lessons(numbers: list[str]) -> list[Path]:
+def find_lessons(numbers: list[str], course: Course = COURSE) -> list[Path]:
     """The lessons with these numbers or names; all lessons for an empty list."""
-    lessons = all_lessons()
+    lessons = all_lessons(course)
     found = []
     for number in numbers:
         match = [p for p in lessons if number in (p.stem, p.stem[:2])]
         if not match:
-            known = ", ".join(path.stem for path in lessons) or f"none in {paths.SOLUTIONS}"
+            known = ", ".join(path.stem for path in lessons) or f"none in {course.solutions}"
             raise CourseError(f"no lesson {number!r}; there is {known}")
         found += match
     return found or lessons

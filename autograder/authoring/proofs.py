@@ -23,17 +23,17 @@ BANK = "answers bank"
 
 def fits(kind: str, lesson: Lesson, digest: str) -> bool:
     """Whether this was proven of the lesson as it is now."""
-    return _proofs().get(lesson.name, {}).get(kind) == digest
+    return _proofs(lesson).get(lesson.name, {}).get(kind) == digest
 
 
 def keep(kind: str, lesson: Lesson, digest: str) -> None:
     """Note that this is proven."""
     # several processes prove at the same time
-    with FileLock(paths.REPORTS / ".proofs.lock"):
-        proofs = _proofs()
+    with FileLock(lesson.course.reports / ".proofs.lock"):
+        proofs = _proofs(lesson)
         proofs.setdefault(lesson.name, {})[kind] = digest
         text = json.dumps(proofs, indent=2, sort_keys=True)
-        paths.write(_file(), f"{text}\n")
+        paths.write(_file(lesson), f"{text}\n")
 
 
 def digest_of_bank(lesson: Lesson) -> str:
@@ -45,25 +45,26 @@ def digest_of_bank(lesson: Lesson) -> str:
     ]
     points = {check.grade_id: check.points for check in lesson.of("check")}
     later = {cell.name: lesson.dependents(cell.name) for cell in lesson.of("exercise")}
-    answers = read_answers(paths.ANSWERS / f"{lesson.name}.py", lesson)
-    execution = (paths.ROOT / "autograder" / "execution").rglob("*.py")
-    authoring = [paths.ROOT / "autograder" / "authoring" / f"{n}.py" for n in ("prove", "report")]
+    answers = read_answers(lesson.bank, lesson)
+    course, package = lesson.course, lesson.course.root / "autograder"
+    execution = (package / "execution").rglob("*.py")
+    authoring = [package / "authoring" / f"{name}.py" for name in ("prove", "report")]
     return digest(
         [cells, points, later, [*map(dataclasses.astuple, answers)], versions("torch", "numpy")],
         [
             *execution,
             *authoring,
-            paths.KIT / "failure.py",
-            *(paths.KIT / "checks").rglob("*.py"),
-            paths.MISCONCEPTIONS / f"{lesson.name}.jsonl",
-            paths.REPORTS / f"{lesson.name}.md",
+            course.kit / "failure.py",
+            *(course.kit / "checks").rglob("*.py"),
+            course.misconceptions / f"{lesson.name}.jsonl",
+            course.reports / f"{lesson.name}.md",
         ],
     )
 
 
 def digest_of_execution(lesson: Lesson, *files: Path) -> str:
     """All that decides about what a lesson does when it is executed."""
-    kit = [f for f in paths.KIT.rglob("*") if f.suffix in (".py", ".js", ".css", ".jsonl")]
+    kit = [f for f in lesson.course.kit.rglob("*") if f.suffix in (".py", ".js", ".css", ".jsonl")]
     return digest([versions("torch", "numpy", "matplotlib")], [lesson.path, *kit, *files])
 
 
@@ -81,9 +82,10 @@ def versions(*packages: str) -> list[str]:
     return [f"{package}=={version(package).split('+')[0]}" for package in packages]
 
 
-def _file() -> Path:
-    return paths.REPORTS / "proofs.json"
+def _file(lesson: Lesson) -> Path:
+    return lesson.course.reports / "proofs.json"
 
 
-def _proofs() -> dict[str, dict[str, str]]:
-    return json.loads(_file().read_text(encoding="utf-8")) if _file().exists() else {}
+def _proofs(lesson: Lesson) -> dict[str, dict[str, str]]:
+    file = _file(lesson)
+    return json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}

@@ -36,11 +36,11 @@ while time.process_time() < until:
 ELSEWHERE = """\
 import atexit, resource, sys
 from pathlib import Path
-from autograder import paths
 from autograder.commands import cli
-paths.SOLUTIONS = Path(sys.argv.pop(1))
+from autograder.paths import Course
+course = Course(Path(sys.argv.pop(1)))
 atexit.register(lambda: print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss))
-cli.main(sys.argv[1:])
+cli.main(sys.argv[1:], course)
 """
 
 
@@ -48,7 +48,7 @@ cli.main(sys.argv[1:])
 class BenchmarkClass:
     """A classroom with one released lesson."""
 
-    solutions: Path
+    course: paths.Course
     folder: Path
     lesson: Lesson
     bank: list[Answer]
@@ -69,7 +69,7 @@ class BenchmarkClass:
 
     def command(self, *options: str) -> list[str]:
         """`python -m autograder grade` on this class."""
-        ours = [sys.executable, "-c", ELSEWHERE, str(self.solutions), "grade"]
+        ours = [sys.executable, "-c", ELSEWHERE, str(self.course.root), "grade"]
         return [*ours, "--classroom", str(self.folder), *options]
 
     def stock_command(self) -> list[str]:
@@ -117,15 +117,15 @@ def whole(text: str) -> str:
 
 def make(folder: Path, name: str, cut: Callable[[str], str] = whole) -> BenchmarkClass:
     """Release lesson 01, shortened by `cut`, in a new classroom."""
-    text = (paths.SOLUTIONS / f"{LESSON}.py").read_text(encoding="utf-8")
-    solutions = folder / name / "solutions"
-    solutions.mkdir(parents=True)
-    path = solutions / f"{LESSON}.py"
-    path.write_text(cut(text), encoding="utf-8")
+    original = read_lesson(paths.COURSE.solutions / f"{LESSON}.py")
+    course = paths.Course(folder / name)
+    course.solutions.mkdir(parents=True)
+    path = course.solutions / f"{LESSON}.py"
+    path.write_text(cut(original.path.read_text(encoding="utf-8")), encoding="utf-8")
     lesson = read_lesson(path)
     release(Classroom.open(folder / name / "class"), lesson)
-    bank = read_answers(paths.ANSWERS / path.name, read_lesson(paths.SOLUTIONS / path.name))
-    return BenchmarkClass(solutions, folder / name / "class", lesson, bank)
+    bank = read_answers(original.bank, original)
+    return BenchmarkClass(course, folder / name / "class", lesson, bank)
 
 
 def _cells(text: str) -> list[str]:

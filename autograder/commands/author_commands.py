@@ -42,7 +42,7 @@ def _add_new(commands: Commands) -> None:
 def _new(options: argparse.Namespace) -> int:
     from autograder.authoring.new import new_lesson
 
-    for file in new_lesson(options.number, options.name, options.title):
+    for file in new_lesson(options.course, options.number, options.name, options.title):
         say(f"wrote {paths.display_path(file)}")
     lesson = options.number
     say(f"next: `python -m autograder build {lesson}` and `python -m autograder prove {lesson}`")
@@ -67,7 +67,7 @@ def _add_build(commands: Commands) -> None:
 def _build(options: argparse.Namespace) -> int:
     from autograder.authoring.build import BuildFailed, build
 
-    for path in find_lessons(options.lessons):
+    for path in find_lessons(options.lessons, options.course):
         with console.status(path.stem) as status:
             try:
                 changed = build(
@@ -112,17 +112,18 @@ def _add_prove(commands: Commands) -> None:
 
 
 def _prove(options: argparse.Namespace) -> int:
-    banks = options.answers or paths.ANSWERS
+    banks = options.answers or options.course.answers
     if options.show:
         return _show(options, banks)
-    missed = sum(_prove_lesson(path, banks, options) for path in find_lessons(options.lessons))
+    lessons = find_lessons(options.lessons, options.course)
+    missed = sum(_prove_lesson(path, banks, options) for path in lessons)
     return 1 if missed else 0
 
 
 def _show(options: argparse.Namespace, banks: Path) -> int:
     """Print one answer as a student would have written it."""
     exercise, name = options.show
-    lessons = [read_lesson(path) for path in find_lessons(options.lessons)]
+    lessons = [read_lesson(path) for path in find_lessons(options.lessons, options.course)]
     exercises = [cell.name for lesson in lessons for cell in lesson.of("exercise")]
     if exercise not in exercises:
         raise CourseError(f"no exercise {exercise!r}; there is {nearest(exercise, exercises)}")
@@ -159,7 +160,7 @@ def _prove_lesson(path: Path, banks: Path, options: argparse.Namespace) -> int:
     for miss in misses:
         console.print(Text(miss, style="red"), soft_wrap=True)
     if not options.answers:
-        kept = paths.REPORTS / f"{path.stem}.md"
+        kept = lesson.course.reports / f"{path.stem}.md"
         paths.write(kept, report.page(path.stem, from_bank))
         say(f"the whole report: {paths.display_path(kept)}")
         if not misses:

@@ -114,7 +114,7 @@ def _sample(options: argparse.Namespace) -> int:
     from autograder.gradebook.release import release
 
     classroom = Classroom.open(options.classroom)
-    for path in find_lessons(options.lessons):
+    for path in find_lessons(options.lessons, options.course):
         lesson = read_lesson(path)
         real = set(classroom.students(lesson.name)) - set(SAMPLES)
         if real:
@@ -122,8 +122,7 @@ def _sample(options: argparse.Namespace) -> int:
             raise CourseError(beside, "name another folder with `--classroom DIR`")
         with console.status(f"releasing {lesson.name}"):
             release(classroom, lesson)
-        bank = paths.ANSWERS / path.name
-        answers = read_answers(bank, lesson) if bank.exists() else []
+        answers = read_answers(lesson.bank, lesson) if lesson.bank.exists() else []
         for student, notebook in sample_class(lesson, answers).items():
             submission = classroom.submission(lesson.name, student)
             target = submission.path()

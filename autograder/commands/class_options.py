@@ -55,7 +55,7 @@ def open_class(options: argparse.Namespace) -> "tuple[Classroom, list[str]]":
     """The classroom, and which of its released lessons are meant."""
     from autograder.gradebook.classroom import Classroom
 
-    names = [path.stem for path in find_lessons(options.lessons)]
+    names = [path.stem for path in find_lessons(options.lessons, options.course)]
     if not options.classroom.is_dir():
         raise _not_released(names[0], options)
     classroom = Classroom.open(options.classroom)

@@ -8,12 +8,12 @@ from typing import NoReturn
 from autograder.commands import author_commands, class_commands
 from autograder.commands.terminal import printable
 from autograder.errors import CourseError
-from autograder.paths import CONTAINER, display_path
+from autograder.paths import CONTAINER, COURSE, Course, display_path
 
 
-def main(arguments: list[str] | None = None) -> None:
-    """Run one command; what a person can fix ends it in a clear line or two."""
-    options = parser().parse_args(arguments)
+def main(arguments: list[str] | None = None, course: Course = COURSE) -> None:
+    """Run one command on a course; what a person can fix ends it in a clear line or two."""
+    options = parser().parse_args(arguments, argparse.Namespace(course=course))
     try:
         sys.exit(options.run(options))
     except CourseError as error:

@@ -60,7 +60,7 @@ def _write(options: argparse.Namespace) -> int:
     from autograder.gradescope import package
     from autograder.gradescope.settings import Settings
 
-    lessons = find_lessons(options.lessons)
+    lessons = find_lessons(options.lessons, options.course)
     if options.to and len(lessons) > 1:
         raise CourseError("--to names one file", "name one lesson")
     memory = round(options.memory * (1 << 30))

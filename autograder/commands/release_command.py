@@ -1,7 +1,6 @@
 """The `release` command: create gradebook entries and the students' files."""
 
 import argparse
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from autograder import paths
@@ -68,7 +67,7 @@ def _release(options: argparse.Namespace) -> int:
     from autograder.gradebook.release import release
 
     due = _due(options)
-    lessons = [read_lesson(path) for path in find_lessons(options.lessons)]
+    lessons = [read_lesson(path) for path in find_lessons(options.lessons, options.course)]
     repository = options.repository or publish.address(options.classroom)
     publish.tree(lessons, repository)  # before anything is written
     classroom = Classroom.open(options.classroom)
@@ -79,7 +78,7 @@ def _release(options: argparse.Namespace) -> int:
         if due:
             _set_due(classroom, lesson.name, *due)
         _say_again(classroom, lesson.name, options)
-    _publish(classroom, lessons, repository, options.classroom)
+    _publish(classroom, lessons, repository, options)
     return 0
 
 
@@ -94,13 +93,15 @@ def _say_again(classroom: "Classroom", lesson: str, options: argparse.Namespace)
         say(f"whose grade would change: `{again} --preview`")
 
 
-def _publish(classroom: "Classroom", new: list[Lesson], repository: str, to: Path) -> None:
+def _publish(
+    classroom: "Classroom", new: list[Lesson], repository: str, options: argparse.Namespace
+) -> None:
     """Write the students' files for all released lessons, including new ones."""
     names = {lesson.name for lesson in new}
-    others = [path for path in find_lessons([]) if path.stem not in names]
+    others = [path for path in find_lessons([], options.course) if path.stem not in names]
     before = [read_lesson(path) for path in others if classroom.is_released(path.stem)]
     lessons = sorted([*before, *new], key=lambda lesson: lesson.name)
-    folder = to / publish.FOLDER
+    folder = options.classroom / publish.FOLDER
     publish.write(publish.tree(lessons, repository), folder)
     secret = sum(len(publish.secrets(lesson)) for lesson in lessons)
     counted = "1 lesson" if len(lessons) == 1 else f"{len(lessons)} lessons"

@@ -75,7 +75,7 @@ def _compare_lesson(classroom: "Classroom", lesson: str, options: argparse.Names
     from autograder.similarity.compare import Cohort
     from autograder.similarity.parts import fingerprints
 
-    read = _Reading(classroom, lesson)
+    read = _Reading(classroom, lesson, options.course)
     everyone = Cohort()
     for student, parts in read.all():
         everyone.add(student, fingerprints(parts, read.baseline))
@@ -92,14 +92,14 @@ def _compare_lesson(classroom: "Classroom", lesson: str, options: argparse.Names
 class _Reading:
     """Read a lesson's submissions one at a time, so that a class need not fit into memory."""
 
-    def __init__(self, classroom: "Classroom", lesson: str) -> None:
+    def __init__(self, classroom: "Classroom", lesson: str, course: paths.Course) -> None:
         from autograder.authoring.answer_bank import read_answers
-        from autograder.authoring.lesson import read_lesson
+        from autograder.authoring.lesson import find_lessons, read_lesson
         from autograder.similarity.parts import Baseline
 
-        source = read_lesson(paths.SOLUTIONS / f"{lesson}.py")
-        bank = paths.ANSWERS / source.path.name
-        answers = read_answers(bank, source) if bank.exists() else []
+        (path,) = find_lessons([lesson], course)
+        source = read_lesson(path)
+        answers = read_answers(source.bank, source) if source.bank.exists() else []
         self.lesson = lesson
         self.baseline = Baseline.of(source, answers)
         self.left_out: dict[str, str] = {}

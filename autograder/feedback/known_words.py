@@ -17,7 +17,7 @@ from itertools import chain
 from transformer_course.failure import Failure, Kind
 
 from autograder.feedback.hidden_tests import parsed, visible
-from autograder.paths import KIT, MISCONCEPTIONS
+from autograder.paths import COURSE
 
 LONGEST = 1000  # characters of a text that is looked up
 # what the kit itself found, in fixed words: its claims may name inputs
@@ -105,14 +105,15 @@ def _kits_texts() -> tuple[str, ...]:
 
 @cache
 def _kits_sources() -> tuple[str, ...]:
-    return tuple(p.read_text(encoding="utf-8") for p in sorted((KIT / "checks").glob("*.py")))
+    files = sorted((COURSE.kit / "checks").glob("*.py"))
+    return tuple(file.read_text(encoding="utf-8") for file in files)
 
 
 @cache
 def _misconceptions() -> dict[str, list[str]]:
     """What is said of each exercise's known wrong answers."""
     known: dict[str, list[str]] = {}
-    for file in sorted(MISCONCEPTIONS.glob("*.jsonl")):
+    for file in sorted(COURSE.misconceptions.glob("*.jsonl")):
         for line in file.read_text(encoding="utf-8").splitlines():
             told = json.loads(line)
             if "says" in told:

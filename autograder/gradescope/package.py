@@ -40,7 +40,7 @@ def write(lesson: Lesson, settings: Settings, to: Path) -> None:
 def code() -> Iterator[Path]:
     """The files of this checkout that grading needs, in order."""
     yield from (paths.ROOT / name for name in TOP)
-    for top in (paths.KIT, Path(__file__).parents[1]):
+    for top in (paths.COURSE.kit, Path(__file__).parents[1]):
         for path in sorted(top.rglob("*")):
             if path.is_file() and not LEFT_OUT & {*path.relative_to(top).parts[:-1]}:
                 yield path

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from autograder import paths
 from autograder.authoring.lesson import Lesson, read_lesson
 from autograder.authoring.notebook import as_text
 from autograder.authoring.samples import filled, solved
@@ -25,6 +24,7 @@ from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.grade import ExecutionConfig
 from autograder.gradebook.result import Finished, Task
 from autograder.intake.released import Released
+from autograder.paths import COURSE, Course
 from autograder.tests.support.colab import Colab, kit_on_colab
 
 # what `make check` runs: files whose tests start no kernel, browser, sandbox or class
@@ -85,22 +85,20 @@ def everything(request: pytest.FixtureRequest) -> bool:
 
 @dataclass(frozen=True)
 class Instructor:
-    """Types commands about the class in `folder`; the lessons are those in `solutions`."""
+    """Types commands about the class in `folder`, with the lessons of `course`."""
 
-    solutions: Path
+    course: Course
     folder: Path
 
     def types(self, command: str, *options: str) -> tuple[int, str]:
         """Run a command; return its exit code, and all that it said."""
         said = io.StringIO()
         with (
-            pytest.MonkeyPatch.context() as patch,
             contextlib.redirect_stdout(said),
             contextlib.redirect_stderr(said),
+            pytest.raises(SystemExit) as ended,
         ):
-            patch.setattr(paths, "SOLUTIONS", self.solutions)
-            with pytest.raises(SystemExit) as ended:
-                cli.main([command, "--classroom", str(self.folder), *options])
+            cli.main([command, "--classroom", str(self.folder), *options], self.course)
         code = ended.value.code
         # Python prints a message that a program exits with, and makes it exit code 1
         return (
@@ -110,7 +108,7 @@ class Instructor:
     @property
     def lesson(self) -> Lesson:
         """The only lesson."""
-        (path,) = self.solutions.glob("*.py")
+        (path,) = self.course.solutions.glob("*.py")
         return read_lesson(path)
 
     def file(self, step: str, student: str = ".") -> Path:
@@ -140,9 +138,10 @@ class Instructor:
 
     def copy(self, folder: Path) -> "Instructor":
         """The same class, for a test that changes it."""
-        shutil.copytree(self.solutions, folder / "solutions")
+        course = Course(folder)
+        shutil.copytree(self.course.solutions, course.solutions)
         shutil.copytree(self.folder, folder / "class")
-        return Instructor(folder / "solutions", folder / "class")
+        return Instructor(course, folder / "class")
 
 
 @pytest.fixture(scope="module")
@@ -151,7 +150,7 @@ def small_class(tmp_path_factory):
     folder = tmp_path_factory.mktemp("small")
     (folder / "solutions").mkdir()
     (folder / "solutions" / "01_small.py").write_text(SMALL, encoding="utf-8")
-    instructor = Instructor(folder / "solutions", folder / "class")
+    instructor = Instructor(Course(folder), folder / "class")
     code, said = instructor.types("release")
     assert code == 0, said
     return instructor
@@ -175,12 +174,15 @@ class Graded(Instructor):
 
 def first_lesson(folder: Path) -> Instructor:
     """A class that is to get lesson 1, without its experiments, which only take time."""
-    instructor = Instructor(folder / "solutions", folder / "class")
-    path = paths.SOLUTIONS / "01_dot_product_attention.py"
+    instructor = Instructor(Course(folder), folder / "class")
+    path = COURSE.solutions / "01_dot_product_attention.py"
     cells = re.split(r"(?m)^(?=# %%)", path.read_text(encoding="utf-8"))
-    instructor.solutions.mkdir()
+    course = instructor.course
+    course.solutions.mkdir()
     titled = [cell for cell in cells if not cell.startswith("# %%\n")]
-    (instructor.solutions / path.name).write_text("".join(titled), encoding="utf-8")
+    (course.solutions / path.name).write_text("".join(titled), encoding="utf-8")
+    course.answers.mkdir(parents=True)
+    shutil.copy(COURSE.answers / path.name, course.answers)
     return instructor
 
 
@@ -197,7 +199,7 @@ def graded(tmp_path_factory):
     said |= {command: instructor.types(command) for command in ("feedback", "export")}
     assert not any(code for code, _ in said.values()), "\n".join(text for _, text in said.values())
     texts = {command: text for command, (_, text) in said.items()}
-    return Graded(instructor.solutions, instructor.folder, texts)
+    return Graded(instructor.course, instructor.folder, texts)
 
 
 class Passes:

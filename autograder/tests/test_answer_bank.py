@@ -11,6 +11,7 @@ from autograder import paths
 from autograder.authoring.answer_bank import read_answers
 from autograder.authoring.lesson import AuthoringError, all_lessons, percent_cells, read_lesson
 from autograder.commands import cli
+from autograder.paths import COURSE
 
 LESSON = '''\
 # %% exercise Scale
@@ -202,11 +203,11 @@ def written_out(tmp_path_factory):
     In the banks themselves changes are comments, which linters do not read.
     """
     root = tmp_path_factory.mktemp("written_out")
-    folder = root / paths.ANSWERS.relative_to(paths.ROOT)
+    folder = root / COURSE.answers.relative_to(paths.ROOT)
     folder.mkdir(parents=True)
     shutil.copy(paths.ROOT / "pyproject.toml", root)
     for path in all_lessons():
-        bank = paths.ANSWERS / path.name
+        bank = COURSE.answers / path.name
         cells = [text for *_, text, data in percent_cells(bank) if data["title"] == "given imports"]
         cells += [answer.source for answer in read_answers(bank, read_lesson(path))]
         text = "".join(f"# %%\n{cell}\n\n\n" for cell in cells)
@@ -216,7 +217,7 @@ def written_out(tmp_path_factory):
 
 @pytest.mark.parametrize("path", all_lessons(), ids=lambda path: path.stem)
 def test_every_answer_compiles(path):
-    for answer in read_answers(paths.ANSWERS / path.name, read_lesson(path)):
+    for answer in read_answers(COURSE.answers / path.name, read_lesson(path)):
         compile(answer.source, f"{answer.exercise} {answer.name}", "exec")
 
 
@@ -241,8 +242,8 @@ def shown(*arguments: str) -> Any:
 
 
 def test_one_answer_is_shown_whole(tmp_path, capsys):
-    lesson = read_lesson(paths.SOLUTIONS / "07_encoder.py")
-    for answer in read_answers(paths.ANSWERS / "07_encoder.py", lesson)[::40]:
+    lesson = read_lesson(COURSE.solutions / "07_encoder.py")
+    for answer in read_answers(COURSE.answers / "07_encoder.py", lesson)[::40]:
         assert shown("07", "--show", answer.exercise, answer.name) == 0
         assert capsys.readouterr().out == f"{answer.source}\n"
     assert shown("--show", "FeedForward", "solution") == 0

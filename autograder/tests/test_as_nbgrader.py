@@ -14,12 +14,12 @@ import pytest
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell
 
-from autograder import paths
 from autograder.authoring.answer_bank import Answer, read_answers
 from autograder.authoring.lesson import Lesson
 from autograder.authoring.notebook import as_text, graded_cells
 from autograder.authoring.samples import filled, sample_class, solved
 from autograder.gradebook.classroom import Classroom
+from autograder.paths import COURSE
 from autograder.tests.conftest import first_lesson
 from autograder.tests.support.nbgrader_parity import gradebook_of, graded_by_both, plain, shown
 
@@ -59,7 +59,7 @@ def released(tmp_path_factory):
 @pytest.fixture(scope="module")
 def bank(released):
     """Lesson 1's answers."""
-    return read_answers(paths.ANSWERS / released.lesson.path.name, released.lesson)
+    return read_answers(COURSE.answers / released.lesson.path.name, released.lesson)
 
 
 @pytest.fixture(scope="module")

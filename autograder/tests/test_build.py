@@ -9,6 +9,7 @@ from autograder import paths
 from autograder.authoring import build, notebook
 from autograder.authoring.lesson import all_lessons, read_lesson
 from autograder.authoring.publish import secrets
+from autograder.paths import COURSE
 from autograder.tests.support.checkout import build_wheel
 
 LESSONS = all_lessons()
@@ -29,7 +30,7 @@ def test_no_secret_stands_in_the_student_notebook(path):
     assert len(lines) > 50
     text = "\n".join(
         cell.source
-        for cell in nbformat.read(paths.NOTEBOOKS / f"{path.stem}.ipynb", as_version=4).cells
+        for cell in nbformat.read(COURSE.notebooks / f"{path.stem}.ipynb", as_version=4).cells
     )
     assert [line for line in sorted(lines) if line in text] == []
 
@@ -55,7 +56,7 @@ def test_an_inserted_cell_changes_no_other(path, tmp_path):
 
 
 def test_committed_notebooks_carry_no_widget_state():
-    for path in [*paths.NOTEBOOKS.glob("*.ipynb"), *paths.SOLUTIONS.glob("*.ipynb")]:
+    for path in [*COURSE.notebooks.glob("*.ipynb"), *COURSE.solutions.glob("*.ipynb")]:
         assert "widgets" not in nbformat.read(path, as_version=4).metadata
 
 
@@ -73,12 +74,11 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     assert target.read_text() == "old"
 
 
-def test_a_lesson_that_does_not_run_names_the_cell_and_writes_nothing(tmp_path, monkeypatch):
-    lesson = tmp_path / "01_small.py"
+def test_a_lesson_that_does_not_run_names_the_cell_and_writes_nothing(tmp_path):
+    lesson = tmp_path / "solutions" / "01_small.py"
+    lesson.parent.mkdir()
     lesson.write_text("# %% [markdown]\n# # A lesson\n\n# %%\n1 / 0\n", encoding="utf-8")
-    for place in ("NOTEBOOKS", "SOLUTIONS"):
-        monkeypatch.setattr(paths, place, tmp_path / place)
     source = notebook.source_notebook(read_lesson(lesson))
     with pytest.raises(build.BuildFailed, match=r"(?s)1 / 0.*ZeroDivisionError"):
         build.build_solution(read_lesson(lesson), source, lambda _: None)
-    assert not (tmp_path / "SOLUTIONS").exists()
+    assert list(tmp_path.rglob("*.ipynb")) == []

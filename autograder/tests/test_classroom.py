@@ -194,7 +194,7 @@ def test_a_release_that_fails_keeps_the_earlier_one(small):
 
 @pytest.mark.parametrize("command", ["grade", "feedback", "export"])
 def test_nothing_works_before_the_release(small, command, tmp_path):
-    elsewhere = type(small)(small.solutions, tmp_path / "elsewhere")
+    elsewhere = type(small)(small.course, tmp_path / "elsewhere")
     code, said = elsewhere.types(command, "01")
     fix = f"`python -m autograder release 01 --classroom {elsewhere.folder}`"
     assert (code, said) == (1, f"no lesson 01 is released: run {fix}")

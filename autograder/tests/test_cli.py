@@ -5,9 +5,9 @@ import sys
 
 import pytest
 
-from autograder import paths
 from autograder.authoring.lesson import all_lessons
 from autograder.commands import cli
+from autograder.paths import COURSE, Course
 
 COMMANDS = [
     "new",
@@ -24,10 +24,10 @@ COMMANDS = [
 ]
 
 
-def ends(*words: str) -> str:
+def ends(*words: str, course: Course = COURSE) -> str:
     """What `python -m autograder` says as it ends, with an exit code that tells of trouble."""
     with pytest.raises(SystemExit) as ended:
-        cli.main(list(words))
+        cli.main(list(words), course)
     assert ended.value.code not in (0, None)
     return str(ended.value.code)
 
@@ -65,35 +65,44 @@ def test_an_unknown_lesson_is_told_which_there_are():
 
 
 @pytest.fixture
-def lesson(tmp_path, monkeypatch):
-    """A checkout with one lesson, whose text a test can spoil."""
-    for place in ("SOLUTIONS", "NOTEBOOKS", "ANSWERS", "MISCONCEPTIONS"):
-        monkeypatch.setattr(paths, place, tmp_path / place)
-    (tmp_path / "SOLUTIONS").mkdir()
-    path = tmp_path / "SOLUTIONS" / "01_small.py"
+def course(tmp_path):
+    """A checkout of its own."""
+    return Course(tmp_path)
+
+
+@pytest.fixture
+def lesson(course):
+    """Its only lesson, whose text a test can spoil."""
+    course.solutions.mkdir()
+    path = course.solutions / "01_small.py"
     path.write_text("# %% [markdown]\n# # A lesson\n", encoding="utf-8")
     return path
 
 
-def test_a_lesson_that_is_not_utf8_names_the_line(lesson):
+def test_a_lesson_that_is_not_utf8_names_the_line(course, lesson):
     lesson.write_bytes("# %% [markdown]\n# # Café\n".encode("latin-1"))
-    assert ends("build", "01") == f"{lesson}:2: this is not UTF-8\n  fix: save the file as UTF-8"
+    assert (
+        ends("build", "01", course=course)
+        == f"{lesson}:2: this is not UTF-8\n  fix: save the file as UTF-8"
+    )
 
 
-def test_a_lesson_without_a_bank_says_so(lesson):
-    said = ends("build", "01")
+def test_a_lesson_without_a_bank_says_so(course, lesson):
+    said = ends("build", "01", course=course)
     assert "this lesson has no answers bank" in said
-    assert str(paths.ANSWERS / lesson.name) in said
+    assert str(course.answers / lesson.name) in said
 
 
-def test_a_full_disk_is_one_line(lesson, monkeypatch):
+def test_a_full_disk_is_one_line(course, lesson, monkeypatch):
     def full(*_: object) -> None:
         raise OSError(28, "No space left on device", str(lesson))
 
     monkeypatch.setattr("os.replace", full)
-    assert ends("build", "01", "--no-execute") == f"No space left on device: {lesson}"
+    assert (
+        ends("build", "01", "--no-execute", course=course) == f"No space left on device: {lesson}"
+    )
 
 
-def test_a_file_in_a_folders_place_is_one_line(lesson):
-    paths.NOTEBOOKS.write_text("not a folder")
-    assert ends("build", "01", "--no-execute") == f"File exists: {paths.NOTEBOOKS}"
+def test_a_file_in_a_folders_place_is_one_line(course, lesson):
+    course.notebooks.write_text("not a folder")
+    assert ends("build", "01", "--no-execute", course=course) == f"File exists: {course.notebooks}"

@@ -12,10 +12,11 @@ from nbformat.v4 import new_code_cell, new_notebook
 from autograder import paths
 from autograder.authoring.lesson import all_lessons
 from autograder.authoring.notebook import graded_cells, repository_address
+from autograder.paths import COURSE
 from autograder.tests.support.checkout import copy_of_checkout
 from autograder.tests.support.colab import freeze, like_colab, packages_of, run
 
-NOTEBOOKS = [paths.NOTEBOOKS / f"{path.stem}.ipynb" for path in all_lessons()]
+NOTEBOOKS = [COURSE.notebooks / f"{path.stem}.ipynb" for path in all_lessons()]
 # pip would fetch setuptools for building the wheel, as pyproject.toml asks: here it takes the
 # environment's own (the variable turns the isolation off, whatever its name says)
 NO_NETWORK = {"PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0", "PIP_CONFIG_FILE": os.devnull}

@@ -12,12 +12,12 @@ import nbformat
 import pytest
 from nbformat import NotebookNode
 
-from autograder import paths
 from autograder.authoring import build
 from autograder.authoring.lesson import Lesson, all_lessons, read_lesson
 from autograder.authoring.notebook import source_notebook
 from autograder.authoring.proofs import digest_of_execution
 from autograder.authoring.samples import filled, solved
+from autograder.paths import COURSE
 from autograder.tests.support.proven import proof
 
 each_lesson = pytest.mark.parametrize("path", all_lessons(), ids=lambda path: path.stem)
@@ -26,7 +26,7 @@ each_lesson = pytest.mark.parametrize("path", all_lessons(), ids=lambda path: pa
 @each_lesson
 def test_untouched_it_runs_and_only_stubs_stop_it(path, everything):
     lesson = read_lesson(path)
-    notebook = paths.NOTEBOOKS / f"{path.stem}.ipynb"
+    notebook = COURSE.notebooks / f"{path.stem}.ipynb"
     digest = digest_of_execution(lesson, notebook)
     with proof("untouched", lesson, digest, again=everything):
         student = nbformat.read(notebook, as_version=4)
@@ -45,7 +45,7 @@ def test_with_every_stub_filled_it_runs_and_shows_what_is_committed(path, everyt
     images = [o.data["text/html"] for o in outputs if "text/html" in o.get("data", {})]
     assert images
     assert all(re.search(r'<img alt="[^"]{20,}', image) for image in images)
-    committed = nbformat.read(paths.SOLUTIONS / f"{path.stem}.ipynb", as_version=4)
+    committed = nbformat.read(COURSE.solutions / f"{path.stem}.ipynb", as_version=4)
     if differing := differing_cells(lesson, executed, committed):
         # another processor adds in another order; twice on one, all is the same
         warnings.warn(f"{path.stem}: not as committed: {differing}", stacklevel=1)

@@ -17,11 +17,12 @@ from autograder.authoring.samples import filled, solved
 from autograder.gradebook import pool
 from autograder.gradebook.classroom import SETTINGS
 from autograder.gradebook.result import Finished, Task
+from autograder.paths import Course
 from autograder.tests.support import small_disk
 from autograder.tests.support.fault_injection import (
     COMMAND,
     LESSON,
-    Course,
+    Processes,
     Run,
     environment,
     live,
@@ -38,7 +39,7 @@ ENDS = ["kill -9", "kill -9 while it records", "SIGTERM", "Ctrl-C"]
 WARM = [[("tests", 3)], [("student", 3)], [("student", 1), ("tests", 2)]]
 
 
-def kinds(instructor: Course) -> list[str]:
+def kinds(instructor: Processes) -> list[str]:
     """What students hand in: solved, wrong, untouched, ending Python, and no notebook."""
     lesson = instructor.lesson
     right = solved(lesson)
@@ -53,7 +54,7 @@ def released(tmp_path_factory):
     folder = tmp_path_factory.mktemp("faults")
     (folder / "solutions").mkdir()
     (folder / "solutions" / "01_small.py").write_text(LESSON, encoding="utf-8")
-    course = Course(folder / "solutions", folder / "class")
+    course = Processes(Course(folder), folder / "class")
     assert course.types("release")[0] == 0
     return course
 
@@ -67,7 +68,7 @@ def students(everything):
 @pytest.fixture(scope="module")
 def undisturbed(released, students, tmp_path_factory):
     """The whole class, graded in one go."""
-    course = released.course(tmp_path_factory.mktemp("undisturbed"))
+    course = released.copied(tmp_path_factory.mktemp("undisturbed"))
     hand_in(course, students)
     run = course.starts("grade")
     code, said = run.ends()
@@ -76,21 +77,21 @@ def undisturbed(released, students, tmp_path_factory):
     return course
 
 
-def hand_in(course: Course, students: list[str], texts: list[str] | None = None) -> None:
+def hand_in(course: Processes, students: list[str], texts: list[str] | None = None) -> None:
     """Hand something in for each, the same for the same student in every class."""
     texts = texts or kinds(course)
     for student in students:
         course.receives(student, random.Random(student).choice(texts))
 
 
-def assert_each_kept_once(course: Course, before: dict[str, int]) -> None:
+def assert_each_kept_once(course: Processes, before: dict[str, int]) -> None:
     """What had been executed before a disturbance was not executed again."""
     now = course.executed()
     assert {student: now.get(student) for student in before} == before
 
 
 def test_submissions_survive_whatever_is_killed(released, undisturbed, students, tmp_path):
-    course = released.course(tmp_path)
+    course = released.copied(tmp_path)
     hand_in(course, students)
     chosen = random.Random(SEED)
     todo = [*ENDS, *WARM]
@@ -119,7 +120,7 @@ def test_submissions_survive_whatever_is_killed(released, undisturbed, students,
     assert course.recorded() == set(undisturbed.executed())
 
 
-def end(course: Course, run: Run, how: str) -> None:
+def end(course: Processes, run: Run, how: str) -> None:
     """End a run in one of these ways; nothing of it goes on."""
     if how == "kill -9 while it records":
         sooner_or_later(course.is_recording)
@@ -135,7 +136,7 @@ def end(course: Course, run: Run, how: str) -> None:
 
 
 def test_ctrl_c_twice_gives_up_what_runs(released, tmp_path):
-    course = released.course(tmp_path)
+    course = released.copied(tmp_path)
     hand_in(course, STUDENTS[:8], kinds(course)[:1])
     loop = solved(course.lesson) | {"half": "while True:\n    pass"}
     course.receives("zoe", as_text(filled(course.lesson, loop)))
@@ -153,7 +154,7 @@ def test_ctrl_c_twice_gives_up_what_runs(released, tmp_path):
 
 
 def test_a_locked_gradebook_costs_no_execution(released, undisturbed, tmp_path, monkeypatch):
-    course = released.course(tmp_path)
+    course = released.copied(tmp_path)
     students = [s for s in STUDENTS if s in undisturbed.executed()][:20]
     hand_in(course, students)
     locked = (1, "another program holds the gradebook: close the formgrader, then run it again")
@@ -182,13 +183,13 @@ def test_a_locked_gradebook_costs_no_execution(released, undisturbed, tmp_path, 
 
 
 def test_a_full_disk_loses_nothing(released, undisturbed, tmp_path):
-    course = released.course(tmp_path)
+    course = released.copied(tmp_path)
     students = STUDENTS[:60]
     hand_in(course, students)
     (disk := tmp_path / "disk").mkdir()
     rooms = [25_000, 500_000, 30_000_000]  # bytes: first for few notebooks, then for all of them
     small = ["bwrap", "--dev-bind", "/", "/", "--size", str(50_000_000), "--tmpfs", disk, "--"]
-    grade = [COMMAND, course.solutions, "grade", "--no-sandbox", "--classroom", disk / "class"]
+    grade = [COMMAND, course.course.root, "grade", "--no-sandbox", "--classroom", disk / "class"]
     filling = [small_disk.__file__, disk, course.folder, tmp_path / "kept", json.dumps(rooms)]
     subprocess.run(
         [*small, sys.executable, *filling, sys.executable, "-c", *grade],
@@ -197,7 +198,7 @@ def test_a_full_disk_loses_nothing(released, undisturbed, tmp_path):
     )
     before: dict[str, int] = {}
     for number in range(len(rooms)):
-        after = Course(course.solutions, tmp_path / "kept" / f"{number}" / "class")
+        after = Processes(course.course, tmp_path / "kept" / f"{number}" / "class")
         code, said = json.loads((after.folder.parent / "said").read_text(encoding="utf-8"))
         assert_each_kept_once(after, before)
         before = after.executed()
@@ -261,7 +262,7 @@ def clusters(tmp_path):
 def test_dask_survives_a_worker_and_goes_on_with_a_new_scheduler(
     released, undisturbed, tmp_path, clusters
 ):
-    course = released.course(tmp_path)
+    course = released.copied(tmp_path)
     hand_in(course, ON_DASK)
     chosen = random.Random(SEED)
     readable = len(undisturbed.executed().keys() & set(ON_DASK))
@@ -291,7 +292,7 @@ def test_dask_survives_a_worker_and_goes_on_with_a_new_scheduler(
 
 
 def test_a_cluster_that_cannot_grade_is_told(released, tmp_path, clusters, monkeypatch):
-    course = released.course(tmp_path)
+    course = released.copied(tmp_path)
     hand_in(course, STUDENTS[:3])
     monkeypatch.setattr(pool, "ALONE", 0.1)
     monkeypatch.setattr(pool, "CONNECT", 1)

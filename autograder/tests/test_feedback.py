@@ -25,7 +25,7 @@ from autograder.feedback import sanitized
 from autograder.feedback.formulas import formula
 from autograder.feedback.verdicts import Outcome, Verdict, verdicts
 from autograder.gradebook.classroom import Classroom
-from autograder.paths import NOTEBOOKS
+from autograder.paths import COURSE, Course
 from autograder.tests.conftest import Instructor
 from autograder.tests.widgets.pages import assert_accessible
 
@@ -126,7 +126,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Instructor:
     folder = tmp_path_factory.mktemp("feedback")
     (folder / "solutions").mkdir()
     (folder / "solutions" / "01_twice.py").write_text(LESSON, encoding="utf-8")
-    instructor = Instructor(folder / "solutions", folder / "class")
+    instructor = Instructor(Course(folder), folder / "class")
     assert instructor.types("release")[0] == 0
     lesson = instructor.lesson
     right = solved(lesson)
@@ -465,7 +465,9 @@ def test_an_attached_picture_is_shown_and_a_missing_one_is_described():
 # --- formulas ----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("path", sorted(NOTEBOOKS.glob("*.ipynb")), ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", sorted(COURSE.notebooks.glob("*.ipynb")), ids=lambda path: path.stem
+)
 def test_every_formula_of_the_lessons_is_drawn(path):
     notebook = nbformat.read(path, as_version=4)
     sources = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]

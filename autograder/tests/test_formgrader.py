@@ -19,6 +19,7 @@ import pytest
 
 from autograder.bench.browser import chromium, jupyter
 from autograder.gradebook.classroom import SETTINGS, Classroom
+from autograder.paths import Course
 from autograder.tests.conftest import Instructor
 from autograder.tests.support import attacks
 from autograder.tests.support.attacks import ELSEWHERE, PIXEL, attacked, displayed, ran, written
@@ -133,7 +134,7 @@ def course(tmp_path_factory: pytest.TempPathFactory) -> Instructor:
     folder = tmp_path_factory.mktemp("formgrader")
     (folder / "solutions").mkdir()
     (folder / "solutions" / "01_twice.py").write_text(LESSON, encoding="utf-8")
-    instructor = Instructor(folder / "solutions", folder / "class")
+    instructor = Instructor(Course(folder), folder / "class")
     instructor.types("release")
     for student in ("ada", "eve", MALLORY):
         instructor.receives(student)

@@ -19,7 +19,6 @@ from typing import Any
 import pytest
 from nbformat.v4 import new_code_cell
 
-from autograder import paths
 from autograder.authoring.lesson import Lesson, read_lesson
 from autograder.authoring.notebook import as_text
 from autograder.authoring.samples import filled, solved
@@ -246,11 +245,10 @@ def test_scripts_are_sound_and_can_be_run(archive, tmp_path):
         subprocess.run(["bash", "-n", tmp_path / name], check=True)
 
 
-def test_the_command_writes_it_and_says_what_to_set(lesson, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(paths, "SOLUTIONS", lesson.path.parent)
+def test_the_command_writes_it_and_says_what_to_set(lesson, tmp_path, capsys):
     to = str(tmp_path / "a.zip")
     with pytest.raises(SystemExit) as ended:
-        cli.main(["gradescope", "01", "--to", to, "--hidden", "nothing"])
+        cli.main(["gradescope", "01", "--to", to, "--hidden", "nothing"], lesson.course)
     said = capsys.readouterr().out
     assert ended.value.code == 0, said
     assert f"wrote {to}" in said

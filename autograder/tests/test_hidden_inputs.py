@@ -16,6 +16,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell
 
 from autograder.authoring.notebook import as_text, graded_cells
 from autograder.authoring.samples import filled, solved
+from autograder.paths import Course
 from autograder.tests.conftest import Instructor
 from autograder.tests.test_feedback import row, text
 
@@ -27,6 +28,7 @@ LESSON = r"""
 import torch
 from torch import nn
 from transformer_course.checks import Check
+from autograder.paths import Course
 
 # %% exercise more
 def more(x):
@@ -275,7 +277,7 @@ def graded(folder: Path, lesson: str) -> Instructor:
     """All spies, graded, with feedback."""
     (folder / "solutions").mkdir(parents=True)
     (folder / "solutions" / "01_spies.py").write_text(lesson, encoding="utf-8")
-    instructor = Instructor(folder / "solutions", folder / "class")
+    instructor = Instructor(Course(folder), folder / "class")
     assert instructor.types("release")[0] == 0
     for name, (answers, own) in spies().items():
         instructor.receives(name, as_text(notebook_of(instructor, answers, own)))

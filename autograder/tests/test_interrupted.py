@@ -18,10 +18,9 @@ from autograder.tests.conftest import Instructor
 TYPED = """\
 import sys
 from pathlib import Path
-from autograder import paths
 from autograder.commands import cli
-paths.SOLUTIONS = Path(sys.argv.pop(1))
-cli.main(sys.argv[1:])
+from autograder.paths import Course
+cli.main(sys.argv[2:], Course(Path(sys.argv[1])))
 """
 # by files that only a grader without a sandbox sees: the test knows that the cell runs, and
 # decides when it ends
@@ -46,7 +45,7 @@ class Grader:
             small.receives(here.name, as_text(notebook))
         small.receives("dora")
         words = ["grade", "--no-sandbox", "--jobs", "2", "--classroom", str(small.folder)]
-        self._command = [sys.executable, "-c", TYPED, str(small.solutions), *words, *options]
+        self._command = [sys.executable, "-c", TYPED, str(small.course.root), *words, *options]
 
     def __enter__(self) -> Self:
         """Start it; wait until bo and cleo run, so that ada is executed."""

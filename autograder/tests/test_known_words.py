@@ -10,7 +10,7 @@ from transformer_course.failure import Failure, Kind
 from autograder.authoring.lesson import read_lesson
 from autograder.feedback import hidden_tests, known_words
 from autograder.feedback.stopped import stopped_cells
-from autograder.paths import MISCONCEPTIONS, SOLUTIONS
+from autograder.paths import COURSE
 
 # --- where a submission was stopped ------------------------------------------------------------
 
@@ -216,10 +216,12 @@ def test_what_a_wrong_answer_looks_like_is_told_if_it_is_known():
 def test_what_known_wrong_answers_fail_on_is_told_in_words():
     """Of most, the claim word by word; of nearly all others, what the kit says of it."""
     claims, count = [], 0
-    for path in SOLUTIONS.glob("*.py"):
+    for path in COURSE.solutions.glob("*.py"):
         checks = [cell.source for cell in read_lesson(path).of("check")]
         sources = {(t.exercise, t.text): s for s in checks for t in hidden_tests.titles(s)}
-        lines = (MISCONCEPTIONS / f"{path.stem}.jsonl").read_text(encoding="utf-8").splitlines()
+        lines = (
+            (COURSE.misconceptions / f"{path.stem}.jsonl").read_text(encoding="utf-8").splitlines()
+        )
         found = [json.loads(line) for line in lines[1:]]
         places = [(told["law"], sources.get((told["exercise"], told["check"]))) for told in found]
         claims += [(claim, _known(claim, source)) for claim, source in places if source]

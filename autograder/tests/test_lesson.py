@@ -10,6 +10,7 @@ from jupytext.config import load_jupytext_configuration_file
 from autograder import paths
 from autograder.authoring.lesson import AuthoringError, all_lessons, read_lesson
 from autograder.authoring.notebook import source_notebook
+from autograder.paths import COURSE
 
 GOOD = """\
 # %% [markdown]
@@ -138,7 +139,7 @@ def _assigned(tree: ast.AST) -> set[str]:
     return names
 
 
-PERCENT_SCRIPTS = sorted([*all_lessons(), *paths.ANSWERS.glob("*.py")])
+PERCENT_SCRIPTS = sorted([*all_lessons(), *COURSE.answers.glob("*.py")])
 
 
 @pytest.mark.parametrize(

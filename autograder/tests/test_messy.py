@@ -5,6 +5,7 @@ import re
 import pytest
 
 from autograder.authoring.samples import filled, solved
+from autograder.paths import Course
 from autograder.tests.conftest import Instructor
 from autograder.tests.support.corpus import GRADABLE, LOST, Form
 from autograder.tests.support.mutations import LESSON, NAME, POINTS
@@ -33,7 +34,7 @@ def course(tmp_path_factory):
     folder = tmp_path_factory.mktemp("messy")
     (folder / "solutions").mkdir()
     (folder / "solutions" / f"{NAME}.py").write_text(LESSON, encoding="utf-8")
-    instructor = Instructor(folder / "solutions", folder / "class")
+    instructor = Instructor(Course(folder), folder / "class")
     assert instructor.types("release")[0] == 0
     for form, made in FORMS.items():
         hand_in(instructor, form, made)

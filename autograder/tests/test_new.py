@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from autograder import paths
 from autograder.authoring.lesson import read_lesson
 from autograder.commands import cli
+from autograder.paths import Course
 from autograder.tests.support.checkout import copy_of_checkout
 
 
@@ -44,31 +44,29 @@ def test_a_new_lesson_builds_and_proves_at_once(tmp_path):
 
 
 @pytest.fixture
-def course(tmp_path, monkeypatch):
+def course(tmp_path):
     """An empty course."""
-    for folder in ("SOLUTIONS", "ANSWERS"):
-        monkeypatch.setattr(paths, folder, tmp_path / folder)
-    return tmp_path
+    return Course(tmp_path)
 
 
-def new(*words: str) -> str | int | None:
+def new(course: Course, *words: str) -> str | int | None:
     """What `new` ends with."""
     with pytest.raises(SystemExit) as ended:
-        cli.main(["new", *words])
+        cli.main(["new", *words], course)
     return ended.value.code
 
 
 def test_the_lesson_has_one_of_each_and_the_title(course):
-    assert new("09", "causal_models", "--title", "Causal  language\nmodels") == 0
-    lesson = read_lesson(course / "SOLUTIONS" / "09_causal_models.py")
+    assert new(course, "09", "causal_models", "--title", "Causal  language\nmodels") == 0
+    lesson = read_lesson(course.solutions / "09_causal_models.py")
     assert lesson.cells[0].source.startswith("# Lesson 9 · Causal language models\n")
     assert [len(lesson.of(role)) for role in ("exercise", "check", "answer")] == [1, 1, 1]
     assert "BEGIN HIDDEN TESTS" in lesson.of("check")[0].source
 
 
 def test_without_a_title_the_name_is_the_title(course):
-    assert new("09", "causal_models") == 0
-    lesson = read_lesson(course / "SOLUTIONS" / "09_causal_models.py")
+    assert new(course, "09", "causal_models") == 0
+    lesson = read_lesson(course.solutions / "09_causal_models.py")
     assert lesson.cells[0].source.startswith("# Lesson 9 · Causal models\n")
 
 
@@ -82,7 +80,7 @@ def test_without_a_title_the_name_is_the_title(course):
     ],
 )
 def test_a_number_or_name_that_no_lesson_has_is_refused(course, words, fix):
-    assert f"fix: {fix}" in str(new(*words))
+    assert f"fix: {fix}" in str(new(course, *words))
     assert list(course.iterdir()) == []
 
 
@@ -91,6 +89,6 @@ def test_a_number_that_is_taken_is_refused(course, folder):
     taken = course / folder / "09_encoder.py"
     taken.parent.mkdir()
     taken.write_text("mine", encoding="utf-8")
-    said = str(new("09", "decoder"))
+    said = str(new(course, "09", "decoder"))
     assert said.startswith(f"{taken}:1: number 09 is taken\n  fix: choose another number")
     assert [path.read_text() for path in course.rglob("*.py")] == ["mine"]

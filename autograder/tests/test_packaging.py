@@ -13,7 +13,7 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 from packaging.utils import canonicalize_name
 
-from autograder.paths import KIT, ROOT, SOLUTIONS
+from autograder.paths import COURSE, ROOT
 from autograder.tests.support.checkout import build_wheel, files, pins
 from autograder.tests.support.imports import imported
 
@@ -70,19 +70,19 @@ def strangers(folder: Path, root: Path, allowed: set[str]) -> list[str]:
 def test_the_kit_imports_only_itself_and_what_it_requires() -> None:
     required = {Requirement(text).name for text in PROJECT["dependencies"]}
     allowed = {MODULES.get(name, name) for name in required} | {"transformer_course"}
-    assert strangers(KIT, KIT.parent, allowed) == []
+    assert strangers(COURSE.kit, COURSE.kit.parent, allowed) == []
 
 
 def test_lessons_import_only_the_kit_and_what_students_know() -> None:
-    assert strangers(SOLUTIONS, ROOT, LESSONS_IMPORT) == []
+    assert strangers(COURSE.solutions, ROOT, LESSONS_IMPORT) == []
 
 
 def test_no_picture_is_needed_to_check() -> None:
-    scripts = sorted((KIT / "checks").rglob("*.py"))
+    scripts = sorted((COURSE.kit / "checks").rglob("*.py"))
     drawn = [
         f"{script.relative_to(ROOT)} imports {name}"
         for script in scripts
-        for name in imported(script, KIT.parent)
+        for name in imported(script, COURSE.kit.parent)
         if any(f"{name}.".startswith(f"{picture}.") for picture in PICTURES)
     ]
     assert scripts

@@ -10,6 +10,7 @@ from autograder import paths
 from autograder.authoring import proofs
 from autograder.authoring.lesson import Lesson, read_lesson
 from autograder.commands import cli
+from autograder.paths import COURSE, Course
 from autograder.tests.conftest import SMALL
 from autograder.tests.support.proven import proof
 
@@ -33,27 +34,18 @@ def half(x):
 
 
 @pytest.fixture
-def lesson(tmp_path, monkeypatch) -> Lesson:
+def lesson(tmp_path) -> Lesson:
     """A small lesson with a bank, in a copy of what proving it rests on."""
-    kit = tmp_path / "assets" / "transformer_course"
+    course = Course(tmp_path)
     for folder in ("execution", "authoring"):
         shutil.copytree(paths.ROOT / "autograder" / folder, tmp_path / "autograder" / folder)
-    shutil.copytree(paths.KIT, kit)
+    shutil.copytree(COURSE.kit, course.kit)
     shutil.copyfile(paths.ROOT / "pyproject.toml", tmp_path / "pyproject.toml")
-    for name, place in {
-        "ROOT": tmp_path,
-        "KIT": kit,
-        "MISCONCEPTIONS": kit / "misconceptions",
-        "SOLUTIONS": tmp_path / "solutions",
-        "ANSWERS": tmp_path / "autograder" / "answers",
-        "REPORTS": tmp_path / "autograder" / "reports",
-    }.items():
-        monkeypatch.setattr(paths, name, place)
-    for folder in (paths.SOLUTIONS, paths.ANSWERS, paths.REPORTS):
+    for folder in (course.solutions, course.answers, course.reports):
         folder.mkdir()
-    (paths.ANSWERS / "01_small.py").write_text(BANK, encoding="utf-8")
-    (paths.SOLUTIONS / "01_small.py").write_text(SMALL, encoding="utf-8")
-    return read_lesson(paths.SOLUTIONS / "01_small.py")
+    (course.answers / "01_small.py").write_text(BANK, encoding="utf-8")
+    (course.solutions / "01_small.py").write_text(SMALL, encoding="utf-8")
+    return read_lesson(course.solutions / "01_small.py")
 
 
 def again(lesson: Lesson) -> Lesson:

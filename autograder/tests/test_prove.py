@@ -10,13 +10,13 @@ import pytest
 import torch
 from transformer_course.checks import CheckFailed
 
-from autograder import paths
 from autograder.authoring import proofs
 from autograder.authoring.answer_bank import Answer, read_answers
 from autograder.authoring.lesson import AuthoringError, Lesson, all_lessons, read_lesson
 from autograder.authoring.notebook import graded_cells, source_notebook, student_version
 from autograder.authoring.prove import BankRunner
 from autograder.commands import cli
+from autograder.paths import COURSE, Course
 from autograder.tests.support.proven import proof
 
 LESSONS = all_lessons()
@@ -25,29 +25,32 @@ each_lesson = pytest.mark.parametrize("path", LESSONS, ids=lambda path: path.ste
 
 @pytest.fixture(scope="module")
 def bench():
-    with BankRunner(read_lesson(paths.SOLUTIONS / "01_dot_product_attention.py")) as bench:
+    with BankRunner(read_lesson(COURSE.solutions / "01_dot_product_attention.py")) as bench:
         yield bench
 
 
 @each_lesson
 def test_the_bank_proves_the_lesson_and_the_kept_report_is_true(path, capsys, tmp_path, everything):
     lesson = read_lesson(path)
-    kept = paths.REPORTS / f"{path.stem}.md"
+    kept = COURSE.reports / f"{path.stem}.md"
     with proof(proofs.BANK, lesson, proofs.digest_of_bank(lesson), again=everything):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(paths, "REPORTS", tmp_path)
-            with pytest.raises(SystemExit) as ended:
-                cli.main(["prove", path.stem])
+        # the same lesson and bank, whose report is written elsewhere
+        course = Course(tmp_path)
+        course.reports.mkdir(parents=True)
+        course.solutions.symlink_to(COURSE.solutions)
+        course.answers.symlink_to(COURSE.answers)
+        with pytest.raises(SystemExit) as ended:
+            cli.main(["prove", path.stem], course)
         report = capsys.readouterr().out
         assert ended.value.code == 0, report
         assert "0 judged unjustly" in report
-        assert (tmp_path / kept.name).read_text() == kept.read_text()
+        assert (course.reports / kept.name).read_text() == kept.read_text()
 
 
 @each_lesson
 def test_each_exercise_has_enough_answers(path):
     lesson = read_lesson(path)
-    answers = read_answers(paths.ANSWERS / path.name, lesson)
+    answers = read_answers(COURSE.answers / path.name, lesson)
     wrong = Counter(answer.exercise for answer in answers if not answer.right)
     right = Counter(answer.exercise for answer in answers if answer.right)
     for exercise in lesson.of("exercise"):
@@ -97,7 +100,7 @@ def _run(source: str, name: str, namespace: dict) -> None:
 @each_lesson
 def test_a_wrong_answer_to_each_exercise_is_told_the_same_apart_as_beside(path):
     lesson = read_lesson(path)
-    answers = read_answers(paths.ANSWERS / path.name, lesson)
+    answers = read_answers(COURSE.answers / path.name, lesson)
     wrong = [a for a in answers if not a.right and is_plain(a.source)]
     first = {answer.exercise: answer for answer in reversed(wrong)}
     with BankRunner(lesson) as bench:
@@ -185,7 +188,7 @@ def test_another_bank_is_proven_and_a_miss_ends_in_exit_code_1(tmp_path, capsys)
 def test_a_mistake_in_a_bank_names_line_and_fix(tmp_path, text, what, fix):
     bank = tmp_path / "bank.py"
     bank.write_text(text)
-    lesson = read_lesson(paths.SOLUTIONS / "01_dot_product_attention.py")
+    lesson = read_lesson(COURSE.solutions / "01_dot_product_attention.py")
     with pytest.raises(AuthoringError) as stopped:
         read_answers(bank, lesson)
     assert what in str(stopped.value)

@@ -13,10 +13,10 @@ from autograder.authoring import publish
 from autograder.authoring.lesson import find_lessons, read_lesson
 from autograder.authoring.notebook import repository_address
 from autograder.commands import cli
+from autograder.paths import COURSE, Course
 from autograder.tests.support.checkout import build_wheel
 
 ADDRESS = "https://github.com/ada/fall"
-COURSE = paths.ROOT
 
 
 @pytest.fixture(scope="module")
@@ -37,7 +37,7 @@ def folder(tree, tmp_path_factory) -> Path:
 
 
 def test_the_tree_holds_what_students_need_and_nothing_else(tree, lessons):
-    kit = paths.KIT.relative_to(paths.ROOT)
+    kit = COURSE.kit.relative_to(paths.ROOT)
     others = {str(path) for path in tree if not path.is_relative_to(kit)}
     notebooks = {f"notebooks/{lesson.name}.ipynb" for lesson in lessons}
     files = {"README.md", "LICENSE", "pyproject.toml", "constraints.txt", "environment.yml"}
@@ -91,19 +91,17 @@ def secret_lines(lesson):
 
 @pytest.mark.parametrize("kind", ["solution", "hidden test", "answer"])
 @pytest.mark.parametrize("name", ["left.py", "numbers.jsonl"])
-def test_a_secret_in_the_kit_prevents_publishing(lessons, tmp_path, monkeypatch, kind, name):
+def test_a_secret_in_the_kit_prevents_publishing(lessons, tmp_path, kind, name):
     secret = secret_lines(lessons[0])[kind]
-    kit = tmp_path / "assets" / "transformer_course"
-    kit.mkdir(parents=True)
-    monkeypatch.setattr(publish.paths, "KIT", kit)
-    monkeypatch.setattr(publish.paths, "ROOT", tmp_path)
+    course = Course(tmp_path)
+    course.kit.mkdir(parents=True)
     for copied in (*publish.COPIED, "pyproject.toml", "README.md"):
-        (tmp_path / copied).write_bytes((COURSE / copied).read_bytes())
-    assert publish.tree(lessons[:1], ADDRESS)
+        (tmp_path / copied).write_bytes((paths.ROOT / copied).read_bytes())
+    assert publish.tree(lessons[:1], ADDRESS, course)
     left = secret if name == "left.py" else secret.replace("\n", "\\n")
-    (kit / name).write_text(f"# {left}\n", encoding="utf-8")
+    (course.kit / name).write_text(f"# {left}\n", encoding="utf-8")
     with pytest.raises(publish.Leak, match=name) as leak:
-        publish.tree(lessons[:1], ADDRESS)
+        publish.tree(lessons[:1], ADDRESS, course)
     assert "\n" not in str(leak.value)
 
 

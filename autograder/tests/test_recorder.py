@@ -23,6 +23,7 @@ from autograder.gradebook.recorder import Recorder
 from autograder.gradebook.release import release
 from autograder.gradebook.result import Finished
 from autograder.gradebook.result_store import MARK, RESULT, keep
+from autograder.paths import Course
 from autograder.tests.conftest import SMALL, Instructor
 from autograder.tests.support.nbgrader_parity import EXECUTES
 
@@ -37,7 +38,7 @@ def handed_in(tmp_path_factory):
     folder = tmp_path_factory.mktemp("recorder")
     (folder / "solutions").mkdir()
     (folder / "solutions" / f"{LESSON}.py").write_text(SMALL + ANSWER, encoding="utf-8")
-    instructor = Instructor(folder / "solutions", folder / "class")
+    instructor = Instructor(Course(folder), folder / "class")
     classroom = Classroom.open(instructor.folder)
     release(classroom, instructor.lesson)
     with (instructor.folder / SETTINGS).open("a", encoding="utf-8") as settings:

@@ -12,6 +12,7 @@ from autograder.gradebook import submission
 from autograder.gradebook.classroom import SETTINGS, Classroom
 from autograder.gradebook.regrade import PREVIEW
 from autograder.gradebook.status import State
+from autograder.paths import Course
 from autograder.tests.conftest import SMALL, Instructor
 
 ANSWER = "\n# %% answer why [markdown] points=3\n# BEGIN SOLUTION\n# Because.\n# END SOLUTION\n"
@@ -24,7 +25,7 @@ def released(tmp_path_factory):
     folder = tmp_path_factory.mktemp("regrade")
     (folder / "solutions").mkdir()
     (folder / "solutions" / "01_small.py").write_text(SMALL + ANSWER, encoding="utf-8")
-    instructor = Instructor(folder / "solutions", folder / "class")
+    instructor = Instructor(Course(folder), folder / "class")
     code, said = instructor.types("release")
     assert code == 0, said
     return instructor

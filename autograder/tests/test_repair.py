@@ -23,6 +23,7 @@ from autograder.gradebook.result import Task, key
 from autograder.intake.reading import Unreadable
 from autograder.intake.released import Released
 from autograder.intake.repair import Repaired, repair
+from autograder.paths import Course
 from autograder.tests.conftest import SMALL, Instructor
 
 ANSWER = "\n# %% answer why [markdown] points=3\n# BEGIN SOLUTION\nBecause.\n# END SOLUTION\n"
@@ -34,7 +35,7 @@ def teacher(tmp_path_factory):
     folder = tmp_path_factory.mktemp("answer")
     (folder / "solutions").mkdir()
     (folder / "solutions" / "01_small.py").write_text(SMALL + ANSWER, encoding="utf-8")
-    instructor = Instructor(folder / "solutions", folder / "class")
+    instructor = Instructor(Course(folder), folder / "class")
     classroom = Classroom.open(instructor.folder)
     release(classroom, instructor.lesson)
     return instructor

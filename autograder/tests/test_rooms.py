@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from autograder.paths import KIT, ROOT
+from autograder.paths import COURSE, ROOT
 from autograder.tests.support.imports import Graph, module_graph
 
 MOST_FLOORS = 9
@@ -52,7 +52,8 @@ def sources(folder: Path) -> Iterator[Path]:
 
 
 GRAPH = module_graph(
-    dict.fromkeys(sources(ROOT / "autograder"), ROOT) | dict.fromkeys(sources(KIT), KIT.parent)
+    dict.fromkeys(sources(ROOT / "autograder"), ROOT)
+    | dict.fromkeys(sources(COURSE.kit), COURSE.kit.parent)
 )
 
 

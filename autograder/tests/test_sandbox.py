@@ -23,7 +23,6 @@ import pytest
 import transformer_course
 
 import autograder
-from autograder import paths
 from autograder.execution import executor as executors
 from autograder.execution import sandbox, supervisor, system_calls
 from autograder.execution.executor import (
@@ -38,6 +37,7 @@ from autograder.execution.executor import (
 from autograder.execution.isolation import landlock
 from autograder.execution.job import WHOLE
 from autograder.execution.sandbox import Isolation
+from autograder.paths import COURSE
 from autograder.tests.support import hostile
 from autograder.tests.support.hostile import (
     BANK,
@@ -101,7 +101,7 @@ def machine(tmp_path_factory):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(MARKER)
-    found = [paths.SOLUTIONS, paths.SOLUTIONS.parent / ".git", Path(hostile.__file__).parent]
+    found = [COURSE.solutions, COURSE.solutions.parent / ".git", Path(hostile.__file__).parent]
     found += [Path(executors.__file__), *map(Path, ("/etc/passwd", "/etc/hosts", "/var", "/run"))]
     # Python itself may stand in a home folder
     found += [path for path in Path.home().iterdir() if path not in Path(sys.base_prefix).parents]

@@ -6,11 +6,11 @@ import shutil
 
 import pytest
 
-from autograder import paths
 from autograder.authoring.answer_bank import Answer, read_answers
 from autograder.authoring.lesson import read_lesson
 from autograder.authoring.notebook import as_text
 from autograder.authoring.samples import filled, solved
+from autograder.paths import COURSE, Course
 from autograder.similarity.compare import Cohort, Pair
 from autograder.similarity.parts import COMMENTS, Baseline, fingerprints, parts
 from autograder.similarity.pieces import Code
@@ -22,13 +22,13 @@ from autograder.tests.conftest import Instructor
 @pytest.fixture(scope="module")
 def lesson():
     """Lesson 1."""
-    return read_lesson(paths.SOLUTIONS / "01_dot_product_attention.py")
+    return read_lesson(COURSE.solutions / "01_dot_product_attention.py")
 
 
 @pytest.fixture(scope="module")
 def bank(lesson):
     """Its answers bank."""
-    return read_answers(paths.ANSWERS / lesson.path.name, lesson)
+    return read_answers(COURSE.answers / lesson.path.name, lesson)
 
 
 @pytest.fixture(scope="module")
@@ -305,7 +305,7 @@ def handed_in(tmp_path_factory):
     folder = tmp_path_factory.mktemp("similar")
     (folder / "solutions").mkdir()
     (folder / "solutions" / "01_small.py").write_text(LESSON, encoding="utf-8")
-    instructor = Instructor(folder / "solutions", folder / "class")
+    instructor = Instructor(Course(folder), folder / "class")
     code, said = instructor.types("release")
     assert code == 0, said
     answers = {

@@ -40,7 +40,7 @@ def test_a_submission_is_read_once(small, recorder, opened):
     assert recorder == ["ada", "bo"]
     assert counted(small, opened, "grade") == [2, 2]
     # graded by other tests than today's: the notebook is held until it is executed again
-    path = small.solutions / "01_small.py"
+    path = small.course.solutions / "01_small.py"
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace("half(2) == 1", "half(4) == 2"), encoding="utf-8")
     small.types("release")

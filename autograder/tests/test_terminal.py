@@ -132,7 +132,7 @@ def test_collecting_sends_no_codes_to_the_terminal(odd, tmp_path):
         (download / "ada" / name).touch()
         (download / f"{name}.zip").touch()
     (download / "bo" / "e\x1b.zip").write_bytes(b"PK")
-    solutions = type(odd)(odd.solutions, tmp_path / "class")
+    solutions = type(odd)(odd.course, tmp_path / "class")
     assert solutions.types("release")[0] == 0
     for options in ([], ["--from", "folder"], ["--from", "moodle"]):
         _, said = solutions.types("collect", "01", str(download), *options)

@@ -13,6 +13,7 @@ from autograder.execution.executor import Execution, Job, Limits, Ran
 from autograder.gradebook import submission
 from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.result import State, Task
+from autograder.paths import Course
 from autograder.tests.conftest import Instructor
 from autograder.tests.support.nbgrader_parity import gradebook_of, graded_by_both, shown
 
@@ -87,7 +88,7 @@ def cases(tmp_path_factory):
     folder = tmp_path_factory.mktemp("cases")
     (folder / "solutions").mkdir()
     (folder / "solutions" / "01_small.py").write_text(LESSON, encoding="utf-8")
-    ours = Instructor(folder / "solutions", folder / "class")
+    ours = Instructor(Course(folder), folder / "class")
     assert ours.types("release")[0] == 0
     for student, answers in WRITTEN.items():
         notebook = filled(ours.lesson, solved(ours.lesson) | answers)

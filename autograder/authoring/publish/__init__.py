@@ -16,6 +16,7 @@ from autograder.authoring.notebook import (
     student_version,
 )
 from autograder.errors import CourseError
+from autograder.paths import COURSE, Course
 
 FOLDER = "published"  # in the classroom
 README = Path(__file__).with_name("students.md")
@@ -36,18 +37,18 @@ class Leak(CourseError):
     """A published file contains what only instructors may have."""
 
 
-def tree(lessons: Sequence[Lesson], repository: str) -> Tree:
+def tree(lessons: Sequence[Lesson], repository: str, course: Course = COURSE) -> Tree:
     """Every file that students of these lessons need.
 
     `repository` is where the tree will be hosted: students install the kit from there.
     Raises `Leak` if a file contains a line of a solution or hidden test, or an answer of a bank.
     """
-    files = {PurePosixPath(name): _read(paths.ROOT / name) for name in COPIED}
-    files[PurePosixPath("pyproject.toml")] = _project(repository)
-    files[PurePosixPath("README.md")] = _readme(lessons, repository)
-    for file in sorted(paths.KIT.rglob("*")):
+    files = {PurePosixPath(name): _read(course.root / name) for name in COPIED}
+    files[PurePosixPath("pyproject.toml")] = _project(repository, course)
+    files[PurePosixPath("README.md")] = _readme(lessons, repository, course)
+    for file in sorted(course.kit.rglob("*")):
         if file.is_file() and "__pycache__" not in file.parts:
-            files[PurePosixPath(file.relative_to(paths.ROOT).as_posix())] = _read(file)
+            files[PurePosixPath(file.relative_to(course.root).as_posix())] = _read(file)
     private = {text for lesson in lessons for text in (*secrets(lesson), *_answers(lesson))}
     check_leaks(files, private)
     for lesson in lessons:
@@ -74,7 +75,7 @@ def write(tree: Tree, folder: Path) -> None:
     """Write these files to `folder`, and delete files of the kit that are not in the tree."""
     for path, text in tree.items():
         paths.write(folder / path, text)
-    kit = folder / paths.KIT.relative_to(paths.ROOT)
+    kit = Course(folder).kit
     for file in kit.rglob("*"):
         if file.is_file() and PurePosixPath(file.relative_to(folder).as_posix()) not in tree:
             file.unlink()
@@ -107,8 +108,9 @@ def secrets(lesson: Lesson) -> set[str]:
 
 def _answers(lesson: Lesson) -> list[str]:
     """The source of each answer in the bank; a single line of it is no secret."""
-    bank = paths.ANSWERS / f"{lesson.name}.py"
-    return [answer.source for answer in read_answers(bank, lesson)] if bank.exists() else []
+    if not lesson.bank.exists():
+        return []
+    return [answer.source for answer in read_answers(lesson.bank, lesson)]
 
 
 def _region(name: str) -> re.Pattern[str]:
@@ -116,9 +118,9 @@ def _region(name: str) -> re.Pattern[str]:
     return re.compile(rf"[^\n]*BEGIN {name}[^\n]*\n(.*?)\n[^\n]*END {name}[^\n]*", re.DOTALL)
 
 
-def _project(repository: str) -> str:
+def _project(repository: str, course: Course) -> str:
     """The sections of pyproject.toml that install the kit, with the class's address."""
-    text = _read(paths.ROOT / "pyproject.toml")
+    text = _read(course.root / "pyproject.toml")
     sections = re.split(r"(?m)^(?=\[)", text.replace(repository_address(), repository))
     kept = [part for part in sections if part.startswith(tuple(f"[{name}" for name in SECTIONS))]
     extras = "[project.optional-dependencies]\n"
@@ -126,9 +128,9 @@ def _project(repository: str) -> str:
     return "".join(f"{extras}lab = {lab}\n\n" if part.startswith(extras) else part for part in kept)
 
 
-def _readme(lessons: Iterable[Lesson], repository: str) -> str:
+def _readme(lessons: Iterable[Lesson], repository: str, course: Course) -> str:
     """The students' README, with the rows of the course's table for these lessons."""
-    rows = _read(paths.ROOT / "README.md").split("\n")
+    rows = _read(course.root / "README.md").split("\n")
     names = [f"(notebooks/{lesson.name}.ipynb)" for lesson in lessons]
     table = [row for row in rows if row.startswith("| [") and any(name in row for name in names)]
     folder = repository.rpartition("/")[2]

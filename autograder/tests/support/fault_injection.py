@@ -22,10 +22,9 @@ PATIENCE = 600  # seconds until a test gives up waiting for what must come
 COMMAND = """\
 import sys
 from pathlib import Path
-from autograder import paths
 from autograder.commands import cli
-paths.SOLUTIONS = Path(sys.argv[1])
-cli.main(sys.argv[2:])
+from autograder.paths import Course
+cli.main(sys.argv[2:], Course(Path(sys.argv[1])))
 """
 # warm processes are told what a lesson imports: by this name they are found, and no other test's
 NAME = f"imported_by_{os.getpid()}"
@@ -146,19 +145,19 @@ def _is_of(process: psutil.Process, side: str) -> bool:
 
 
 @dataclass(frozen=True)
-class Course(Instructor):
+class Processes(Instructor):
     """A class whose commands run as processes of their own."""
 
     def starts(self, command: str, *options: str) -> Run:
         """Start a command."""
-        typed = [str(self.solutions), command, "--classroom", str(self.folder), *options]
+        typed = [str(self.course.root), command, "--classroom", str(self.folder), *options]
         output = self.folder.with_name(f"said-{len(list(self.folder.parent.glob('said-*')))}")
         return Run.of([sys.executable, "-c", COMMAND, *typed], output)
 
-    def course(self, folder: Path) -> "Course":
+    def copied(self, folder: Path) -> "Processes":
         """The same class, for a test that changes it."""
-        copied = self.copy(folder)
-        return Course(copied.solutions, copied.folder)
+        copy = self.copy(folder)
+        return Processes(copy.course, copy.folder)
 
     def keeps(self) -> int:
         """How many submissions were executed; counts one as soon as its folder is there."""

@@ -34,7 +34,7 @@ class Both:
 
 def graded_by_both(ours: Instructor, *options: str) -> Both:
     """Grade what was handed in, and write the feedback, here and in a copy of the class."""
-    nbgraders = Instructor(ours.solutions, ours.folder.with_name("nbgraders"))
+    nbgraders = Instructor(ours.course, ours.folder.with_name("nbgraders"))
     shutil.copytree(ours.folder, nbgraders.folder)
     with (nbgraders.folder / SETTINGS).open("a", encoding="utf-8") as settings:
         settings.write(EXECUTES)

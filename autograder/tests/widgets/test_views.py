@@ -22,10 +22,10 @@ from transformer_course.checks import numbers
 from transformer_course.widgets import view as views
 from transformer_course.widgets.view import View
 
-from autograder.paths import KIT, NOTEBOOKS, ROOT, SOLUTIONS
+from autograder.paths import COURSE, ROOT
 from autograder.tests.widgets.examples import EXAMPLES
 
-PROGRAMS = KIT / "widgets"
+PROGRAMS = COURSE.kit / "widgets"
 SHARED = {"view", "paint", "chart", "page"}
 MOST_BYTES = 200_000
 LIVE = "application/vnd.jupyter.widget-view+json"
@@ -286,7 +286,7 @@ def test_a_wrong_shape_is_refused_in_one_line(shape: tuple[int, ...]) -> None:
 
 @pytest.mark.parametrize(
     "path",
-    sorted([*SOLUTIONS.glob("*.ipynb"), *NOTEBOOKS.glob("*.ipynb")]),
+    sorted([*COURSE.solutions.glob("*.ipynb"), *COURSE.notebooks.glob("*.ipynb")]),
     ids=lambda path: str(path.relative_to(ROOT)),
 )
 def test_a_committed_notebook_holds_no_widget(path: Path) -> None:
