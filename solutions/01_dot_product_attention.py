@@ -1,43 +1,15 @@
 # %% [markdown]
 # # Lesson 1 · Dot-product attention
 #
-# **You build** the one operation on which every Transformer stands: attention. You start at the dot product of two words and end with a module that gives the same numbers as PyTorch's own.
+# **You build** attention, the operation at the heart of every Transformer. You start with the dot product of two vectors. You end with a module that gives the same numbers as PyTorch's own.
 #
-# **You need** Python, a little PyTorch (tensors, `@`, `nn.Linear`, how to write an `nn.Module`), the dot product, mean and standard deviation, and what a gradient is.
+# **You need** Python, some PyTorch (tensors, `@`, `nn.Linear`, how to write an `nn.Module`), the dot product, mean and standard deviation, and what a gradient is.
 #
-# **You take away** `softmax`, scaled dot-product attention, and a reason for every symbol in it.
+# **You take away** softmax, scaled dot-product attention, and a reason for every symbol in its formula.
 #
-# **Time**: about 90 minutes.
-
-# %% [markdown]
-# **How to work.** Go cell by cell with Shift+Enter: read, predict, run. (*Run All* stops at the first exercise that is still empty.) In a cell that says `YOUR CODE HERE`, put your code in place of the `raise` line and run it. The grey bar below it is its check: Shift+Enter runs it, a click on it only unfolds its code. A check that fails tells you what it saw.
+# **Time**: 110–130 minutes, 80 of them for the exercises. A good place to stop is marked half way.
 #
-# ✓ means that the examples pass. The grader tries more: other sizes, float32, gradients. So stay in torch from the first line to the last, keep the input's dtype, and leave the inputs as they are.
-
-# %% [markdown]
-# ## 1 · One word asks, all words answer
-#
-# *The animal didn't cross the street because it was too tired.* What does *it* stand for? You know at once: the animal. Change the last word to *wide*, and *it* becomes the street.
-#
-# So the meaning of *it* depends on other words, and on which ones depends on the sentence. Attention is the machine for this: each word looks at all words, decides how much each one matters, and takes in that much of it.
-
-# %%
-from transformer_course import figures
-
-words = ["the", "animal", "didn't", "cross", "the", "street", "because", "it", "was", "too"]
-tired = [0.02, 0.68, 0.02, 0.03, 0.02, 0.09, 0.02, 0.03, 0.02, 0.02, 0.05]
-wide = [0.02, 0.09, 0.02, 0.03, 0.02, 0.68, 0.02, 0.03, 0.02, 0.02, 0.05]
-figures.word_links(
-    {
-        "… too tired: “it” takes in the animal": ([*words, "tired"], 7, tired),
-        "… too wide: “it” takes in the street": ([*words, "wide"], 7, wide),
-    }
-)
-
-# %% [markdown]
-# The number under each word is its **weight**: how much of that word *it* takes in. The weights are above zero and sum to 1. These ones are made up. At the end of this lesson, a model that you built learns to make its own.
-#
-# Two questions are open. Where do the weights come from? And what is taken in? The answers are a dot product, a softmax and a weighted sum, in this order.
+# Run the cells from top to bottom with Shift+Enter. The first one loads what the lesson needs.
 
 # %% given imports
 import math
@@ -45,15 +17,56 @@ import math
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from transformer_course import figures
 from transformer_course.checks import (
     Check,
     numbers,
 )  # numbers(2, 3): a fixed tensor of shape (2, 3)
 
 # %% [markdown]
-# ## 2 · The dot product says how well two words match
+# ## 1 · What does *it* mean?
 #
-# A model knows a word as a **vector**: a row of numbers, its features. Here are three words with two features each, so that you can draw them.
+# *The animal didn't cross the street because it was too tired.* What does *it* stand for? The animal, of course. Now change the last word to *wide*. Suddenly *it* stands for the street.
+#
+# A program that stores one vector for each word gives *it* the same vector in both sentences. So how can a model tell the two apart? It has to let *it* take in information from other words, and to choose them anew in every sentence:
+
+# %%
+words = ["the", "animal", "didn't", "cross", "the", "street", "because", "it", "was", "too"]
+tired = [0.02, 0.68, 0.02, 0.03, 0.02, 0.09, 0.02, 0.03, 0.02, 0.02, 0.05]
+wide = [0.02, 0.09, 0.02, 0.03, 0.02, 0.68, 0.02, 0.03, 0.02, 0.02, 0.05]
+figures.word_links(
+    {
+        "… too tired: “it” takes in mostly the animal": ([*words, "tired"], 7, tired),
+        "… too wide: “it” takes in mostly the street": ([*words, "wide"], 7, wide),
+    }
+)
+
+# %% [markdown]
+# In **attention**, each word takes in information from all words, from some more than from others. The numbers in the figure are **attention weights**: they say how much each word contributes. They are positive and sum to 1. I made these up. At the end, a model that you built learns its own.
+#
+# **Recall.** Three questions before you start. They are not graded.
+#
+# 1. `a` has the shape (2, 3), `b` the shape (3, 4). What is the shape of `a @ b`? What is its entry [0, 1]?
+# 2. What is the softmax of [2, 2, 2, 2]?
+# 3. You add up four independent numbers, each with standard deviation 1. What is the standard deviation of the sum?
+#
+# <details><summary>Answer 1</summary>(2, 4). The entry is the dot product of row 0 of a with column 1 of b.</details>
+# <details><summary>Answer 2</summary>[¼, ¼, ¼, ¼]. Equal inputs share the total of 1 equally.</details>
+# <details><summary>Answer 3</summary>2. Variances of independent numbers add up: 4 · 1 = 4. The standard deviation is the square root of that.</details>
+#
+# Check yourself:
+
+# %%
+print("1.", (torch.ones(2, 3) @ torch.ones(3, 4)).shape)
+print("2.", torch.tensor([2.0, 2.0, 2.0, 2.0]).softmax(dim=0))
+print("3.", torch.randn(100_000, 4, generator=torch.Generator().manual_seed(0)).sum(1).std())
+
+# %% [markdown]
+# ## 2 · A dot product compares two vectors
+#
+# A **token** is a piece of text that a model handles as one unit. In this lesson every word is one token. The model knows a token only by its **embedding**: a vector of features, learned like all other weights of the model.
+#
+# Here are the embeddings of three tokens. They have only two features each, so that you can draw them.
 
 # %%
 figures.arrows(
@@ -62,46 +75,80 @@ figures.arrows(
 )
 
 # %% [markdown]
-# The **dot product** of two vectors multiplies them feature by feature and adds up: *bank* · *river* = 1·2 + 1·0 = 2. It is large where both are large in the same features, zero where they share nothing (*river* · *money* = 0), and negative where they disagree. This one number is the **score** of a pair of words.
-#
-# **Predict.** You stack the words as the rows of `x`, of shape `(length, dim)` = (3, 2). What is the shape of the table of all scores, one for each pair of words? Choose, then open your choice.
-#
-# <details><summary>(2, 2)</summary>That is one number for each pair of <em>features</em>: xᵀ x. You want one for each pair of words.</details>
-# <details><summary>(3, 2)</summary>That is the shape of x itself: the elementwise product x * x has it. No word has met another word yet.</details>
-# <details><summary>(3, 3)</summary>Yes: row i, column j holds the score of word i with word j. That is x xᵀ.</details>
+# The **dot product** of two vectors multiplies them feature by feature and adds up the products:
 
 # %%
-three_words = torch.tensor([[1.0, 1.0], [2.0, 0.0], [0.0, 2.0]])
-all_pairs = [[one @ other for other in three_words] for one in three_words]
+bank, river, money = torch.tensor([[1.0, 1.0], [2.0, 0.0], [0.0, 2.0]])
+print("bank · river  =", (bank @ river).item(), "  (1·2 + 1·0)")
+print("river · money =", (river @ money).item())
+
+# %% [markdown]
+# It is large if both vectors are large in the same features. It is zero if they share no feature, and negative if they point in opposite directions. The dot product of two tokens is their **score**: it says how well the two match.
+#
+# **Predict.** You stack the three embeddings as the rows of `x`, of shape (length, dim) = (3, 2). You compute the score of every pair of tokens. What is the shape of the table of scores? Choose, then open your choice.
+#
+# <details><summary>(2, 2)</summary>That is one number for each pair of <em>features</em>: xᵀ x. You want one for each pair of tokens.</details>
+# <details><summary>(3, 3)</summary>Yes. Row i, column j holds the score of token i with token j. The whole table is x xᵀ.</details>
+# <details><summary>(3, 2)</summary>That is the shape of x itself, and of the elementwise product x * x. No token has been compared with another one yet.</details>
+
+# %%
+three_tokens = torch.stack([bank, river, money])
+all_pairs = [[one @ other for other in three_tokens] for one in three_tokens]
 figures.attention_map(all_pairs, ["bank", "river", "money"], title="scores: all dot products")
 
 # %% [markdown]
-# Read a row as one word's question to all words: *river* finds itself (4), then *bank* (2), and nothing in *money* (0). Keep this picture. In every attention map of this course **a row is the word that asks** (the query) and **a column is the word that answers** (the key).
+# Read the map row by row. The row of *river* shows how well *river* matches each token: itself (4), then *bank* (2), and *money* not at all (0).
+#
+# Remember this layout. In every attention map of the course, *a row is a query* and *a column is a key*. A query is the token that is looking for information. A key is a token that may have it. Part 5 makes both precise.
 
 # %% [markdown]
 # ## 3 · Softmax turns scores into weights
 #
-# Scores can be any numbers. Weights must be above zero and sum to 1, and a larger score must get a larger weight. Softmax does this in two steps: `exp` makes every score positive, and a division makes each row sum to 1. For a row of $n$ scores $s_1, \dots, s_n$, the weight of score $j$ is its exp, divided by the sum of all exps:
+# Scores can be any numbers. Weights must be positive and sum to 1, and a larger score must give a larger weight. Here is how the scores of *river* become its weights:
+
+# %%
+row = river[None] @ three_tokens.T
+stages = {"score": row, "exp(score)": row.exp(), "weight": row.softmax(dim=-1)}
+columns = ["bank", "river", "money"]
+figures.steps(
+    {title: (table, "key", columns) for title, table in stages.items()}, "query", ["river"]
+)
+
+# %% [markdown]
+# **Softmax** takes `exp` of every score, which makes it positive, and divides by the sum of all these. For scores $s_1, \dots, s_n$ the weights are
 #
 # $$w_j = \frac{e^{s_j}}{\sum_{k=1}^{n} e^{s_k}}$$
 #
+# A **logit** is any number that goes into a softmax, so attention scores are logits.
+#
 # **Predict.** You add 100 to every score of a row. What happens to its weights?
 #
-# <details><summary>They all grow</summary>They cannot: they still sum to 1. What grows is every exp, and by the same factor.</details>
-# <details><summary>The largest takes all</summary>That happens when you <em>multiply</em> the scores. Adding keeps their differences.</details>
-# <details><summary>Nothing</summary>Yes. Each exp grows by the factor e¹⁰⁰, above and below the line, and cancels. Only differences of scores count.</details>
+# <details><summary>They all grow</summary>They cannot: they still sum to 1. Every exp grows, but all of them by the same factor.</details>
+# <details><summary>The largest takes everything</summary>That happens when you <em>multiply</em> the scores by 100. Adding 100 leaves their differences as they were.</details>
+# <details><summary>Nothing</summary>Yes. Every exp grows by the factor e¹⁰⁰, in the numerator and in the denominator, and the factor cancels. Only differences between scores matter.</details>
+
+# %%
+example = torch.tensor([1.0, 2.0, 4.0])
+print("softmax of the scores:      ", example.softmax(dim=0))
+print("softmax of the scores + 100:", (example + 100).softmax(dim=0))
+print("exp of the scores + 100:    ", (example + 100).exp())
 
 # %% [markdown]
-# **Exercise** (10 minutes). Write softmax with `exp`, a sum and a division. (A check compares what your function returns, so `torch.softmax` would pass it too. You write your own to see why it is built as it is.) One practical trouble: in float32, `exp` of anything above 88 is infinite. What you just predicted is the cure.
+# The last line shows a problem. In float32, `exp` of anything above 88.7 is infinite, and ∞/∞ is not a number. Your prediction is the way around it.
 #
-# <details><summary>Hint</summary>Which number, subtracted from a row, makes sure that no exp is larger than 1? <code>amax</code> with <code>keepdim=True</code> finds it. With <code>dim=-1</code> every sum runs along a row; with <code>dim=0</code>, down a column.</details>
+# **How exercises work.** Where a cell says `YOUR CODE HERE`, replace the `raise` line by your code and run the cell. Then run the grey bar below it, its check. A check that fails tells you what it saw. The grader also tries other sizes, float32 and gradients. So use torch throughout, keep the dtype of the input, and do not modify the input.
+
+# %% [markdown]
+# **Exercise** (12 minutes). Write softmax with `exp`, a sum and a division. (`torch.softmax` would pass the check, too. Writing your own shows you how it works.)
+#
+# <details><summary>Hint</summary>Which number can you subtract from every score of a row so that no exp is larger than 1? <code>amax</code> with <code>keepdim=True</code> finds it. With <code>dim=-1</code> a sum runs along each row, with <code>dim=0</code> down each column.</details>
 
 
 # %% exercise softmax
 def softmax(scores: Tensor, dim: int) -> Tensor:
-    """Turn scores into weights: positive, and along `dim` they sum to 1.
+    """Turn scores into weights that are positive and sum to 1 along `dim`.
 
-    Any shape in, the same shape out. Scores up to ±10 000 give finite weights.
+    The result has the shape of `scores`. Scores up to ±10 000 give finite weights.
     """
     # BEGIN SOLUTION
     # subtract the maximum: exp overflows above 88 in float32
@@ -121,7 +168,7 @@ with Check("softmax", "an example you can do by hand") as check:
         weights,
         torch.tensor([[1 / 8, 2 / 8, 5 / 8], [3 / 5, 1 / 5, 1 / 5]], dtype=torch.float64),
         "each row is exp(score), divided by the sum of that row's exps",
-        hint="with dim=-1 the sum runs along each row; keepdim=True lets it divide the row",
+        hint="with dim=-1 the sum runs along each row; with keepdim=True it can divide that row",
     )
 with Check("softmax", "any dimension") as check:
     scores = numbers(2, 3, 4, scale=2.0)
@@ -134,14 +181,14 @@ with Check("softmax", "any dimension") as check:
             hint="use the argument `dim` in every sum and maximum",
         )
         turned = check.call(scores.transpose(dim, -1), dim=-1).transpose(dim, -1)
-        check.equal(weights, turned, f"dim={dim} gives what dim=-1 gives on turned scores")
+        check.equal(weights, turned, f"dim={dim} gives the same as dim=-1 on transposed scores")
 with Check("softmax", "a gradient") as check:
     scores = numbers(2, 5).requires_grad_()
     weights = check.call(scores, dim=-1)
     check.equal(
         check.gradient(weights[:, 0], scores).sum(-1),
         torch.zeros(2, dtype=torch.float64),
-        "the same added to a whole row changes nothing, so the gradient of a row sums to 0",
+        "a constant added to a row changes no weight, so the gradients of a row sum to 0",
         hint="every step must be a torch operation on the scores you are given",
     )
 # BEGIN HIDDEN TESTS
@@ -173,9 +220,9 @@ with Check("softmax", "large scores") as check:
     check.equal(
         weights,
         torch.softmax(near_zero, -1),
-        "rows at 10000 and at -10000 give the weights of [1, 0, -20000] and [1, 0, 0]: "
-        "only differences count",
-        hint="softmax does not change when you subtract one number from all scores of a row",
+        "rows near 10000 and -10000 give the weights of [1, 0, -20000] and [1, 0, 0]: "
+        "only differences matter",
+        hint="softmax stays the same if you subtract one number from every score of a row",
     )
 # BEGIN HIDDEN TESTS
 with Check("softmax", "rows far apart from one another") as check:
@@ -189,9 +236,8 @@ with Check("softmax", "rows far apart from one another") as check:
         check.equal(columns, expected.T, "columns at +10000, -10000 and 0", within=1e-3)
 # END HIDDEN TESTS
 
-
 # %% [markdown]
-# Look at your softmax at work. The bars are what your own function makes of the scores 1, 2, 3, 4, divided by a **temperature**. Move its slider: drag it, or click it and press the arrow keys.
+# Now watch your softmax at work. The bars show what your own function returns for the scores 1, 2, 3, 4. Before softmax, the scores are divided by a number called the **temperature**. Move its slider: drag it, or click it and use the arrow keys.
 
 # %%
 from transformer_course.widgets import show_softmax
@@ -199,28 +245,28 @@ from transformer_course.widgets import show_softmax
 show_softmax(softmax, [1.0, 2.0, 3.0, 4.0])
 
 # %% [markdown]
-# What to see: a high temperature brings all scores near zero, and the weights become equal. A low one spreads the scores, and the largest takes everything. Softmax is a soft choice: how soft depends on the scale of the scores. That will matter soon; the other experiment of this view, *d_k*, waits for part 6.
+# What to see: a high temperature makes the weights nearly equal. A low one gives almost all the weight to the largest score. So the *scale* of the scores decides how selective softmax is. (The experiment *width d_k* is for part 6.)
 
 # %% [markdown]
-# ## 4 · A first attention, without learning
+# ## 4 · A first attention, with nothing learned
 #
-# Now the second question: what is taken in? The words themselves, each as much as its weight says. With $x_j$ the vector of word $j$, and $w_{ij}$ its weight for word $i$, the new vector $y_i$ of word $i$ is
+# You know where weights come from. But what is taken in? The simplest answer is the embeddings themselves. Let $x_j$ be the embedding of token $j$, and $w_{ij}$ the weight that token $i$ gives to token $j$. The new vector of token $i$ is the weighted sum
 #
 # $$y_i = \sum_j w_{ij}\, x_j$$
 #
-# Scores, softmax, weighted sum: with all words as the rows of $X$, the three steps are $\mathrm{softmax}(X X^\top)\, X$.
+# If the rows of $X$ are the embeddings, scores, softmax and weighted sum fit in one line: $\mathrm{softmax}(X X^\top)\, X$.
 
 # %% [markdown]
-# **Exercise** (5 minutes). Write it with your `softmax`.
+# **Exercise** (6 minutes). Write it with your `softmax`.
 #
-# <details><summary>Hint</summary>Say the shapes aloud: (length, dim) times (dim, length) gives (length, length). Softmax keeps that. Times (length, dim) gives (length, dim). A row of scores belongs to the word that asks, so each <em>row</em> becomes weights.</details>
+# <details><summary>Hint</summary>Follow the shapes: (length, dim) times (dim, length) gives (length, length). Softmax keeps this shape. Times (length, dim), it gives (length, dim). Row i of the scores belongs to token i, so each <em>row</em> must become weights.</details>
 
 
 # %% exercise similarity_attention
 def similarity_attention(x: Tensor) -> Tensor:
-    """Let every word blend all words, weighted by softmax of their dot products.
+    """Replace every token by a weighted sum of all tokens: softmax(x xᵀ) x.
 
-    (length, dim) -> (length, dim). No scale, no learned parts.
+    (length, dim) -> (length, dim). No scale, nothing learned.
     """
     # BEGIN SOLUTION
     scores = x @ x.T  # (length, length)
@@ -229,81 +275,93 @@ def similarity_attention(x: Tensor) -> Tensor:
 
 
 # %% check similarity_attention points=2
-hint = "three steps: dot products of all pairs, softmax of each row, weighted sum of words"
+hint = "three steps: dot products of all pairs, softmax of each row, weighted sum of tokens"
 with Check("similarity_attention", "an example you can do by hand", hint) as check:
-    # dot products: first word [1, 1], second word [1, 5]
+    # dot products: first token [1, 1], second token [1, 5]
     x = torch.tensor([[1.0, 0.0], [1.0, -2.0]], dtype=torch.float64)
     output = check.call(x)
     check.shape(output, length=2, dim=2)
     check.equal(
         output,
         torch.tensor([[1.0, -1.0], [1.0, -1.96403]], dtype=torch.float64),
-        "[1, 0] weighs both words by 1/2; [1, -2] weighs itself by 0.982",
+        "[1, 0] gives both tokens the weight 1/2; [1, -2] gives itself 0.982",
         within=1e-4,
     )
-with Check("similarity_attention", "any number of words") as check:
+with Check("similarity_attention", "any number of tokens") as check:
     x = numbers(5, 3)
     output = check.call(x)
     check.shape(output, length=5, dim=3)
     inside = (output <= x.amax(0)) & (output >= x.amin(0))
-    check.true(bool(inside.all()), "a blend lies between the smallest and the largest word")
+    check.true(
+        bool(inside.all()),
+        "each feature of a weighted average lies between its minimum and maximum",
+    )
 # BEGIN HIDDEN TESTS
 with Check("similarity_attention", "equal to the formula") as check:
     for scale, dtype in ((0.3, torch.float64), (1.7, torch.float64), (1.0, torch.float32)):
         x = numbers(6, 4, seed=5, scale=scale, dtype=dtype)
         expected = F.scaled_dot_product_attention(x, x, x, scale=1.0)
         check.equal(check.call(x), expected, "softmax(x xᵀ) x")
-with Check("similarity_attention", "reordered words give reordered outputs") as check:
+with Check("similarity_attention", "reordered tokens give reordered outputs") as check:
     x, order = numbers(5, 7, seed=6), torch.tensor([3, 0, 4, 1, 2])
-    check.equal(check.call(x[order]), check.call(x)[order], "the order of words does not matter")
+    check.equal(
+        check.call(x[order]), check.call(x)[order], "the outputs follow the order of the tokens"
+    )
 with Check("similarity_attention", "finite at large scale, with gradients") as check:
     x = numbers(4, 3, seed=7, scale=60.0).requires_grad_()
     expected = F.scaled_dot_product_attention(x, x, x, scale=1.0)
     output = check.call(x)
-    check.equal(output, expected, "large words")
+    check.equal(output, expected, "tokens with large features")
     check.equal(check.gradient(output, x), check.gradient(expected, x), "its gradient")
 # END HIDDEN TESTS
 
+
+# %% [markdown]
+# **Predict.** *bank* is [1, 1]: half water, half money. First it stands beside *river* and *money*. Then you replace *money* by *stream*, another token with the features of *river*. What becomes of *bank*?
+#
+# <details><summary>It moves towards water</summary>Yes. Two of the three tokens that it averages are now about water.</details>
+# <details><summary>It stays at [1, 1]</summary>That holds only beside river and money, where the two sides balance.</details>
+# <details><summary>It becomes equal to river</summary>It keeps some weight on itself, so it moves only part of the way.</details>
 
 # %%
 for names, rows in (
     (["bank", "river", "money"], [0, 1, 2]),
     (["bank", "river", "stream"], [0, 1, 1]),
 ):
-    before = three_words[rows]
+    before = three_tokens[rows]
     after = similarity_attention(before)
     about = ["water", "money"]
-    stages = {"before": (before, "about", about), "after": (after, "about", about)}
-    figures.steps(stages, "word", names)
+    stages = {"before": (before, "feature", about), "after": (after, "feature", about)}
+    figures.steps(stages, "token", names)
 
 # %% [markdown]
-# What to see: beside *river* and *money*, the word *bank* stays torn between both (first row, upper picture). Put *stream*, another word about water, in place of *money*, and *bank* moves towards water (first row, lower picture). A word's vector now depends on its neighbours. That is what attention is for.
+# What to see: compare the first rows. Beside *river* and *money*, *bank* stays exactly in the middle. Beside *river* and *stream*, it moves towards water. The embedding of *bank* is the same both times. Only its **context** has changed, that is, the other tokens of the sequence. After attention, the vector of a token depends on its context.
 
 # %% [markdown]
-# ### Bug hunt: a slide's formula
+# ### Bug hunt: a formula on a slide
 #
-# A lecture slide gives these scores as `softmax(X * X^T, dim=1)`. Run it as it stands.
+# **From the lecture**: *Transformers (Part 2)*, Data C182, slides "MHA (v0): attention scores". They give this attention as `softmax(X * X^T, dim=1)`. Run the product as it is written.
 
 # %%
 try:
-    print(three_words * three_words.T)
+    print(three_tokens * three_tokens.T)
 except RuntimeError as error:
-    print(f"X is {tuple(three_words.shape)}, and X * X.T stops: {error}")
-square = three_words[:2]
-print("and for two words with two features it gives, without complaint,\n", square * square.T)
+    print(f"X is {tuple(three_tokens.shape)}, and X * X.T stops: {error}")
+square = three_tokens[:2]
+print("With two tokens of two features there is no error, but this result:\n", square * square.T)
 
 # %% [markdown]
-# In PyTorch `*` multiplies entry by entry. Most shapes refuse it; a square one gives wrong scores in silence, and that is the worse case.
+# In PyTorch `*` multiplies entry by entry. With most shapes that raises an error. With a square matrix it silently gives wrong scores, which is worse.
 
 # %% [markdown]
-# **Exercise** (2 minutes). Write the scores that the slide means: only them, no softmax.
+# **Exercise** (3 minutes). Write the scores that the slide means. Return only the scores, without softmax.
 #
-# <details><summary>Hint</summary>PyTorch has another sign for the product of matrices, and you have just used it.</details>
+# <details><summary>Hint</summary>PyTorch has a different operator for the matrix product. You used it a moment ago.</details>
 
 
 # %% exercise repaired_scores
 def repaired_scores(x: Tensor) -> Tensor:
-    """The score of every pair of words: what the slide means by X * X^T.
+    """Compute the score of every pair of tokens: what the slide means by X * X^T.
 
     (length, dim) -> (length, length).
     """
@@ -320,11 +378,11 @@ with Check("repaired_scores", "an example you can do by hand") as check:
     check.equal(
         scores,
         torch.tensor([[5.0, 6.0], [6.0, 9.0]], dtype=torch.float64),
-        "entry [i, j] is the dot product of words i and j",
+        "entry [i, j] is the dot product of tokens i and j",
         hint="[1, 2] · [0, 3] = 1·0 + 2·3",
     )
 # BEGIN HIDDEN TESTS
-with Check("repaired_scores", "more words than features, and fewer") as check:
+with Check("repaired_scores", "more tokens than features, and fewer") as check:
     for shape in ((5, 3), (2, 6), (1, 4)):
         x = numbers(*shape, seed=22, scale=2.0)
         expected = torch.einsum("id,jd->ij", x, x)
@@ -333,33 +391,45 @@ with Check("repaired_scores", "more words than features, and fewer") as check:
 
 
 # %% [markdown]
-# ## 5 · Query, key, value: one word, three roles
+# ## 5 · Query, key and value: three roles of a token
 #
-# Look at the map of scores again: it is **symmetric**. What *bank* is to *river*, *river* is to *bank*. And no word fits *river* better than *river* itself. Language is not like that. *It* looks for *animal*, but *animal* does not look for *it*.
+# Go back to the map of scores in part 2. It is **symmetric**: *bank* matches *river* exactly as well as *river* matches *bank*. It must be, because $x_i \cdot x_j = x_j \cdot x_i$. Language is different. *It* needs the noun that it stands for. The noun has no such need of *it*.
 #
-# So give each word three vectors, one for each role it plays:
+# So a token gets a separate vector for each of its three roles:
 #
-# | role | name | what it says |
+# | the token | vector | what it expresses |
 # |---|---|---|
-# | asks | **query** $q_i$ | what word $i$ looks for |
-# | answers | **key** $k_j$ | what word $j$ offers to be found by |
-# | gives | **value** $v_j$ | what is taken in from word $j$ |
+# | looks for information | query $q_i$ | what token $i$ is looking for |
+# | can be found | key $k_j$ | what token $j$ can be found by |
+# | gives information | value $v_j$ | what token $j$ passes on |
 #
-# Think of a library search: your query is matched against the titles (keys), and what you carry home is the books (values).
-#
-# Each role is a learned matrix applied to the same word: $Q = X W^Q$, $K = X W^K$, $V = X W^V$. Each row of $X$ is a word of width $d_{\text{model}}$; each matrix has the shape $(d_{\text{model}}, d_{\text{out}})$. Queries and keys meet in a dot product, so they share a width, $d_k$. Values may have another, $d_v$.
+# A library works in the same way. You compare your query with the titles (keys), and you take home the contents (values). The two lines below show that a query and a key of their own break the symmetry:
+
+# %%
+asks, offers = numbers(2, 3), numbers(2, 3, seed=1)
+for name, table in (("x xᵀ", asks @ asks.T), ("queries keysᵀ", asks @ offers.T)):
+    print(f"{name:14} row 0, column 1: {table[0, 1]:6.2f}    row 1, column 0: {table[1, 0]:6.2f}")
 
 # %% [markdown]
-# **Exercise** (5 minutes). Project the words into their roles.
+# All three vectors are computed from the same embedding, each by its own matrix:
 #
-# <details><summary>Hint</summary>A word is a row of x. (…, length, d_model) times (d_model, d_out): on which side does the matrix stand?</details>
+# $$Q = X W^Q \qquad K = X W^K \qquad V = X W^V$$
+#
+# Such a product with a learned matrix is called a **projection**. The **query** of a token is its projection by $W^Q$ and says what the token looks for. Its **key**, made by $W^K$, is what queries are compared with. Its **value**, made by $W^V$, is what the weighted sum adds up.
+#
+# Each matrix has the shape $(d_{\text{model}}, d_{\text{out}})$, where $d_{\text{model}}$ is the width of the embeddings. Queries and keys meet in a dot product, so they share one width, $d_k$. Values may have another width, $d_v$.
+
+# %% [markdown]
+# **Exercise** (6 minutes). Compute the three projections.
+#
+# <details><summary>Hint</summary>Each token is a row of x. (…, length, d_model) times (d_model, d_out): on which side of x does the matrix go?</details>
 
 
 # %% exercise project_qkv
 def project_qkv(
     x: Tensor, w_query: Tensor, w_key: Tensor, w_value: Tensor
 ) -> tuple[Tensor, Tensor, Tensor]:
-    """Project every word into its three roles; return (query, key, value).
+    """Project every token into its three roles; return (query, key, value).
 
     x: (…, length, d_model). Each matrix: (d_model, d_out), with its own d_out.
     Each result: (…, length, d_out).
@@ -370,7 +440,7 @@ def project_qkv(
 
 
 # %% check project_qkv points=2
-hint = "a word is a row of x, so the matrix stands on its right"
+hint = "each token is a row of x, so the matrix goes on the right of x"
 with Check("project_qkv", "an example you can do by hand", hint) as check:
     x = torch.tensor([[1.0, 0.0], [0.0, 1.0], [2.0, 3.0]], dtype=torch.float64)
     w_query = torch.tensor([[1.0, 2.0], [3.0, 4.0]], dtype=torch.float64)
@@ -397,7 +467,7 @@ with Check("project_qkv", "batches of sequences") as check:
     roles = check.call(x, w_query, w_key, w_value, returns=("query", "key", "value"))
     for role, matrix in zip(roles, (w_query, w_key, w_value), strict=True):
         expected = torch.einsum("...ld,do->...lo", x, matrix)
-        check.equal(role, expected, "every word of every sequence, projected")
+        check.equal(role, expected, "every token of every sequence, projected")
 with Check("project_qkv", "float32, and gradients to each matrix") as check:
     x = numbers(3, 4, seed=9, dtype=torch.float32)
     matrices = [numbers(4, 4, seed=s, dtype=torch.float32).requires_grad_() for s in (10, 11, 12)]
@@ -413,87 +483,125 @@ with Check("project_qkv", "float32, and gradients to each matrix") as check:
 # %% [markdown]
 # ## 6 · Why the scores are scaled
 #
-# One thing is left before the full formula. Queries and keys have $d_k$ features. A dot product adds up $d_k$ products. Its mean stays zero, but its spread grows with $d_k$. How fast?
+# One step is missing before the full formula. The dot product of a query and a key adds up $d_k$ products. Suppose that each product has mean 0. Then the sum has mean 0, too, but the more products you add, the more it varies. How fast does this spread grow?
 #
-# **Predict.** The entries of $q$ and $k$ are independent with mean 0 and standard deviation 1. What is the standard deviation of $q \cdot k$ for $d_k = 64$? Put your guess into the next cell, and find it as a star in the picture below.
+# **Predict.** The features of $q$ and $k$ are independent, with mean 0 and standard deviation 1. What is the standard deviation of $q \cdot k$ for $d_k = 64$? Recall question 3 helps. Put your guess into the next cell. It appears as a star in the figure.
 
 # %%
 my_guess = None  # a number above 0
 
-# %%
-generator = torch.Generator().manual_seed(0)
+# %% folded=true
+# Measures the standard deviation of q·k, in five runs for each width, click to unfold
 widths = [1, 4, 16, 64, 256, 1024]
-measured = []
+generator = torch.Generator().manual_seed(0)
+independent, repeated = [], []
 for width in widths:
-    many_q, many_k = torch.randn(2, 4000, width, generator=generator)
-    measured.append((many_q * many_k).sum(-1).std().item())
-for width, spread in zip(widths, measured, strict=True):
-    print(f"d_k = {width:5}   standard deviation of q·k = {spread:6.2f}   √d_k = {width**0.5:6.2f}")
+    many_q, many_k = torch.randn(2, 5, 300, width, generator=generator)  # 5 runs, 300 pairs
+    independent.append((many_q * many_k).sum(-1).std(-1))
+    # the control: all features of a vector are equal, so all products are equal, too
+    repeated.append((many_q[..., 0] * many_k[..., 0] * width).std(-1))
+for width, spread in zip(widths, independent, strict=True):
+    low, high = spread.min().item(), spread.max().item()
+    print(f"d_k = {width:5}   std of q·k: {low:5.2f} to {high:5.2f}   √d_k = {width**0.5:5.2f}")
 figures.curves(
     widths,
-    {"√d_k": [width**0.5 for width in widths]},
-    dots={"measured": measured},
+    {
+        "√d_k": [width**0.5 for width in widths],
+        "independent features": torch.stack(independent, 1).tolist(),
+        "the same feature d_k times": torch.stack(repeated, 1).tolist(),
+    },
     x="d_k, the width of queries and keys",
     y="standard deviation of q·k",
-    title="How dot products grow with their width",
+    title="Dot products grow with their width (bands: five runs)",
     logarithmic="xy",
     marked={"your guess": (64, my_guess)} if my_guess else {},
 )
 
 # %% [markdown]
-# What to see: the dots lie on $\sqrt{d_k}$. The reason: the products $q_1 k_1, q_2 k_2, \dots$ of the features have mean 0 and variance 1 each (for independent numbers of mean 0, the variance of a product is the product of the variances: 1 · 1). Variances of independent numbers add up, to $d_k$ times 1. The standard deviation is its root.
+# What to see: with independent features the standard deviation follows $\sqrt{d_k}$. Each product $q_1 k_1, q_2 k_2, \dots$ has mean 0 and variance 1. Variances of independent numbers add up, so the sum has variance $d_k$ and standard deviation $\sqrt{d_k}$.
 #
-# And why is that bad? You saw in part 3 what softmax does with large scores: one weight takes all. Then small changes of the scores change nothing any more: the **gradient** vanishes, and a model that starts there cannot learn. Measure it with your own softmax: how much do the weights change when the scores change a little?
-
+# The third line is the control. There, every feature is a copy of the first one, so the products are not independent. The standard deviation then grows like $d_k$. The square root comes from independence.
+#
+# Why does it matter? Your softmax shows you. Here is the view of part 3 again. Choose the experiment *width d_k* and move its slider, first without the division by $\sqrt{d_k}$ and then with it.
 
 # %%
-def gradient_size(scores: Tensor) -> float:
-    """How much the weights change with the scores: the norm of all derivatives (the Jacobian)."""
-    jacobian = torch.autograd.functional.jacobian(lambda s: softmax(s, dim=-1), scores)
-    return torch.as_tensor(jacobian).norm().item()
+show_softmax(softmax, [1.0, 2.0, 3.0, 4.0])
+
+# %% [markdown]
+# What to see: without the division, one key takes almost all the weight when $d_k$ is large, although queries and keys are random. With it, the weights stay spread out.
+#
+# Softmax is **saturated** when one weight is close to 1 and all others are close to 0. What does that mean for learning? Change one score $s_j$ a little. Its weight $w_j$ then changes with the slope $w_j (1 - w_j)$.
+#
+# **Predict.** At which weight is this slope largest?
+#
+# <details><summary>Close to 1</summary>There 1 − w is close to 0. The weight cannot grow any further.</details>
+# <details><summary>Close to 0</summary>There w itself is close to 0. A slightly higher score still loses against the others.</details>
+# <details><summary>At ½</summary>Yes: ½ · ½ = ¼. This is where a choice is still open.</details>
 
 
-def mean_gradient(width: int, scale: float) -> float:
-    """Its mean over 40 random queries with 10 keys each."""
-    generator = torch.Generator().manual_seed(width)
-    queries, keys = torch.randn(2, 40, 10, width, generator=generator)
-    return sum(gradient_size(row) for row in (queries[:, :1] * keys).sum(-1) * scale) / 40
+# %% folded=true
+# Measures the slope of your softmax for random queries and keys, in five runs, click to unfold
+def saturation(width: int, factor: float, seed: int) -> tuple[float, float]:
+    """For 200 queries with 10 keys: the median slope, and the share with a weight above 0.99."""
+    generator = torch.Generator().manual_seed(seed)
+    queries = torch.randn(200, 1, width, generator=generator)
+    ten_keys = torch.randn(200, 10, width, generator=generator)
+    shares = softmax((queries * ten_keys).sum(-1) * factor, dim=-1)
+    slope = (shares * (1 - shares)).amax(-1).median().item()
+    return slope, (shares.amax(-1) > 0.99).double().mean().item()
 
 
-sizes = {
-    "q·k": [mean_gradient(width, 1.0) for width in widths],
-    "q·k / √d_k": [mean_gradient(width, width**-0.5) for width in widths],
-}
-print(f"at d_k = 1024: {sizes['q·k'][-1]:.3f} unscaled, {sizes['q·k / √d_k'][-1]:.3f} scaled")
+plain = [[saturation(width, 1.0, seed) for width in widths] for seed in range(5)]
+scaled = [[saturation(width, width**-0.5, seed) for width in widths] for seed in range(5)]
+for name, found in (("q·k", plain), ("q·k / √d_k", scaled)):
+    above = [run[-1][1] for run in found]
+    print(f"d_k = 1024, {name:10}: {min(above):.0%} to {max(above):.0%} of the queries saturated")
 figures.curves(
     widths,
-    sizes,
+    {
+        "q·k": [[slope for slope, _ in run] for run in plain],
+        "q·k / √d_k": [[slope for slope, _ in run] for run in scaled],
+    },
     x="d_k, the width of queries and keys",
-    y="size of softmax's gradient",
-    title="Without the scale the gradient dies",
+    y="largest slope w(1 − w), median query",
+    title="Without the scale, softmax saturates (bands: five runs)",
     logarithmic="x",
     bottom=0.0,
 )
 
 # %% [markdown]
-# What to see: without the scale the gradient falls towards zero as $d_k$ grows. Divided by $\sqrt{d_k}$ the scores have standard deviation 1 at every width, and the gradient stays as it is.
+# What to see: without the scale, the slope of the median query falls to almost zero as $d_k$ grows. Then almost no gradient reaches its scores. Divided by $\sqrt{d_k}$, the scores keep standard deviation 1, and the slope does not fall.
 #
-# Watch it happen to one query: go back to the view in part 3, choose the experiment *d_k*, and move its slider with and without the division.
+# **From the lecture**: *Transformers*, CSCI 4360/6360, slide "Scaled Dot Product", gives this reason.
 
 # %% [markdown]
-# ## 7 · By hand, once
+# **A good place to stop.** You have softmax, a first attention, the three roles, and a reason for the scale. Next you write the full formula and train a model with it.
+
+# %% [markdown]
+# ## 7 · Once by hand
 #
-# Before you let the machine do it, do it yourself, once, with pencil, paper and a calculator for exp. Two words, $d_k = 2$:
+# First, compute one attention with pencil, paper and a calculator for exp. In this figure, which of the two keys fits the query better?
+
+# %%
+figures.arrows(
+    {"query of flying": [0.0, 1.0], "key of flying": [1.0, 1.0], "key of arrows": [0.0, -1.0]},
+    axes=("feature 0", "feature 1"),
+)
+
+# %% [markdown]
+# The key of *flying* does: its dot product with the query is positive, the other one is negative. Here are all vectors of the two tokens, with $d_k = 2$:
 #
-# | word | query | key | value |
+# | token | query | key | value |
 # |---|---|---|---|
 # | *flying* | [0, 1] | [1, 1] | [1, 0] |
 # | *arrows* | [1, 1] | [0, −1] | [−1, 1] |
 #
-# For *flying*: take the dot product of its query with both keys, divide both by $\sqrt{2}$, take the softmax, and sum the two values with these weights. Two numbers come out.
+# Start with *flying*. Take the dot product of its query with both keys. Divide both by $\sqrt{2}$. Take the softmax. With these weights, add up the two values. The output is two numbers.
+#
+# **From the lecture**: *Introduction to Transformers*, CS60216, slides "Try this problem".
 
 # %% [markdown]
-# **Exercise** (10 minutes). Give them to three decimals. The check knows the result, and a few ways to miss it.
+# **Exercise** (12 minutes). Give the output of *flying* to three decimals. The check recognises the right result and the most common mistakes.
 
 # %% exercise flying_output
 # flying_output = [?, ?]      two numbers, to three decimals
@@ -502,15 +610,15 @@ flying_output = [0.609, 0.196]
 # END SOLUTION
 
 # %% check flying_output points=1
-with Check("flying_output", "what `flying` becomes") as check:
+with Check("flying_output", "the output for `flying`") as check:
     answer = check.value(2)
-    hint = "go through it in order: two dot products, each / √2, softmax, blend; then round"
+    hint = "in order: two dot products, divide both by √2, softmax, weighted sum; then round"
     check.equal(
         answer[0] + 2 * answer[1],
         torch.tensor(1.0, dtype=torch.float64),
-        "every blend of [1, 0] and [-1, 1] is a pair [a, b] with a + 2b = 1",
-        hint="either the weights do not sum to 1, or the values are not blended by them, or the "
-        "two numbers stand in the wrong order",
+        "every weighted average of [1, 0] and [-1, 1] is a pair [a, b] with a + 2b = 1",
+        hint="either the weights do not sum to 1, or they do not multiply the values, or the two "
+        "numbers are swapped",
         within=0.02,  # two decimals are accepted
     )
     check.seal(answer, "4aeb18809961b9c5", "the numbers are not right yet", hint)
@@ -522,7 +630,7 @@ with Check("flying_output", "three decimals") as check:
 
 
 # %% [markdown]
-# **Exercise** (3 minutes). Now the same for *arrows*: its own query, the same two keys, the same two values.
+# **Exercise** (4 minutes). Now the same for *arrows*: its own query, with the same two keys and the same two values.
 
 # %% exercise arrows_output
 # arrows_output = [?, ?]      two numbers, to three decimals
@@ -531,15 +639,15 @@ arrows_output = [0.786, 0.107]
 # END SOLUTION
 
 # %% check arrows_output points=1
-with Check("arrows_output", "what `arrows` becomes") as check:
+with Check("arrows_output", "the output for `arrows`") as check:
     answer = check.value(2)
-    hint = "go through it in order: two dot products, each / √2, softmax, blend; then round"
+    hint = "in order: two dot products, divide both by √2, softmax, weighted sum; then round"
     check.equal(
         answer[0] + 2 * answer[1],
         torch.tensor(1.0, dtype=torch.float64),
-        "every blend of [1, 0] and [-1, 1] is a pair [a, b] with a + 2b = 1",
-        hint="either the weights do not sum to 1, or the values are not blended by them, or the "
-        "two numbers stand in the wrong order",
+        "every weighted average of [1, 0] and [-1, 1] is a pair [a, b] with a + 2b = 1",
+        hint="either the weights do not sum to 1, or they do not multiply the values, or the two "
+        "numbers are swapped",
         within=0.02,  # two decimals are accepted
     )
     check.seal(answer, "3806d426d8c4247d", "the numbers are not right yet", hint)
@@ -553,25 +661,25 @@ with Check("arrows_output", "three decimals") as check:
 # %% [markdown]
 # ## 8 · Scaled dot-product attention
 #
-# You have every part. With $Q$, $K$ and $V$ holding a word's query, key and value in each row:
+# You have all the parts. Let the rows of $Q$, $K$ and $V$ be the queries, keys and values. Then **scaled dot-product attention** is
 #
 # $$\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V$$
 #
 # (Vaswani et al., *Attention Is All You Need*, 2017, section 3.2.1.)
 #
-# Two things to mind. There may be fewer queries than keys, or more: the scores are (query, key), not square. And there may be a batch of sequences, or a batch of batches: `@` and `transpose(-2, -1)` work on the last two axes and leave all others alone.
+# Mind two things. First, the number of queries and of keys may differ, so the scores, of shape (query, key), need not be square. Second, the inputs may be batches. `@` and `transpose(-2, -1)` work on the last two axes and leave all other axes alone.
 #
-# **Predict.** `key` has the shape (8, 20, 64): 8 sequences, 20 words, width 64. What is the shape of `key.transpose(0, 1)`?
+# **Predict.** `key` has the shape (8, 20, 64): 8 sequences, 20 tokens, width 64. What is the shape of `key.transpose(0, 1)`?
 #
-# <details><summary>(8, 64, 20)</summary>That is transpose(-2, -1), and what the scores need. Axes 0 and 1 are the batch and the length.</details>
-# <details><summary>(20, 8, 64)</summary>Yes, and it would mix the sequences. Count from the end, and a batch can never get in the way.</details>
-# <details><summary>(64, 20, 8)</summary>That reverses all axes, as .T does: on a batch PyTorch warns you, for good reason.</details>
+# <details><summary>(20, 8, 64)</summary>Yes, and with it the sequences of the batch would be mixed. Count axes from the end, and this cannot happen.</details>
+# <details><summary>(8, 64, 20)</summary>That is transpose(-2, -1), the one that the scores need. Axes 0 and 1 are the batch and the length.</details>
+# <details><summary>(64, 20, 8)</summary>That reverses all the axes, as .T does. On a batch PyTorch warns you about .T.</details>
 
 # %% [markdown]
-# **Exercise** (15 minutes). The heart of the course.
+# **Exercise** (15 minutes). Write the formula. This function is the heart of the course.
 #
-# <details><summary>Hint 1</summary>Three lines: scores, weights, output. Write the shape beside each.</details>
-# <details><summary>Hint 2</summary>Which number is d_k? The last axis of the query, whatever stands before it.</details>
+# <details><summary>Hint 1</summary>Three lines: scores, weights, output. Write the shape beside each line.</details>
+# <details><summary>Hint 2</summary>Where do you find d_k? It is the size of the last axis of the query, whatever comes before it.</details>
 
 
 # %% exercise scaled_dot_product_attention
@@ -582,7 +690,7 @@ def scaled_dot_product_attention(
 
     query (…, query_length, d_k), key (…, key_length, d_k), value (…, key_length, d_v)
     -> output (…, query_length, d_v), weights (…, query_length, key_length).
-    Any leading dimensions; float64 in gives float64 accuracy. Vaswani et al. 2017, section 3.2.1.
+    Any leading dimensions. float64 in gives float64 accuracy. Vaswani et al. 2017, section 3.2.1.
     """
     # BEGIN SOLUTION
     scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
@@ -625,7 +733,7 @@ with Check("scaled_dot_product_attention", "another width, to full accuracy") as
     check.equal(
         weights,
         torch.tensor([[1 / 8, 2 / 8, 5 / 8]], dtype=torch.float64),
-        "for these words of width 3 the weights are 1/8, 2/8, 5/8",
+        "for this query and these keys of width 3 the weights are 1/8, 2/8, 5/8",
         hint="read d_k from the shape of the query, and take its root as a plain Python number",
     )
 # BEGIN HIDDEN TESTS
@@ -651,16 +759,16 @@ with Check("scaled_dot_product_attention", "keys and values reordered together")
     names = ("output", "weights")
     output, weights = check.call(query, key, value, returns=names)
     shuffled_output, shuffled_weights = check.call(query, key[order], value[order], returns=names)
-    check.equal(shuffled_output, output, "the output stays as it was")
+    check.equal(shuffled_output, output, "the output does not change")
     check.equal(shuffled_weights, weights[:, order], "the weights follow their keys")
 # END HIDDEN TESTS
 
 
 # %% [markdown]
-# And in batches:
+# The second check tries batches:
 
 # %% check scaled_dot_product_attention_batches points=2
-hint = "count axes from the end: they mean the same with and without a batch"
+hint = "count axes from the end: then they mean the same with and without a batch"
 with Check("scaled_dot_product_attention", "a batch of sequences", hint) as check:
     query, key, value = numbers(2, 3, 6), numbers(2, 4, 6, seed=1), numbers(2, 4, 5, seed=2)
     output, weights = check.call(query, key, value, returns=("output", "weights"))
@@ -675,7 +783,7 @@ with Check("scaled_dot_product_attention", "a batch of sequences", hint) as chec
     check.equal(
         output[1],
         alone,
-        "a sequence gives the same output in a batch as it gives alone",
+        "a sequence gives the same output in a batch as on its own",
     )
 # BEGIN HIDDEN TESTS
 with Check("scaled_dot_product_attention", "several leading dimensions") as check:
@@ -716,7 +824,7 @@ with Check("scaled_dot_product_attention", "views that are not contiguous") as c
 
 
 # %% [markdown]
-# Now let your function do your handwork, step by step. Choose a pair of words with the arrow keys, and follow it from the dot product to the output. Does the last step agree with your pencil?
+# Now let your function repeat your calculation by hand, step by step. Choose a pair of tokens with the arrow keys and follow it from the dot product to the output. Does the last step agree with your paper?
 
 # %%
 from transformer_course.widgets import show_attention_steps
@@ -728,26 +836,26 @@ pair = ["flying", "arrows"]
 show_attention_steps(scaled_dot_product_attention, two_queries, two_keys, two_values, pair)
 
 # %% [markdown]
-# What to see: a row of weights holds the share of each word; the same row of the output blends the two values in just these shares. Take the division by $\sqrt{d_k}$ out, and see which weights move.
+# What to see: a row of weights holds the share of each token. The same row of the output adds up the two values in these shares. Switch off the division by $\sqrt{d_k}$: in both rows, the larger weight grows.
 
 # %% [markdown]
 # ### Bug hunt: two more slides
 #
-# A second slide has queries, keys and values **in a batch**, so its scores $E$ have the shape (batch, query, key), and takes `A = softmax(E, dim=1)`. Run it, and look at the sums.
+# **From the lecture**: *Transformer: Part I (Encoder)*, CS7150, slide "Self-attention". It computes the weights as `A = softmax(E, dim=1)`, where $E$ holds the scaled scores. For one sequence, of shape (query, key), that is right. Here is the same line for a *batch* of shape (batch, query, key). Check the sums.
 
 # %%
 of_the_slide = torch.softmax(numbers(2, 3, 4, dtype=torch.float32), dim=1)
-print("sums over the keys, one for each query: they should all be 1\n", of_the_slide.sum(-1))
+print("Sums over the keys, one for each query. They should all be 1:\n", of_the_slide.sum(-1))
 
 # %% [markdown]
-# **Exercise** (2 minutes). Correct it.
+# **Exercise** (3 minutes). Fix it for a batch.
 #
-# <details><summary>Hint</summary>Whose weights must sum to 1: those that one query gives to all keys, or those that one key gets from all queries?</details>
+# <details><summary>Hint</summary>Which weights must sum to 1: the weights that one query gives to all keys, or the weights that one key gets from all queries?</details>
 
 
 # %% exercise repaired_weights
 def repaired_weights(energies: Tensor) -> Tensor:
-    """Turn a batch of scores into attention weights: what the slide means by softmax(E, dim=1).
+    """Turn a batch of scores into attention weights: what softmax(E, dim=1) should be for a batch.
 
     (batch, query, key) -> (batch, query, key).
     """
@@ -775,7 +883,7 @@ with Check("repaired_weights", "an example you can do by hand") as check:
         weights[0, 0],
         torch.tensor([0.1, 0.2, 0.3, 0.4], dtype=torch.float64),
         "the first query's weights are tenths: 1, 2, 3, 4 divided by their sum",
-        hint="softmax of these scores, over the keys, and nothing else",
+        hint="take the softmax of these scores over the keys, and do nothing else",
     )
 # BEGIN HIDDEN TESTS
 with Check("repaired_weights", "equal to PyTorch's softmax over the keys") as check:
@@ -786,25 +894,25 @@ with Check("repaired_weights", "equal to PyTorch's softmax over the keys") as ch
 
 
 # %% [markdown]
-# A third slide weighs four values by
+# **From the lecture**: *Introduction to Transformers*, CS60216, slides "Self-attention over input embeddings". They compute the weights of four values as
 #
 # $$\lambda_i = \frac{e^{q \cdot k_i}}{\sum_{i=1}^{4} e^{q \cdot k_i}}$$
 #
-# Two things are off. The $i$ of the sum should have a name of its own, because the $i$ on the left means something else. And a part of the formula of this section is missing. **Predict** which, before you run the next cell.
+# Two things are wrong. One is the notation: the sum needs an index of its own, because the $i$ on the left already means something else. The other is a missing part of the formula of this section. **Predict** which part is missing, then run the cell.
 
 # %%
 wide_query, wide_keys = numbers(64), numbers(4, 64, seed=1)
 print("λ as on the slide, for d_k = 64:", torch.softmax(wide_keys @ wide_query, 0).numpy().round(3))
 
 # %% [markdown]
-# **Exercise** (3 minutes). One query, all its weights, with the missing part put back.
+# **Exercise** (4 minutes). Compute all the weights of one query, with the missing part put back.
 #
-# <details><summary>Hint</summary>Compare the exponent with the scores of your own attention. What does yours have that q · k lacks?</details>
+# <details><summary>Hint</summary>Compare the exponent with the scores in your own attention. What does yours have that q · k lacks?</details>
 
 
 # %% exercise repaired_lambdas
 def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
-    """The weights λ of one query over all keys, with what the slide leaves out.
+    """Compute the weights λ of one query over all keys, with the part that the slide leaves out.
 
     query (d_k,), keys (length, d_k) -> (length,).
     """
@@ -822,8 +930,8 @@ with Check("repaired_lambdas", "an example you can do by hand") as check:
     check.equal(
         lambdas,
         torch.tensor([1 / 8, 2 / 8, 5 / 8], dtype=torch.float64),
-        "for these four-dimensional words λ is 1/8, 2/8, 5/8",
-        hint="compare the slide's exponent with the score that your attention uses",
+        "for this query and these keys of width 4, λ is 1/8, 2/8, 5/8",
+        hint="compare the exponent on the slide with the scores in your own attention",
     )
 with Check("repaired_lambdas", "another width") as check:
     query = torch.tensor([3**0.5, 0.0, 0.0], dtype=torch.float64)
@@ -831,7 +939,7 @@ with Check("repaired_lambdas", "another width") as check:
     check.equal(
         check.call(query, torch.tensor(powers, dtype=torch.float64).log()),
         torch.tensor([1 / 8, 2 / 8, 5 / 8], dtype=torch.float64),
-        "for these three-dimensional words λ is 1/8, 2/8, 5/8",
+        "for this query and these keys of width 3, λ is 1/8, 2/8, 5/8",
         hint="read the width from the shape of the query",
     )
 # BEGIN HIDDEN TESTS
@@ -847,14 +955,18 @@ with Check("repaired_lambdas", "equal to PyTorch's attention") as check:
 
 
 # %% [markdown]
-# ## 9 · A module that learns
+# ## 9 · Self-attention as a module
 #
-# The three matrices are what a model learns. In PyTorch, what is learned lives in an `nn.Module`: here three `nn.Linear` layers without bias, then your attention. An `nn.Linear(d_model, d_head)` holds its matrix as (d_head, d_model) and computes `x @ weight.T`, so calling it is all you need. Here `d_head` is the width of queries, keys and values alike ($d_k = d_v$). One such module is called a **head**; lesson 3 joins several.
+# So far you were given the matrices. Now they become **parameters**, numbers that training adjusts. In PyTorch, parameters live in an `nn.Module`. Yours has three `nn.Linear` layers without bias, followed by your attention.
+#
+# This is **self-attention**: queries, keys and values all come from the same sequence. One such set of three projections with its attention is called a **head**. Lesson 3 combines several heads.
+#
+# `nn.Linear(d_model, d_head)` stores its matrix as (d_head, d_model) and computes `x @ weight.T`. So you only have to call it. Here `d_head` is the width of queries, keys and values alike: $d_k = d_v$.
 
 # %% [markdown]
-# **Exercise** (10 minutes). The names of the three parts matter: the check loads weights by them.
+# **Exercise** (12 minutes). Use exactly the three names in the docstring, because the check loads weights by name.
 #
-# <details><summary>Hint</summary>Make the layers in <code>__init__</code>, after <code>super().__init__()</code>, and keep each one on <code>self</code>. In <code>forward</code>, call each layer on x, and give the three results to your own attention.</details>
+# <details><summary>Hint</summary>Create the layers in <code>__init__</code>, after <code>super().__init__()</code>, and store each one on <code>self</code>. In <code>forward</code>, call each layer on x, and pass the three results to your own attention.</details>
 
 
 # %% exercise SelfAttention
@@ -880,7 +992,7 @@ class SelfAttention(nn.Module):
 
 
 # %% check SelfAttention points=3
-hint = "call the three layers on x, then your scaled_dot_product_attention on what they give"
+hint = "call the three layers on x, then your scaled_dot_product_attention on the results"
 with Check("SelfAttention", "an example you can do by hand", hint) as check:
     query = torch.zeros(3, 4, dtype=torch.float64)
     query[0, 0] = query[1, 1] = 2.0
@@ -889,7 +1001,7 @@ with Check("SelfAttention", "an example you can do by hand", hint) as check:
     value = torch.tensor(
         [[8.0, 0.0, 0.0, 3.0], [0.0, 8.0, 0.0, 0.0], [8.0, 8.0, -4.0, 0.0]], dtype=torch.float64
     )
-    # twelve features: the first four are a word's query, the next its key, the last its value
+    # twelve features: the first four are a token's query, the next its key, the last its value
     x, pick = torch.cat([query, key, value], dim=-1), torch.eye(12, dtype=torch.float64)
     attention = check.build(12, 4).double()
     attention.load(
@@ -913,7 +1025,7 @@ with Check("SelfAttention", "an example you can do by hand", hint) as check:
             dtype=torch.float64,
         ),
         "each row of the output is the weighted sum of the projected values",
-        hint="what is averaged is w_value(x), not x",
+        hint="the weights multiply w_value(x), not x",
     )
 with Check("SelfAttention", "a batch of sequences") as check:
     attention, x = check.build(5, 2).double(), numbers(3, 4, 5)
@@ -921,7 +1033,7 @@ with Check("SelfAttention", "a batch of sequences") as check:
     output, weights = attention.call(x, returns=("output", "weights"))
     check.shape(weights, batch=3, query=4, key=4)
     alone, _ = attention.call(x[1], returns=("output", "weights"))
-    check.equal(output[1], alone, "a sequence gives the same output in a batch as it gives alone")
+    check.equal(output[1], alone, "a sequence gives the same output in a batch as on its own")
     slopes = attention.gradients(output.square()).values()
     check.true(all(bool(s.abs().max() > 0) for s in slopes), "a gradient reaches every layer")
 # BEGIN HIDDEN TESTS
@@ -950,7 +1062,7 @@ with Check("SelfAttention", "d_head different from d_model, without a batch and 
         )
         expected = F.scaled_dot_product_attention(query, key, value)
         check.equal(output.detach(), expected, "PyTorch's output")
-        check.true(weights.shape == (*leading, 5, 5), "one weight for each pair of words")
+        check.true(weights.shape == (*leading, 5, 5), "one weight for each pair of tokens")
 with Check("SelfAttention", "its parameters, and a gradient to each of them") as check:
     attention = check.build(6, 4)
     output, _ = attention.call(numbers(2, 5, 6, seed=29, dtype=torch.float32), returns=("o", "w"))
@@ -971,9 +1083,9 @@ with Check("SelfAttention", "two modules do not share their weights") as check:
 
 
 # %% [markdown]
-# ## 10 · Tired or wide: a model that learns where to look
+# ## 10 · Tired or wide: a model that learns its own weights
 #
-# Back to the first picture. You let a small model of your own `SelfAttention` learn what *it* stands for, from sentences of one kind. Some pairs of nouns are **held out**: in training the model never sees *animal* and *street* in one sentence.
+# Back to the question of part 1. You train a small model of your own `SelfAttention` to find out what *it* stands for. The sentences all have the same form. Some pairs of nouns are **held out**, that is, kept out of training and used only for testing. In training, *animal* and *street* never meet in one sentence.
 
 # %%
 animals = ["animal", "dog", "cat", "child", "horse"]
@@ -990,91 +1102,198 @@ pairs = [(animal, place) for animal in animals for place in places]
 sentences = [sentence(*pair, adjective) for pair in pairs for adjective in of_animals + of_places]
 index_of = {word: i for i, word in enumerate(sorted({w for words in sentences for w in words}))}
 tokens = torch.tensor([[index_of[word] for word in words] for words in sentences])
-IT = 7  # the place of `it`; the animal stands at 1, the place at 5
-meant = torch.tensor([1 if words[-1] in of_animals else 5 for words in sentences])
-# five pairs of nouns are never seen together: animal and street, dog and river, and so on
+ANIMAL, PLACE, IT, LAST = 1, 5, 7, 10  # positions in every sentence, counted from 0
+meant = torch.tensor([ANIMAL if words[LAST] in of_animals else PLACE for words in sentences])
+# five pairs are held out: animal and street, dog and river, and so on
 unseen = list(zip(animals, places, strict=True))
-held_out = torch.tensor([(words[1], words[5]) in unseen for words in sentences])
-print(f"{len(sentences)} sentences, {int(held_out.sum())} of them held out, {len(index_of)} words")
+held_out = torch.tensor([(words[ANIMAL], words[PLACE]) in unseen for words in sentences])
+print(f"{len(sentences)} sentences, {int(held_out.sum())} of them held out, {len(index_of)} tokens")
 
 # %% [markdown]
-# The model (training it takes a few seconds): each word becomes a learned vector; each layer adds to a word what your attention takes in; the weights of *it* in the last layer are the answer. The loss is small when *it* puts its weight on the right word.
+# The model starts from learned embeddings. Each layer adds the output of your attention to the vector of each token. The answer is read from the last layer: the noun to which *it* gives more weight.
 
 
 # %%
 class Reader(nn.Module):
-    """Layers of self-attention on learned words; returns the weights of each layer."""
+    """Layers of self-attention on learned embeddings; returns the weights of each layer."""
 
-    def __init__(self, num_layers: int, d_model: int = 16) -> None:
+    def __init__(self, num_layers: int, d_model: int) -> None:
         super().__init__()
-        self.words = nn.Embedding(len(index_of), d_model)
+        self.embedding = nn.Embedding(len(index_of), d_model)
         self.layers = nn.ModuleList(SelfAttention(d_model, d_model) for _ in range(num_layers))
 
     def forward(self, tokens: Tensor) -> list[Tensor]:
-        x = self.words(tokens)  # (batch, length, d_model)
+        x = self.embedding(tokens)  # (batch, length, d_model)
         all_weights = []
         for layer in self.layers:
-            taken_in, weights = layer(x)
-            x = x + taken_in
+            output, weights = layer(x)
+            x = x + output
             all_weights.append(weights)  # (batch, length, length)
         return all_weights
 
 
-def train(num_layers: int) -> Reader:
-    """Train a reader; print how often `it` looks at the right noun in held-out sentences."""
-    torch.manual_seed(0)
-    reader = Reader(num_layers)
+# %% folded=true
+# Trains a reader and measures its accuracy on the held-out sentences, click to unfold
+import functools
+
+
+@functools.cache  # a reader that was trained once is not trained again
+def trained(num_layers: int, seed: int, d_model: int = 16, enlarge: float = 1.0) -> Reader:
+    """Train for 100 steps. `enlarge` multiplies the query matrices before the first step."""
+    torch.manual_seed(seed)
+    reader = Reader(num_layers, d_model)
+    with torch.no_grad():
+        for name, parameter in reader.named_parameters():
+            if "w_query" in name:
+                parameter.mul_(enlarge)
     optimizer = torch.optim.Adam(reader.parameters(), lr=0.01)
-    loss = torch.tensor(0.0)
-    for _ in range(300):
+    for _ in range(100):
         weights = reader(tokens[~held_out])[-1][:, IT]  # (batch, length)
-        # minus the log of the weight on the right word
+        # minus the log of the weight that `it` gives to the right noun
         loss = F.nll_loss((weights + 1e-9).log(), meant[~held_out])
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-    with torch.no_grad():
-        weights = reader(tokens[held_out])[-1][:, IT]
-    nouns = torch.tensor([1, 5])
-    looks_at = nouns[weights[:, nouns].argmax(-1)]
-    right = (looks_at == meant[held_out]).float().mean()
-    print(f"{num_layers} layer(s): loss {loss.item():.3f}, {right:.0%} of held-out sentences right")
     return reader
 
 
+def accuracy(reader: Reader) -> float:
+    """The share of held-out sentences in which `it` gives more weight to the right noun."""
+    with torch.no_grad():
+        weights = reader(tokens[held_out])[-1][:, IT]
+    nouns = torch.tensor([ANIMAL, PLACE])
+    chosen = nouns[weights[:, nouns].argmax(-1)]
+    return (chosen == meant[held_out]).double().mean().item()
+
+
 # %% [markdown]
-# **Predict.** With **one** layer, how many of the held-out sentences come out right?
+# **Predict.** With *one* layer, how many of the held-out sentences does the model get right?
 #
-# <details><summary>All</summary>In one layer the query of <em>it</em> is made from <em>it</em> alone. What would have told it about <em>tired</em>?</details>
-# <details><summary>About half</summary>Yes. <em>it</em> asks the same question in every sentence, so animal and street get the same answer whatever the last word is.</details>
-# <details><summary>None</summary>To be always wrong you must know what is right. The model cannot tell the two cases apart, so it hits one of them.</details>
+# <details><summary>All of them</summary>In one layer, the query of <em>it</em> is made from the embedding of <em>it</em> alone. What could have told it about <em>tired</em>?</details>
+# <details><summary>None of them</summary>To be wrong every time, the model would have to know which answer is right.</details>
+# <details><summary>Half of them</summary>Yes. Whatever the last word is, <em>it</em> prefers the same one of the two nouns.</details>
+
+# %%
+figures.runs(
+    {
+        "1 layer": [accuracy(trained(1, seed)) for seed in range(3)],
+        # as many parameters as two layers of width 16: about 2,000
+        "1 layer, wider": [accuracy(trained(1, seed, d_model=22)) for seed in range(3)],
+        "2 layers": [accuracy(trained(2, seed)) for seed in range(8)],
+    },
+    "held-out accuracy",
+    "What does “it” mean? One layer cannot tell (a dot is a run)",
+)
+
+# %% [markdown]
+# What to see: one layer gets half of the sentences right, in every run. More parameters do not help. Two layers **generalise**: they are right on pairs of nouns that they never saw together in training.
+#
+# Why half? Look at the weights of *it* on the two nouns, and divide one by the other:
+
+
+# %%
+def log_ratio(weights: Tensor) -> float:
+    """log₂(animal : street) for `it`: above 0 it prefers the animal, below 0 the street."""
+    nouns = weights[..., IT, :] + 1e-9
+    return (nouns[..., ANIMAL] / nouns[..., PLACE]).log2().item()
+
+
+def too(adjective: str) -> Tensor:
+    words = sentence("animal", "street", adjective)
+    return torch.tensor([index_of[word] for word in words])
+
+
+with torch.no_grad():
+    ratios = {
+        f"{layers} layer{'s' * (layers > 1)}, too {adjective}": [
+            log_ratio(trained(layers, seed)(too(adjective))[-1]) for seed in range(3)
+        ]
+        for layers in (1, 2)
+        for adjective in ("tired", "wide")
+    }
+figures.runs(ratios, "log₂ (animal : street)", "Which noun does “it” prefer? (a dot is a run)")
+for name, found in ratios.items():
+    print(f"{name:20}", "   ".join(f"{ratio:7.3f}" for ratio in found))
+
+# %% [markdown]
+# What to see: with one layer, each run has the same ratio in both sentences, up to rounding. With two layers the ratio changes its sign: *it* prefers the animal when it is too tired, and the street when it is too wide.
+#
+# The formula says why one layer cannot do this. The ratio of two weights of one query is $e^{s_{\text{animal}} - s_{\text{street}}}$. In the first layer these two scores come from the embeddings of *it*, *animal* and *street*. The last word is in neither. It changes only the sum below the fraction line, and that is the same for both nouns.
+#
+# Now see what one of your two-layer models does:
 
 # %%
 from transformer_course.widgets import show_attention
 
-train(num_layers=1)
-reader = train(num_layers=2)
-pictures = {}
+pictures, layers = {}, []
 for adjective in ("tired", "wide"):
-    words = sentence("animal", "street", adjective)
     with torch.no_grad():
-        layers = reader(torch.tensor([[index_of[word] for word in words]]))
-    pictures[f"too {adjective}"] = (words, IT, layers[-1][0, IT])
+        layers = trained(2, 0)(too(adjective))
+    pictures[f"too {adjective}"] = (sentence("animal", "street", adjective), IT, layers[-1][IT])
 figures.word_links(pictures)
-# of the last sentence all weights: (layer, head, query, key), with one head in each layer
-show_attention(torch.stack(layers), words, title="your model's weights on “too wide”")
+# all weights of the last sentence: (layer, head, query, key), with one head in each layer
+names = sentence("animal", "street", "wide")
+show_attention(torch.stack(layers)[:, None], names, title="your model's weights on “too wide”")
 
 # %% [markdown]
-# What to see: one layer is no better than a coin, and its loss says so: $\ln 2 = 0.693$. Two layers find the animal when it is tired and the street when it is wide, though they never saw the two together.
+# The view above counts layers from 0, as code does. In layer 1, the last one, find the row of *it*. Then switch to layer 0 and find the rows with a large weight on the last word, *wide*.
 #
-# The map below shows all weights of both layers. It counts from 0, as code does, so its layer 1 is the second. There, find the row of *it*. Then switch to the first layer, and look which rows put weight on the last word.
+# **Predict.** The first layer must carry something of *tired* or *wide* to a token that decides the ratio in the last layer. To which one?
 #
-# How does it work? The two sentences differ in their last word alone. In layer 2 the weights of *it* differ, so something of that word must have reached *it*, or the nouns, in layer 1. This is why Transformers stack attention: **a layer can only ask with what the layers below have gathered**.
+# <details><summary>To <em>it</em>, which then asks for the right noun</summary>That is the usual story, and a model could work like this. Look at what yours does.</details>
+# <details><summary>To the two nouns, which then answer differently</summary>This is what most runs turn out to do.</details>
+# <details><summary>To no token: the last word decides on its own</summary>The ratio depends on the query of <em>it</em> and on the keys of the two nouns, and on nothing else.</details>
+#
+# You can test it by **activation patching**: run the first layer on both sentences, replace some vectors of “too tired” by those of “too wide”, and run the second layer. If the answer flips, these vectors carried the information.
+
+
+# %%
+def patched(seed: int, positions: list[int]) -> float:
+    """log₂(animal : street) on “too tired”, with the vectors at `positions` from “too wide”."""
+    reader = trained(2, seed)
+    first, second = reader.layers
+    with torch.no_grad():
+        kept, replaced = (
+            x + first(x)[0] for x in map(reader.embedding, map(too, ("tired", "wide")))
+        )
+        kept[positions] = replaced[positions]
+        return log_ratio(second(kept)[1])
+
+
+figures.runs(
+    {
+        "nothing replaced": [patched(seed, []) for seed in range(8)],
+        "“it” replaced": [patched(seed, [IT]) for seed in range(8)],
+        "nouns replaced": [patched(seed, [ANIMAL, PLACE]) for seed in range(8)],
+        "last word replaced": [patched(seed, [LAST]) for seed in range(8)],
+    },
+    "log₂ (animal : street)",
+    "“Too tired”, with vectors from “too wide” (a dot is a run)",
+)
+
+# %% [markdown]
+# What to see: above zero *it* prefers the animal, below zero the street. Replacing the nouns flips the answer in most runs, replacing *it* in few. So in most runs the nouns gathered the adjective. All runs share the reason for stacking layers: *a layer can use what the layers below it have gathered.*
+
+# %% [markdown]
+# One question is left from part 6: does a large scale of the scores hurt learning? Take the same two-layer model with the same training. But multiply its query matrices by 32 before the first step. Then all scores start out 32 times larger, as they would at $d_k = 1024$ without the division by $\sqrt{1024} = 32$.
+
+# %%
+figures.runs(
+    {
+        "as before": [accuracy(trained(2, seed)) for seed in range(8)],
+        "scores 32 times larger": [accuracy(trained(2, seed, enlarge=32.0)) for seed in range(5)],
+    },
+    "held-out accuracy",
+    "Two layers, after 100 steps (a dot is a run)",
+)
+
+# %% [markdown]
+# What to see: in the same 100 steps, the runs that start with large scores stay behind. The size of the query matrices at the start is the only difference. The division by $\sqrt{d_k}$ keeps a wide model from starting like this.
 
 # %% [markdown]
 # ## 11 · The real thing
 #
-# PyTorch ships attention as `F.scaled_dot_product_attention`, and a whole block as `nn.MultiheadAttention`. Give them your inputs and your module their weights. Every number should agree.
+# PyTorch has attention as a function, `F.scaled_dot_product_attention`, and as a whole module, `nn.MultiheadAttention`. Give the function your inputs, and give the module's weights to yours. All numbers should agree.
 
 # %%
 three_roles = numbers(2, 3, 5, 8), numbers(2, 3, 7, 8, seed=1), numbers(2, 3, 7, 6, seed=2)
@@ -1087,36 +1306,36 @@ block = nn.MultiheadAttention(8, num_heads=1, bias=False, batch_first=True).doub
 attention = SelfAttention(8, 8).double()
 parts = (attention.w_query, attention.w_key, attention.w_value)
 with torch.no_grad():
-    block.out_proj.weight.copy_(torch.eye(8))  # a last projection: lesson 3 tells why
+    block.out_proj.weight.copy_(torch.eye(8))  # a final projection that lesson 3 explains
     for part, matrix in zip(parts, block.in_proj_weight.chunk(3), strict=True):
         part.weight.copy_(matrix)
 sequences = numbers(4, 9, 8, seed=3)
-pairs = zip(attention(sequences), block(sequences, sequences, sequences), strict=True)
-for name, (mine, theirs) in zip(("output", "weights"), pairs, strict=True):
+results = zip(attention(sequences), block(sequences, sequences, sequences), strict=True)
+for name, (mine, theirs) in zip(("output", "weights"), results, strict=True):
     print(f"module, {name}: largest difference {(mine - theirs).abs().max().item():.1e}")
 
 # %% [markdown]
-# Differences around 1e-16 are rounding. What you wrote is what runs inside every Transformer.
+# Differences around 1e-16 are rounding errors. You have written the operation that Transformers run.
 
 # %% [markdown]
 # ## 12 · In your own words
 #
-# **Question.** A friend divides the scores by $d_k$ in place of $\sqrt{d_k}$: "smaller is safer". What happens to the weights when $d_k$ is large, and why is the root the right amount? Two or three sentences: double-click the cell below and write them there. A person reads them.
+# **Question** (5 minutes). A friend divides the scores by $d_k$ instead of $\sqrt{d_k}$: "smaller is safer". What happens to the weights when $d_k$ is large, and why is the square root the right amount? Double-click the cell below and answer in two or three sentences. A person reads your answer.
 
 # %% answer why_scale [markdown] points=2
 # <!-- BEGIN SOLUTION -->
-# The scores have standard deviation √d_k. Divided by d_k they have 1/√d_k, which goes to zero as d_k grows: all scores become alike, all weights come near 1/length, and attention averages everything instead of choosing. Divided by the root they keep standard deviation 1 at any width: weights that can choose, and a gradient that lives.
+# For independent features, the scores have standard deviation √d_k. Divided by d_k, they have standard deviation 1/√d_k, which goes to zero as d_k grows. All scores of a query become nearly equal, all its weights come close to 1/length, and attention averages over all tokens instead of selecting some. Divided by √d_k, the scores keep standard deviation 1 at every width: softmax can select without being saturated, so gradients still flow.
 # <!-- END SOLUTION -->
 
 
 # %% [markdown]
-# ## What you know now
+# ## Where you stand
 #
-# - A **score** is the dot product of a query and a key: how well what one word looks for matches what another offers.
-# - **Softmax over the keys** turns the scores of one query into weights: above zero, sum 1. Subtract the maximum first.
-# - The output is the **weighted sum of the values**, one row for each query.
-# - **Divide by $\sqrt{d_k}$**: dot products have standard deviation $\sqrt{d_k}$, and softmax of large scores has almost no gradient.
+# - The **score** of a query and a key is their dot product. It says how well what one token looks for matches what another one offers.
+# - Softmax over the keys turns the scores of one query into attention weights: positive, with sum 1. Subtract the maximum first.
+# - The output is the weighted sum of the values, one row for each query.
+# - With independent features, dot products have standard deviation $\sqrt{d_k}$, and softmax of such large logits saturates. So divide by $\sqrt{d_k}$.
 # - Count axes from the end, and the same three lines serve every batch.
-# - One layer asks with the word alone. Stacked layers ask with what was gathered.
+# - In one layer, a query knows only its own token. In stacked layers, queries and keys can use what earlier layers gathered.
 #
-# **The question that is left.** Every word looks at every word, those that come after it too. A model that writes a text must not look at words that it has not written yet. How do you forbid a look? That is lesson 2, masking.
+# **What comes next.** Here every token attends to every token, also to those that come after it. A model that writes text must not see tokens that it has yet to write. How do you keep them hidden? That is lesson 2, masking.

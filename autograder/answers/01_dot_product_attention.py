@@ -7,14 +7,14 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 # %% wrong softmax over_first_dimension of="global_maximum"
-# Each column sums to 1, and with dim=-1 each row should: sum along the dimension `dim` that you
-# are given.
+# Each of your columns sums to 1. With dim=-1, each row should: sum along the dimension `dim`
+# that you are given.
 # replace: return powers / powers.sum(dim=dim, keepdim=True)
 # by:      return powers / powers.sum(0)
 
 # %% wrong softmax over_the_whole_tensor of="global_maximum"
-# All your weights together sum to 1, and each row alone should: the sum and the maximum belong to
-# one row, not to the whole tensor.
+# All your weights together sum to 1, but each row should on its own: take the sum and the
+# maximum of one row, not of the whole tensor.
 # replace: return powers / powers.sum(dim=dim, keepdim=True)
 # by:      return powers / powers.sum()
 
@@ -26,75 +26,76 @@ def softmax(scores: Tensor, dim: int) -> Tensor:
 
 
 # %% wrong softmax not_normalised
-# The largest weight of each row is 1: the exps of a row are not yet divided by their sum.
+# The largest weight of each row is 1: you still have to divide the exponentials of a row by
+# their sum.
 def softmax(scores: Tensor, dim: int) -> Tensor:
     return (scores - scores.amax(dim=dim, keepdim=True)).exp()
 
 
 # %% wrong softmax exponential_only
-# You take the exps of the scores as they come, and do not divide them by the sum of the same
-# exps: both belong to one row.
+# Your numerator is the exponential of the raw score, but you do not divide it by the sum of
+# those same exponentials: use the same ones in numerator and denominator.
 def softmax(scores: Tensor, dim: int) -> Tensor:
     return scores.exp()
 
 
 # %% wrong softmax always_last_dimension of="sum_ignores_dim"
-# You always sum along the last dimension, whatever `dim` says: hand `dim` itself to the maximum
-# and to the sum.
+# You always sum along the last dimension, whatever `dim` says: pass `dim` to both the maximum
+# and the sum.
 # replace: powers = (scores - scores.amax(dim=dim, keepdim=True)).exp()
 # by:      powers = (scores - scores.amax(dim=-1, keepdim=True)).exp()
 
 
 # %% wrong softmax sum_ignores_dim
-# Your maximum runs along `dim`, but your sum always runs along the last dimension: both need
-# the same one.
+# Your maximum runs along `dim`, but your sum always runs along the last dimension: use `dim` for
+# both.
 def softmax(scores: Tensor, dim: int) -> Tensor:
     powers = (scores - scores.amax(dim=dim, keepdim=True)).exp()
     return powers / powers.sum(dim=-1, keepdim=True)
 
 
 # %% wrong softmax divided_by_mean of="sum_ignores_dim"
-# A row of your weights sums to the number of its scores: divide by the sum of the exps, not by
-# their mean.
+# Each row of your weights sums to the number of its scores: divide by the sum of the
+# exponentials, not by their mean.
 # replace: return powers / powers.sum(dim=-1, keepdim=True)
 # by:      return powers / powers.mean(dim=dim, keepdim=True)
 
 # %% wrong softmax euclidean_norm of="sum_ignores_dim"
-# The squares of your weights sum to 1, the weights themselves do not: divide by the plain sum of
-# the exps.
+# The squares of your weights sum to 1, but the weights themselves do not: divide by the sum of
+# the exponentials, not by their norm.
 # replace: return powers / powers.sum(dim=-1, keepdim=True)
 # by:      return powers / powers.norm(dim=dim, keepdim=True)
 
 
 # %% wrong softmax hard_maximum
-# The largest score takes all the weight and the others get exactly 0: softmax leaves every score
-# a weight above 0, and nothing is rounded.
+# The largest score gets all the weight and the others get exactly 0: softmax gives every score a
+# weight above 0.
 def softmax(scores: Tensor, dim: int) -> Tensor:
     return torch.zeros_like(scores).scatter(dim, scores.argmax(dim=dim, keepdim=True), 1.0)
 
 
 # %% wrong softmax logarithm
-# All your numbers are negative: they are the logarithms of the weights, so an exp is still
+# All your numbers are negative, because they are the logarithms of the weights: one exp is still
 # missing.
 def softmax(scores: Tensor, dim: int) -> Tensor:
     return F.log_softmax(scores, dim=dim)
 
 
 # %% wrong softmax negated_scores of="global_maximum"
-# The smallest score gets the largest weight: the scores enter exp with the wrong sign. To shift
-# them, take score minus maximum, not maximum minus score.
+# The smallest score gets the largest weight, so the sign inside exp is wrong: if you shift the
+# scores, take score minus maximum, not maximum minus score.
 # replace: powers = (scores - scores.max()).exp()
 # by:      powers = (scores.amax(dim=dim, keepdim=True) - scores).exp()
 
 # %% wrong softmax base_two of="global_maximum"
-# Your weights are powers of 2: softmax takes powers of e, that is, exp.
+# Your weights use powers of 2: softmax uses powers of e, that is, exp.
 # replace: powers = (scores - scores.max()).exp()
 # by:      powers = 2 ** (scores - scores.amax(dim=dim, keepdim=True))
 
 
 # %% wrong softmax each_score_alone
-# You squash each score into 0 to 1 on its own, as the sigmoid does: a softmax weight also
-# depends on the other scores of its row.
+# You map each score to a number between 0 and 1 on its own, as the sigmoid does: a softmax
+# weight also depends on the other scores of its row.
 def softmax(scores: Tensor, dim: int) -> Tensor:
     return 1 / (1 + (-scores).exp())
 
@@ -107,70 +108,69 @@ def softmax(scores: Tensor, dim: int) -> Tensor:
 
 
 # %% wrong softmax shifted_numerator_only
-# The maximum is subtracted above the fraction line and not below it: the same shifted exps
-# belong in both places.
+# You subtract the maximum in the numerator but not in the denominator: use the same shifted
+# exponentials in both.
 def softmax(scores: Tensor, dim: int) -> Tensor:
     shifted = scores - scores.amax(dim=dim, keepdim=True)
     return shifted.exp() / scores.exp().sum(dim=dim, keepdim=True)
 
 
 # %% wrong softmax overflow of="global_maximum"
-# exp(10000) is more than a float can hold, and inf / inf is not a number: subtract each row's
-# maximum before exp.
+# exp(10000) is too large for a float, and inf / inf is not a number: subtract the maximum of
+# each row before exp.
 # replace: powers = (scores - scores.max()).exp()
 # by:      powers = scores.exp()
 
 # %% wrong softmax clamped_scores of="global_maximum"
-# 10000 and 9999 get the same weight because you cut both off at one limit: subtract the row's
-# maximum, which keeps their difference.
+# You clamp 10000 and 9999 to the same limit, so they get the same weight: subtract the maximum
+# of the row, which keeps their difference.
 # replace: powers = (scores - scores.max()).exp()
 # by:      powers = scores.clamp(-80.0, 80.0).exp()
 
 # %% wrong softmax mean_subtracted of="global_maximum"
-# What you subtract lies far below the largest score of a row, so its exp is still infinite:
-# subtract the row's maximum, then no exponent is above 0.
+# You subtract a number far below the largest score of a row, so its exp is still infinite:
+# subtract the maximum of the row, and no exponent is above 0.
 # replace: powers = (scores - scores.max()).exp()
 # by:      powers = (scores - scores.mean(dim=dim, keepdim=True)).exp()
 
 
 # %% wrong softmax global_maximum
-# What you subtract lies far above the largest score of the second row, so all its exps are 0, and
-# 0 / 0 is not a number: subtract each row's own maximum.
+# You subtract a number far above the largest score of the second row, so all its exponentials
+# are 0, and 0 / 0 is not a number: subtract the maximum of each row on its own.
 def softmax(scores: Tensor, dim: int) -> Tensor:
     powers = (scores - scores.max()).exp()
     return powers / powers.sum(dim=dim, keepdim=True)
 
 
 # %% wrong softmax not_a_number_to_zero
-# You replace what is not a number by 0, and so the largest scores get no weight at all: keep
-# exp from overflowing, by subtracting each row's maximum first.
+# You replace NaN by 0, so the largest scores get no weight at all: keep exp from overflowing by
+# subtracting the maximum of each row first.
 def softmax(scores: Tensor, dim: int) -> Tensor:
     powers = scores.exp()
     return (powers / powers.sum(dim=dim, keepdim=True)).nan_to_num(0.0)
 
 
 # %% wrong softmax epsilon_in_denominator of="sum_ignores_dim"
-# Your weights are right to a few digits only: add nothing to the sum, round nothing, and stay out
-# of float32.
+# Your weights are only right to a few digits: add nothing to the sum, do not round, and do not
+# convert to float32.
 # replace: return powers / powers.sum(dim=-1, keepdim=True)
 # by:      return powers / (powers.sum(dim=dim, keepdim=True) + 1e-6)
 
 # %% wrong softmax rounded of="sum_ignores_dim"
-# Your weights are rounded, so they no longer sum to 1 and carry no gradient: return them in
-# full.
+# You round the weights, so they no longer sum to 1 and have no gradient: return them unrounded.
 # replace: return powers / powers.sum(dim=-1, keepdim=True)
 # by:      return (powers / powers.sum(dim=dim, keepdim=True)).round(decimals=2)
 
 # %% wrong softmax sum_loses_its_dimension of="sum_ignores_dim"
-# The sum or the maximum has one dimension fewer than the scores, so it lines up with the wrong
-# axis or with none: keep that dimension, with size 1.
+# Your sum or your maximum has one dimension fewer than the scores, so it does not line up with
+# their rows: keep that dimension with size 1.
 # replace: return powers / powers.sum(dim=-1, keepdim=True)
 # by:      return powers / powers.sum(dim=dim)
 
 
 # %% wrong softmax two_dimensions_only
-# With dim=0 and three dimensions you sum along dimension 1: hand `dim` itself to the maximum and
-# to the sum.
+# With dim=0 and three dimensions you sum along dimension 1: pass `dim` to both the maximum and
+# the sum.
 def softmax(scores: Tensor, dim: int) -> Tensor:
     rows = scores.T if dim == 0 else scores
     powers = (rows - rows.amax(dim=1, keepdim=True)).exp()
@@ -179,14 +179,14 @@ def softmax(scores: Tensor, dim: int) -> Tensor:
 
 
 # %% wrong softmax detached of="global_maximum"
-# Your weights are cut off from the scores, so no gradient can flow back: use torch operations on
-# the scores themselves, no copies.
+# Your weights are detached from the scores, so no gradient can flow back: use torch operations
+# on the scores themselves, not on a copy.
 # replace: powers = (scores - scores.max()).exp()
 # by:      powers = (scores.detach() - scores.detach().amax(dim=dim, keepdim=True)).exp()
 
 
 # %% wrong softmax changes_its_input
-# Your code writes into the caller's scores: make a new tensor in place of changing the old one.
+# Your code modifies the scores of the caller: create a new tensor instead.
 def softmax(scores: Tensor, dim: int) -> Tensor:
     scores -= scores.amax(dim=dim, keepdim=True)
     powers = scores.exp()
@@ -200,22 +200,23 @@ def softmax(scores: Tensor, dim: int) -> Tensor:
 
 
 # %% wrong softmax always_dimension_one
-# With dim=0 and three dimensions you sum along dimension 1: hand `dim` itself to the maximum and
-# to the sum.
+# With dim=0 and three dimensions you sum along dimension 1: pass `dim` to both the maximum and
+# the sum.
 def softmax(scores: Tensor, dim: int) -> Tensor:
     powers = (scores - scores.amax(dim=1, keepdim=True)).exp()
     return powers / powers.sum(dim=1, keepdim=True)
 
 
 # %% wrong softmax maximum_loses_its_dimension of="global_maximum"
-# The sum or the maximum has one dimension fewer than the scores, so it lines up with the wrong
-# axis or with none: keep that dimension, with size 1.
+# Your sum or your maximum has one dimension fewer than the scores, so it does not line up with
+# their rows: keep that dimension with size 1.
 # replace: powers = (scores - scores.max()).exp()
 # by:      powers = torch.exp(scores - torch.max(scores, dim)[0])
 
 
 # %% wrong softmax maximum_with_its_places
-# `max` with a dimension gives two things, the values and their places: subtract the values alone.
+# With a dimension, `max` returns two things, the values and their indices: subtract only the
+# values.
 def softmax(scores: Tensor, dim: int) -> Tensor:
     largest = scores.max(dim, keepdim=True)
     powers = torch.exp(scores - largest)  # pyright: ignore[reportOperatorIssue]
@@ -223,51 +224,51 @@ def softmax(scores: Tensor, dim: int) -> Tensor:
 
 
 # %% wrong softmax maximum_along_first_dimension of="global_maximum"
-# Your maximum runs along the first dimension, whatever `dim` says: the sum and the maximum need
-# the same `dim`.
+# Your maximum runs along the first dimension, whatever `dim` says: pass `dim` to both the
+# maximum and the sum.
 # replace: powers = (scores - scores.max()).exp()
 # by:      powers = (scores - scores.amax(dim=0, keepdim=True)).exp()
 
 # %% wrong softmax maximum_along_last_dimension of="global_maximum"
-# Your maximum always runs along the last dimension: the sum and the maximum need the same `dim`.
+# Your maximum always runs along the last dimension: pass `dim` to both the maximum and the sum.
 # replace: powers = (scores - scores.max()).exp()
 # by:      powers = (scores - scores.amax(dim=-1, keepdim=True)).exp()
 
 # %% wrong softmax minimum_subtracted of="global_maximum"
-# What you subtract lies far below the largest score of a row, so its exp is still infinite:
-# subtract the row's maximum, then no exponent is above 0.
+# You subtract a number far below the largest score of a row, so its exp is still infinite:
+# subtract the maximum of the row, and no exponent is above 0.
 # replace: powers = (scores - scores.max()).exp()
 # by:      powers = (scores - scores.amin(dim=dim, keepdim=True)).exp()
 
 # %% wrong softmax largest_size_subtracted of="global_maximum"
-# What you subtract lies far above the largest score of the second row, so all its exps are 0, and
-# 0 / 0 is not a number: subtract each row's own maximum.
+# You subtract a number far above the largest score of the second row, so all its exponentials
+# are 0, and 0 / 0 is not a number: subtract the maximum of each row on its own.
 # replace: powers = (scores - scores.max()).exp()
 # by:      powers = (scores - scores.abs().amax(dim=dim, keepdim=True)).exp()
 
 # %% wrong softmax shifted_denominator_only of="shifted_numerator_only"
-# You take the exps of the scores as they come, and do not divide them by the sum of the same
-# exps: both belong to one row.
+# Your numerator is the exponential of the raw score, but you do not divide it by the sum of
+# those same exponentials: use the same ones in numerator and denominator.
 # replace: return shifted.exp() / scores.exp().sum(dim=dim, keepdim=True)
 # by:      return scores.exp() / shifted.exp().sum(dim=dim, keepdim=True)
 
 # %% wrong softmax maximum_divided of="global_maximum"
-# You divide the scores by their maximum: subtract it, for only a difference cancels above and
-# below the line.
+# You divide the scores by their maximum: subtract it instead, because only a difference cancels
+# in the fraction.
 # replace: powers = (scores - scores.max()).exp()
 # by:      powers = (scores / scores.amax(dim=dim, keepdim=True)).exp()
 
 
 # %% wrong softmax exponential_of_math
-# exp from `math` takes one number, and you have a tensor of them: use torch's.
+# `math.exp` takes a single number, and you have a tensor: use the exp of torch.
 def softmax(scores: Tensor, dim: int) -> Tensor:
     powers = math.exp(scores)  # pyright: ignore[reportArgumentType]
     return powers / powers.sum(dim=dim, keepdim=True)  # pyright: ignore[reportAttributeAccessIssue]
 
 
 # %% wrong softmax numpy_on_the_way
-# You leave torch for NumPy on the way, and no gradient can follow you there: use torch's exp, sum
-# and maximum.
+# You convert to NumPy on the way, and no gradient flows through NumPy: use exp, sum and maximum
+# from torch.
 import numpy as np
 
 
@@ -277,7 +278,7 @@ def softmax(scores: Tensor, dim: int) -> Tensor:
 
 
 # %% wrong softmax numpy_result of="numpy_on_the_way"
-# You return a NumPy array: stay in torch from the first line to the last.
+# You return a NumPy array: use torch from the first line to the last.
 # replace: return torch.from_numpy(powers / powers.sum(axis=dim, keepdims=True))
 # by:      return powers / powers.sum(axis=dim, keepdims=True)
 
@@ -335,61 +336,61 @@ def softmax(scores: Tensor, dim: int) -> Tensor:
 
 
 # %% wrong similarity_attention over_queries
-# The weights with which a word blends the others do not sum to 1: softmax runs along each row of
-# the scores, and the weights are not transposed after it.
+# The weights that a token gives to all tokens do not sum to 1: take softmax along each row of
+# the scores, and do not transpose the weights afterwards.
 def similarity_attention(x: Tensor) -> Tensor:
     return softmax(x @ x.T, dim=0) @ x
 
 
 # %% wrong similarity_attention elementwise_product
-# You multiply x by itself number by number: the score of two words is their dot product, and a
-# matrix product gives one for each pair.
+# You multiply x by itself elementwise: the score of two tokens is their dot product, and a
+# matrix product computes it for every pair.
 def similarity_attention(x: Tensor) -> Tensor:
     return softmax(x * x, dim=-1) @ x
 
 
 # %% wrong similarity_attention scores_of_features
-# You compare the columns of x, which are features: compare its rows, which are words, and get
-# (length, length) scores.
+# You compare the columns of x, which are features: compare its rows, the tokens, and get scores
+# of shape (length, length).
 def similarity_attention(x: Tensor) -> Tensor:
     return softmax(x.T @ x, dim=-1) @ x
 
 
 # %% wrong similarity_attention product_not_transposed
-# You multiply x by itself without a transpose, so rows meet columns of x: a dot product of two
-# words pairs a row with a row.
+# You multiply x by itself without a transpose, so rows of x meet columns: the dot product of two
+# tokens needs two rows.
 def similarity_attention(x: Tensor) -> Tensor:
     return softmax(x @ x, dim=-1) @ x
 
 
 # %% wrong similarity_attention scaled_by_root_of_width
-# Your scores are the dot products divided by √2: this first version has no scale, it comes later
-# in the lesson.
+# Your scores are the dot products divided by √2: this first version has no scale yet.
 def similarity_attention(x: Tensor) -> Tensor:
     return softmax(x @ x.T / math.sqrt(x.shape[-1]), dim=-1) @ x
 
 
 # %% wrong similarity_attention scaled_by_width
-# Your scores are half as large as the dot products: this first version divides them by nothing.
+# Your scores are half as large as the dot products: this first version has no scale yet.
 def similarity_attention(x: Tensor) -> Tensor:
     return softmax(x @ x.T / x.shape[-1], dim=-1) @ x
 
 
 # %% wrong similarity_attention returns_weights
-# These are the weights: one step is missing, the weighted sum of the words.
+# These are the weights: the last step is missing, the weighted sum of the tokens.
 def similarity_attention(x: Tensor) -> Tensor:
     return softmax(x @ x.T, dim=-1)
 
 
 # %% wrong similarity_attention returns_scores
-# These are the dot products: turn each row into weights, then take the weighted sum of the words.
+# These are the dot products: turn each row into weights, then take the weighted sum of the
+# tokens.
 def similarity_attention(x: Tensor) -> Tensor:
     return x @ x.T
 
 
 # %% wrong similarity_attention no_softmax
-# You blend the words with their raw dot products, so the outputs grow far beyond the words: turn
-# each row of scores into weights that sum to 1 first.
+# You use the raw dot products as weights, so the outputs become far too large: first turn each
+# row of scores into weights that sum to 1.
 def similarity_attention(x: Tensor) -> Tensor:
     return x @ x.T @ x
 
@@ -402,111 +403,111 @@ def similarity_attention(x: Tensor) -> Tensor:
 
 
 # %% wrong similarity_attention softmax_before_products
-# You take softmax of the words themselves: first compare the words, then turn the scores into
-# weights.
+# You take softmax of the embeddings themselves: first compare the tokens, then turn the scores
+# into weights.
 def similarity_attention(x: Tensor) -> Tensor:
     weights = softmax(x, dim=-1)
     return weights @ weights.T @ x
 
 
 # %% wrong similarity_attention softmax_at_the_end
-# Your outputs are positive and sum to 1 along the features: take softmax of the scores, not of
-# the blend.
+# Your outputs are positive and sum to 1 over the features: take softmax of the scores, not of
+# the weighted sum.
 def similarity_attention(x: Tensor) -> Tensor:
     return softmax(x @ x.T @ x, dim=-1)
 
 
 # %% wrong similarity_attention most_similar_word
-# Every word of this example comes back as it was: its new vector blends all words, each by its
-# weight, and not the word with the largest score alone.
+# In this example you return every token unchanged: the output is a weighted sum of all tokens,
+# not only the token with the largest score.
 def similarity_attention(x: Tensor) -> Tensor:
     return x[(x @ x.T).argmax(dim=-1)]
 
 
 # %% wrong similarity_attention itself_left_out
-# No word attends to itself here: its dot product with itself counts as well.
+# In your version no token attends to itself: its dot product with itself counts, too.
 def similarity_attention(x: Tensor) -> Tensor:
     itself = torch.eye(len(x), dtype=torch.bool)
     return softmax((x @ x.T).masked_fill(itself, -torch.inf), dim=-1) @ x
 
 
 # %% wrong similarity_attention only_itself_and_before
-# The first word comes back unchanged, because no word attends to a later one: in this lesson
-# every word sees all words.
+# You return the first token unchanged, because no token attends to a later one: in this lesson
+# every token attends to all tokens.
 def similarity_attention(x: Tensor) -> Tensor:
     later = torch.ones(len(x), len(x), dtype=torch.bool).triu(1)
     return softmax((x @ x.T).masked_fill(later, -torch.inf), dim=-1) @ x
 
 
 # %% wrong similarity_attention word_added
-# You add the word itself to its blend: here the output is the blend alone.
+# You add the token itself to the weighted sum: here the output is the weighted sum alone.
 def similarity_attention(x: Tensor) -> Tensor:
     return x + softmax(x @ x.T, dim=-1) @ x
 
 
 # %% wrong similarity_attention blend_divided_by_length
-# Your outputs are half as large as they should be: the weights sum to 1 already, so the weighted
-# sum is not divided any more.
+# Your outputs are half as large as they should be: the weights already sum to 1, so do not
+# divide the weighted sum again.
 def similarity_attention(x: Tensor) -> Tensor:
     return softmax(x @ x.T, dim=-1) @ x / len(x)
 
 
 # %% wrong similarity_attention all_words_alike
-# Every word gets the same output, the plain mean: the weights of a word come from its own dot
-# products.
+# You give every token the same output, the plain mean: the weights of a token come from its own
+# dot products.
 def similarity_attention(x: Tensor) -> Tensor:
     return x.mean(0).expand_as(x)
 
 
 # %% wrong similarity_attention cosine_similarity
-# You divide the words by their lengths before you compare them: here a long word weighs more,
-# for the score is the plain dot product.
+# You normalise the tokens before you compare them: the score is the plain dot product, so a
+# longer vector counts more.
 def similarity_attention(x: Tensor) -> Tensor:
     directions = F.normalize(x, dim=-1)
     return softmax(directions @ directions.T, dim=-1) @ x
 
 
 # %% wrong similarity_attention negative_distance
-# You score two words by how far they lie apart: use their dot product.
+# You score two tokens by their distance: use their dot product.
 def similarity_attention(x: Tensor) -> Tensor:
     return softmax(-(x[:, None] - x[None]).norm(dim=-1), dim=-1) @ x
 
 
 # %% wrong similarity_attention over_the_whole_matrix
-# All weights together sum to 1, so every output is far too small: each row of weights sums to 1
-# on its own.
+# All your weights together sum to 1, so every output is far too small: each row of weights must
+# sum to 1 on its own.
 def similarity_attention(x: Tensor) -> Tensor:
     return softmax((x @ x.T).flatten(), dim=0).reshape(len(x), len(x)) @ x
 
 
 # %% wrong similarity_attention words_weigh_features
-# Your weights stand on the right of x, so they mix features: to mix words they stand on its left.
+# Your weights are on the right of x, so they mix features: to mix tokens, put them on the left.
 def similarity_attention(x: Tensor) -> Tensor:
     return x @ softmax(x @ x.T, dim=-1)
 
 
 # %% wrong similarity_attention returns_weights_too
-# You return two things, and this first version returns the output alone.
+# You return two things: this first version returns only the output.
 def similarity_attention(x: Tensor) -> Tensor:
     weights = softmax(x @ x.T, dim=-1)
     return weights @ x, weights
 
 
 # %% wrong similarity_attention single_precision
-# On the way the words become float32: keep the dtype that came in.
+# You convert the tokens to float32 on the way: keep the dtype of the input.
 def similarity_attention(x: Tensor) -> Tensor:
     x = x.float()
     return softmax(x @ x.T, dim=-1) @ x
 
 
 # %% wrong similarity_attention numpy_result
-# You leave torch for NumPy at the end, and no gradient can follow you there: return the tensor.
+# You convert the result to NumPy, and no gradient flows through NumPy: return the tensor.
 def similarity_attention(x: Tensor) -> Tensor:
     return (softmax(x @ x.T, dim=-1) @ x).numpy()
 
 
 # %% wrong similarity_attention overflow
-# Large words have dot products in the thousands, and exp of those is infinite: use your softmax,
+# Large tokens have dot products in the thousands, and their exp is infinite: use your softmax,
 # which subtracts the maximum.
 def similarity_attention(x: Tensor) -> Tensor:
     powers = (x @ x.T).exp()
@@ -514,28 +515,27 @@ def similarity_attention(x: Tensor) -> Tensor:
 
 
 # %% wrong similarity_attention weights_transposed
-# The weights with which a word blends the others do not sum to 1: softmax runs along each row of
-# the scores, and the weights are not transposed after it.
+# The weights that a token gives to all tokens do not sum to 1: take softmax along each row of
+# the scores, and do not transpose the weights afterwards.
 def similarity_attention(x: Tensor) -> Tensor:
     return softmax(x @ x.T, dim=-1).T @ x
 
 
 # %% wrong similarity_attention slide_product
-# You multiply x and its transpose number by number: a score is a dot product, so the two meet in
-# a matrix product.
+# You multiply x and its transpose elementwise: a score is a dot product, so use the matrix
+# product.
 def similarity_attention(x: Tensor) -> Tensor:
     return softmax(x * x.T, dim=-1) @ x
 
 
 # %% wrong similarity_attention blend_elementwise
-# You multiply weights and words number by number: a weighted sum of words is a matrix product
-# too.
+# You multiply weights and tokens elementwise: a weighted sum of tokens is a matrix product, too.
 def similarity_attention(x: Tensor) -> Tensor:
     return softmax(x @ x.T, dim=-1) * x
 
 
 # %% wrong similarity_attention softmax_without_dim
-# Your softmax is told no dimension: say along which one the weights of a word sum to 1.
+# You call softmax without a dimension: say along which one the weights of a token sum to 1.
 def similarity_attention(x: Tensor) -> Tensor:
     return softmax(x @ x.T) @ x  # pyright: ignore[reportCallIssue]
 
@@ -585,79 +585,77 @@ def similarity_attention(x: Tensor) -> Tensor:
 
 
 # %% wrong repaired_scores as_on_the_slide
-# This is still the product of the slide, which multiplies number by number: take the matrix
-# product.
+# This is still the product of the slide, which multiplies elementwise: use the matrix product.
 def repaired_scores(x: Tensor) -> Tensor:
     return x * x.T
 
 
 # %% wrong repaired_scores elementwise_square
-# You square each number of x: a score adds up the products of two words.
+# You square each entry of x: a score adds up the products of the features of two tokens.
 def repaired_scores(x: Tensor) -> Tensor:
     return x * x
 
 
 # %% wrong repaired_scores features_compared
-# You compare the columns of x, which are features: turn the product round, so that rows meet rows.
+# You compare the columns of x, which are features: swap the two factors, so that rows meet rows.
 def repaired_scores(x: Tensor) -> Tensor:
     return x.T @ x
 
 
 # %% wrong repaired_scores transpose_dropped
-# Without the transpose rows of x meet its columns: words are rows on both sides of a dot product.
+# Without the transpose, rows of x meet columns of x: a dot product of two tokens needs two rows.
 def repaired_scores(x: Tensor) -> Tensor:
     return x @ x
 
 
 # %% wrong repaired_scores only_with_itself
-# You return one number for each word, its product with itself: every pair of words has a score.
+# You return one number for each token, its product with itself: every pair of tokens has a
+# score.
 def repaired_scores(x: Tensor) -> Tensor:
     return (x * x).sum(dim=-1)
 
 
 # %% wrong repaired_scores not_summed
-# You multiply all pairs of words and do not add up the products: a score is one number.
+# You multiply the features of all pairs of tokens but do not add up the products: a score is one
+# number.
 def repaired_scores(x: Tensor) -> Tensor:
     return x[:, None] * x[None]
 
 
 # %% wrong repaired_scores scaled
-# Your scores are divided by √2: the slide's formula has no scale, only its product is to be
-# mended.
+# Your scores are divided by √2: the formula on the slide has no scale, so only fix its product.
 def repaired_scores(x: Tensor) -> Tensor:
     return x @ x.T / math.sqrt(x.shape[-1])
 
 
 # %% wrong repaired_scores softmaxed
-# These are weights already: the product is mended, and only the scores are asked, without
-# softmax.
+# These are weights already: fix the product and return the scores, without softmax.
 def repaired_scores(x: Tensor) -> Tensor:
     return softmax(x @ x.T, dim=-1)
 
 
 # %% wrong repaired_scores blended_words
-# You go one step too far and blend the words: return the scores.
+# You go one step too far and take the weighted sum: return the scores.
 def repaired_scores(x: Tensor) -> Tensor:
     return x @ x.T @ x
 
 
 # %% wrong repaired_scores cosine_similarity
-# You divide each word by its length: the score is the plain dot product.
+# You divide each token by its norm: the score is the plain dot product.
 def repaired_scores(x: Tensor) -> Tensor:
     directions = F.normalize(x, dim=-1)
     return directions @ directions.T
 
 
 # %% wrong repaired_scores slide_whole
-# You still multiply number by number, and a softmax follows: take the matrix product, and return
-# the scores alone.
+# You still multiply elementwise, and then take softmax: use the matrix product, and return only
+# the scores.
 def repaired_scores(x: Tensor) -> Tensor:
     return softmax(x * x.T, dim=1)
 
 
 # %% wrong repaired_scores softmaxed_in_columns
-# These are weights already: the product is mended, and only the scores are asked, without
-# softmax.
+# These are weights already: fix the product and return the scores, without softmax.
 def repaired_scores(x: Tensor) -> Tensor:
     return softmax(x @ x.T, dim=0)
 
@@ -689,53 +687,56 @@ def repaired_scores(x: Tensor) -> Tensor:
 
 
 # %% wrong project_qkv transposed_matrices of="solution"
-# You multiply by the transposed matrices: they are (d_model, d_out), so they go in as they are.
+# You multiply by the transposed matrices: they have the shape (d_model, d_out), so use them as
+# they are.
 # replace: return x @ w_query, x @ w_key, x @ w_value
 # by:      return x @ w_query.T, x @ w_key.T, x @ w_value.T
 
 # %% wrong project_qkv matrix_on_the_left of="solution"
-# Your results are (d_out, length), and words should stay in rows: put x on the left of the matrix.
+# Your results have the shape (d_out, length), but tokens should stay in rows: put x on the left
+# of the matrix.
 # replace: return x @ w_query, x @ w_key, x @ w_value
 # by:      return w_query @ x.T, w_key @ x.T, w_value @ x.T
 
 # %% wrong project_qkv roles_in_columns of="solution"
-# The numbers are right and lie on their side: return one row for each word, (length, d_out).
+# Your numbers are right but transposed: return one row for each token, (length, d_out).
 # replace: return x @ w_query, x @ w_key, x @ w_value
 # by:      return (x @ w_query).T, (x @ w_key).T, (x @ w_value).T
 
 # %% wrong project_qkv key_first of="solution"
-# Query and key are exchanged: the order is query, key, value.
+# You swap query and key: the order is query, key, value.
 # replace: return x @ w_query, x @ w_key, x @ w_value
 # by:      return x @ w_key, x @ w_query, x @ w_value
 
 # %% wrong project_qkv value_before_key of="solution"
-# Key and value are exchanged: the order is query, key, value.
+# You swap key and value: the order is query, key, value.
 # replace: return x @ w_query, x @ w_key, x @ w_value
 # by:      return x @ w_query, x @ w_value, x @ w_key
 
 # %% wrong project_qkv value_first of="solution"
-# Your results come in reverse: the order is query, key, value.
+# You return the three in reverse: the order is query, key, value.
 # replace: return x @ w_query, x @ w_key, x @ w_value
 # by:      return x @ w_value, x @ w_key, x @ w_query
 
 # %% wrong project_qkv key_from_query_matrix of="solution"
-# Your key is the query again: it has a matrix of its own.
+# Your key is the same as your query: compute it with its own matrix, w_key.
 # replace: return x @ w_query, x @ w_key, x @ w_value
 # by:      return x @ w_query, x @ w_query, x @ w_value
 
 # %% wrong project_qkv value_from_key_matrix of="solution"
-# Your value is the key again: it has a matrix of its own.
+# Your value is the same as your key: compute it with its own matrix, w_value.
 # replace: return x @ w_query, x @ w_key, x @ w_value
 # by:      return x @ w_query, x @ w_key, x @ w_key
 
 # %% wrong project_qkv one_matrix_for_all of="solution"
-# Query, key and value are equal, for you use one matrix three times: each role has its own.
+# Your query, key and value are equal, because you use one matrix three times: each role has its
+# own.
 # replace: return x @ w_query, x @ w_key, x @ w_value
 # by:      query = x @ w_query
 #          return query, query, query
 
 # %% wrong project_qkv values_not_projected of="solution"
-# Your value is x itself: it is projected as well, by the third matrix.
+# Your value is x itself: project it as well, with w_value.
 # replace: return x @ w_query, x @ w_key, x @ w_value
 # by:      return x @ w_query, x @ w_key, x
 
@@ -752,81 +753,82 @@ def repaired_scores(x: Tensor) -> Tensor:
 #          return query, key, key @ w_value
 
 # %% wrong project_qkv already_scaled of="solution"
-# Your results are too small by one factor: a projection is a plain matrix product, and no scale
-# belongs to it.
+# Your results are too small by a constant factor: a projection is a plain matrix product,
+# without a scale.
 # replace: return x @ w_query, x @ w_key, x @ w_value
 # by:      scale = math.sqrt(x.shape[-1])
 #          return x @ w_query / scale, x @ w_key / scale, x @ w_value / scale
 
 # %% wrong project_qkv softmaxed of="solution"
-# Each row of your results sums to 1: softmax belongs to the scores, a projection is a plain
+# Each row of your results sums to 1: softmax belongs to the scores, and a projection is a plain
 # matrix product.
 # replace: return x @ w_query, x @ w_key, x @ w_value
 # by:      return softmax(x @ w_query, -1), softmax(x @ w_key, -1), softmax(x @ w_value, -1)
 
 # %% wrong project_qkv activated of="solution"
-# Your results hold no negative number: a projection is linear, no ReLU follows it.
+# Your results contain no negative number: a projection is linear, so no ReLU follows it.
 # replace: return x @ w_query, x @ w_key, x @ w_value
 # by:      return (x @ w_query).relu(), (x @ w_key).relu(), (x @ w_value).relu()
 
 # %% wrong project_qkv word_added of="solution"
-# You add x to its projections: a role is the projection alone.
+# You add x to its projections: return the projections alone.
 # replace: return x @ w_query, x @ w_key, x @ w_value
 # by:      return x + x @ w_query, x + x @ w_key, x + x @ w_value
 
 # %% wrong project_qkv all_of_one_width of="solution"
-# You cut the packed result into three equal parts, and the matrices may have different widths:
-# cut it by their own sizes.
+# You split the packed result into three equal parts, but the matrices may differ in width: split
+# it by their own sizes.
 # replace: return x @ w_query, x @ w_key, x @ w_value
 # by:      query, key, value = (x @ torch.cat([w_query, w_key, w_value], dim=-1)).chunk(3, dim=-1)
 #          return query, key, value
 
 # %% wrong project_qkv elementwise_product of="solution"
-# You multiply number by number, and that needs equal shapes: a projection is a matrix product.
+# You multiply elementwise, which needs matching shapes: a projection is a matrix product.
 # replace: return x @ w_query, x @ w_key, x @ w_value
 # by:      return x * w_query, x * w_key, x * w_value
 
 # %% wrong project_qkv one_tensor of="solution"
-# You return the three roles in one tensor: return three tensors, for their widths may differ.
+# You return the three roles in one tensor: return three tensors, because their widths may
+# differ.
 # replace: return x @ w_query, x @ w_key, x @ w_value
 # by:      return torch.cat([x @ w_query, x @ w_key, x @ w_value], dim=-1)
 
 # %% wrong project_qkv one_sequence_only of="solution"
-# Your product takes one (length, d_model) matrix, and x may be a batch: use a product that leaves
-# the leading dimensions alone.
+# Your product only takes a single (length, d_model) matrix, but x may be a batch: use a product
+# that leaves the leading dimensions alone.
 # replace: return x @ w_query, x @ w_key, x @ w_value
 # by:      return torch.mm(x, w_query), torch.mm(x, w_key), torch.mm(x, w_value)
 
 # %% wrong project_qkv batch_flattened of="solution"
-# All sequences end up in one long list of words: give back the leading dimensions that x has.
+# You flatten all sequences into one long list of tokens: keep the leading dimensions of x.
 # replace: return x @ w_query, x @ w_key, x @ w_value
 # by:      words = x.reshape(-1, x.shape[-1])
 #          return words @ w_query, words @ w_key, words @ w_value
 
 # %% wrong project_qkv copied_matrices of="solution"
-# You copy the matrices, and the copies are cut off from what is trained: multiply by the
+# You copy the matrices, and the copies are detached from what is trained: multiply by the
 # matrices themselves.
 # replace: return x @ w_query, x @ w_key, x @ w_value
 # by:      return x @ w_query.detach(), x @ w_key.detach(), x @ w_value.detach()
 
 # %% wrong project_qkv matrix_before_x of="solution"
-# The matrix stands on the left of x, and their sizes do not meet: a word is a row of x, so the
-# matrix stands on its right.
+# The matrix is on the left of x, and their sizes do not match: each token is a row of x, so the
+# matrix goes on the right.
 # replace: return x @ w_query, x @ w_key, x @ w_value
 # by:      return w_query @ x, w_key @ x, w_value @ x
 
 # %% wrong project_qkv words_transposed of="solution"
-# You transpose x, so its words become columns: a word is a row of x, leave it so.
+# You transpose x, so its tokens become columns: keep each token as a row.
 # replace: return x @ w_query, x @ w_key, x @ w_value
 # by:      return x.T @ w_query, x.T @ w_key, x.T @ w_value
 
 # %% wrong project_qkv matrix_called of="solution"
-# You call a matrix as if it were a function: it is a tensor, multiply x by it.
+# You call a matrix as if it were a function: it is a tensor, so multiply x by it.
 # replace: return x @ w_query, x @ w_key, x @ w_value
 # by:      return w_query(x), w_key(x), w_value(x)  # pyright: ignore[reportCallIssue]
 
 # %% wrong project_qkv elementwise_from_the_left of="solution"
-# You multiply number by number, and that needs equal shapes: a projection is a matrix product.
+# You multiply elementwise, which needs matching shapes: a projection is a matrix product.
 # replace: return x @ w_query, x @ w_key, x @ w_value
 # by:      return w_query * x, w_key * x, w_value * x
 
@@ -883,7 +885,7 @@ def project_qkv(
 flying_output = [0.762, 0.119]
 
 # %% wrong flying_output divided_by_d_k
-# You divide the dot products by d_k = 2: the scale is its square root.
+# You divide the dot products by d_k = 2: the scale is the square root of d_k.
 flying_output = [0.462, 0.269]
 
 # %% wrong flying_output multiplied_by_root
@@ -891,7 +893,7 @@ flying_output = [0.462, 0.269]
 flying_output = [0.888, 0.056]
 
 # %% wrong flying_output scale_after_softmax
-# You divide by √2 after the softmax: divide the dot products, before it.
+# You divide by √2 after the softmax: divide the dot products before it.
 flying_output = [0.539, 0.084]
 
 # %% wrong flying_output query_and_key_swapped
@@ -899,7 +901,7 @@ flying_output = [0.539, 0.084]
 flying_output = [-0.340, 0.670]
 
 # %% wrong flying_output key_and_value_swapped
-# You compare the query with the values and blend the keys: it is the other way round.
+# You compare the query with the values and add up the keys: it is the other way round.
 flying_output = [0.330, -0.340]
 
 # %% wrong flying_output rounded_to_one_decimal
@@ -913,36 +915,36 @@ flying_output = [0.6, 0.2]
 flying_output = [0.613, 0.193]
 
 # %% wrong flying_output weights
-# These are the two weights: use them to blend the two values.
+# These are the two weights: use them to add up the two values.
 flying_output = [0.804, 0.196]
 
 # %% wrong flying_output weights_swapped
-# Your weights meet the wrong values: the first weight belongs to the value of flying.
+# You multiply each weight with the wrong value: the first weight belongs to the value of flying.
 flying_output = [-0.609, 0.804]
 
 # %% wrong flying_output other_word
-# This is what arrows becomes: start from the query of flying.
+# This is the output for arrows: start from the query of flying.
 flying_output = [0.786, 0.107]
 
 # %% wrong flying_output largest_score_only
-# This is the value of flying alone: the value of arrows has a weight as well.
+# This is the value of flying alone: the value of arrows has a weight, too.
 flying_output = [1.0, 0.0]
 
 # %% wrong flying_output equal_weights
-# You give both values the same weight: flying's query fits the two keys differently.
+# You give both values the same weight: the query of flying matches the two keys differently.
 flying_output = [0.0, 0.5]
 
 # %% wrong flying_output no_softmax
-# You blend the values with the scaled dot products, one of them negative: softmax turns them into
-# weights first.
+# You use the scaled dot products as weights, and one of them is negative: softmax turns them
+# into weights first.
 flying_output = [1.414, -0.707]
 
 # %% wrong flying_output not_normalised
-# Your weights are the exps of the scores and do not sum to 1: divide each by their sum.
+# Your weights are the exponentials of the scores and do not sum to 1: divide each by their sum.
 flying_output = [1.535, 0.493]
 
 # %% wrong flying_output softmax_over_queries
-# You take each softmax over the two queries: flying's two weights sum to 1 over the keys.
+# You take each softmax over the two queries: the two weights of flying sum to 1 over the keys.
 flying_output = [-0.170, 0.500]
 
 # %% wrong flying_output cut_to_two_decimals
@@ -956,12 +958,11 @@ flying_output = [0.61, 0.19]
 flying_output = [0.60, 0.19]
 
 # %% wrong flying_output order_swapped
-# Your two numbers are right and stand in the wrong order: first the first feature, then the
-# second.
+# Your two numbers are right but swapped: give the first feature first, then the second.
 flying_output = [0.196, 0.609]
 
 # %% wrong flying_output keys_blended
-# Your weights are right, and you blend the keys with them: blend the values.
+# Your weights are right, but you add up the keys with them: add up the values.
 flying_output = [0.804, 0.609]
 
 # %% wrong flying_output dot_products_as_weights
@@ -993,7 +994,7 @@ flying_output = flying_weights @ np.array([[1.0, 0.0], [-1.0, 1.0]])
 arrows_output = [0.905, 0.047]
 
 # %% wrong arrows_output divided_by_d_k
-# You divide the dot products by d_k = 2: the scale is its square root.
+# You divide the dot products by d_k = 2: the scale is the square root of d_k.
 arrows_output = [0.635, 0.182]
 
 # %% wrong arrows_output multiplied_by_root
@@ -1001,16 +1002,16 @@ arrows_output = [0.635, 0.182]
 arrows_output = [0.972, 0.014]
 
 # %% wrong arrows_output scale_after_softmax
-# You divide by √2 after the softmax: divide the dot products, before it.
+# You divide by √2 after the softmax: divide the dot products before it.
 arrows_output = [0.640, 0.034]
 
 # %% wrong arrows_output query_and_key_swapped
-# You give both values the same weight: take the query of arrows, which fits the two keys
+# You give both values the same weight: take the query of arrows, which matches the two keys
 # differently.
 arrows_output = [0.0, 0.5]
 
 # %% wrong arrows_output key_and_value_swapped
-# You compare the query with the values and blend the keys: it is the other way round.
+# You compare the query with the values and add up the keys: it is the other way round.
 arrows_output = [0.670, 0.340]
 
 # %% wrong arrows_output rounded_to_one_decimal
@@ -1019,33 +1020,33 @@ arrows_output = [0.670, 0.340]
 arrows_output = [0.8, 0.1]
 
 # %% wrong arrows_output weights
-# These are the two weights: use them to blend the two values.
+# These are the two weights: use them to add up the two values.
 arrows_output = [0.893, 0.107]
 
 # %% wrong arrows_output weights_swapped
-# Your weights meet the wrong values: the first weight belongs to the value of flying.
+# You multiply each weight with the wrong value: the first weight belongs to the value of flying.
 arrows_output = [-0.786, 0.893]
 
 # %% wrong arrows_output other_word
-# This is what flying becomes: start from the query of arrows.
+# This is the output for flying: start from the query of arrows.
 arrows_output = [0.609, 0.196]
 
 # %% wrong arrows_output own_value
-# This is the value of arrows alone: attention blends both values, and its query fits the key of
-# flying better than its own.
+# This is the value of arrows alone: attention adds up both values, and this query matches the
+# key of flying better than its own.
 arrows_output = [-1.0, 1.0]
 
 # %% wrong arrows_output largest_score_only
-# This is the value of flying alone: the value of arrows has a weight as well.
+# This is the value of flying alone: the value of arrows has a weight, too.
 arrows_output = [1.0, 0.0]
 
 # %% wrong arrows_output no_softmax
-# You blend the values with the scaled dot products, one of them negative: softmax turns them into
-# weights first.
+# You use the scaled dot products as weights, and one of them is negative: softmax turns them
+# into weights first.
 arrows_output = [2.121, -0.707]
 
 # %% wrong arrows_output not_normalised
-# Your weights are the exps of the scores and do not sum to 1: divide each by their sum.
+# Your weights are the exponentials of the scores and do not sum to 1: divide each by their sum.
 arrows_output = [3.620, 0.493]
 
 # %% wrong arrows_output softmax_over_queries
@@ -1078,12 +1079,11 @@ arrows_output = [0.790, 0.105]
 arrows_output = [0.782, 0.109]
 
 # %% wrong arrows_output order_swapped
-# Your two numbers are right and stand in the wrong order: first the first feature, then the
-# second.
+# Your two numbers are right but swapped: give the first feature first, then the second.
 arrows_output = [0.107, 0.786]
 
 # %% wrong arrows_output keys_blended
-# Your weights are right, and you blend the keys with them: blend the values.
+# Your weights are right, but you add up the keys with them: add up the values.
 arrows_output = [0.893, 0.786]
 
 # %% wrong arrows_output dot_products_as_weights
@@ -1109,14 +1109,14 @@ import numpy as np
 arrows_output = np.array([0.786, 0.107], dtype=np.float32)
 
 # %% wrong scaled_dot_product_attention no_scale of="solution"
-# Your weights are too sharp: the scores are not divided by √d_k.
+# Your weights are too sharp: you do not divide the scores by √d_k.
 # replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
 #          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
 # by:      weights = softmax(query @ key.transpose(-2, -1), dim=-1)
 
 # %% wrong scaled_dot_product_attention divided_by_d_k of="solution"
-# Your weights are too even: you divide the scores by d_k, or by √d_k twice. Divide once, by the
-# square root.
+# Your weights are too uniform: you divide the scores by d_k, or by √d_k twice. Divide once, by
+# the square root.
 # replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
 #          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
 # by:      weights = softmax(query @ key.transpose(-2, -1) / query.shape[-1], dim=-1)
@@ -1134,21 +1134,21 @@ arrows_output = np.array([0.786, 0.107], dtype=np.float32)
 # by:      weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(key.shape[-2]), dim=-1)
 
 # %% wrong scaled_dot_product_attention root_of_query_length of="solution"
-# You divide the scores by √2, be it from the number of queries, the number of dimensions or the
-# exercise by hand: d_k is the size of the last axis of the query.
+# You divide the scores by √2, the root of the number of queries, of the number of axes or of d_k
+# in the example by hand: here d_k is the size of the last axis of the query.
 # replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
 #          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
 # by:      weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(len(query)), dim=-1)
 
 # %% wrong scaled_dot_product_attention root_of_axis_one of="solution"
-# In a batch your scale changes, because axis 1 is then the length: d_k is the last axis, with and
-# without a batch.
+# Your scale changes in a batch, because axis 1 is then the length: d_k is the size of the last
+# axis, with and without a batch.
 # replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
 #          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
 # by:      weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[1]), dim=-1)
 
 # %% wrong scaled_dot_product_attention multiplied_by_root of="solution"
-# Your weights are far too sharp: you multiply the scores by √d_k, divide by it.
+# Your weights are far too sharp, because you multiply the scores by √d_k: divide by it.
 # replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
 #          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
 # by:      weights = softmax(query @ key.transpose(-2, -1) * math.sqrt(query.shape[-1]), dim=-1)
@@ -1161,48 +1161,48 @@ arrows_output = np.array([0.786, 0.107], dtype=np.float32)
 # by:      weights = softmax(query @ key.transpose(-2, -1), dim=-1) / math.sqrt(query.shape[-1])
 
 # %% wrong scaled_dot_product_attention output_scaled of="no_scale"
-# You divide the output by √d_k: the scale belongs to the scores, where it keeps the softmax soft.
+# You divide the output by √d_k: divide the scores instead, before the softmax.
 # replace: return weights @ value, weights
 # by:      return weights @ value / math.sqrt(query.shape[-1]), weights
 
 # %% wrong scaled_dot_product_attention scale_known_by_heart of="solution"
-# You divide by 8, which is right for d_k = 64 alone: read d_k from the shape of the query.
+# You divide by 8, which is right only for d_k = 64: read d_k from the shape of the query.
 # replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
 #          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
 # by:      weights = softmax(query @ key.transpose(-2, -1) / 8, dim=-1)
 
 # %% wrong scaled_dot_product_attention scale_in_single_precision of="solution"
-# Your numbers are right to a few digits only: take the root of a plain Python number, for the
-# root of a float32 tensor has seven digits, and do not round it.
+# Your numbers are only right to a few digits: take the root of a plain Python number (the root
+# of a float32 tensor has only seven digits), and do not round it.
 # replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
 #          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
 # by:      scores = query @ key.transpose(-2, -1) / torch.sqrt(torch.tensor(query.shape[-1]))
 #          weights = softmax(scores, dim=-1)
 
 # %% wrong scaled_dot_product_attention scale_of_the_example of="solution"
-# You divide by 2, which is right for d_k = 4 alone: read d_k from the last axis of the query, and
+# You divide by 2, which is right only for d_k = 4: read d_k from the last axis of the query, and
 # take its root.
 # replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
 #          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
 # by:      weights = softmax(query @ key.transpose(-2, -1) / 2, dim=-1)
 
 # %% wrong scaled_dot_product_attention over_axis_one of="solution"
-# In a batch axis 1 holds the queries: softmax runs over the keys, the last axis, with and without
-# a batch.
+# In a batch, axis 1 holds the queries: take softmax over the keys, the last axis, with and
+# without a batch.
 # replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
 #          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
 # by:      weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=1)
 
 # %% wrong scaled_dot_product_attention over_queries of="solution"
-# Each column of your weights sums to 1, and each row should: softmax runs over the keys, the last
-# axis.
+# Each of your columns of weights sums to 1, but each row should: take softmax over the keys, the
+# last axis.
 # replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
 #          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
 # by:      weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-2)
 
 # %% wrong scaled_dot_product_attention over_the_whole_matrix of="solution"
-# All weights together sum to 1, so every output is too small: each query has weights of its own
-# that sum to 1.
+# All your weights together sum to 1, so every output is too small: the weights of each query sum
+# to 1 on their own.
 # replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
 #          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
 # by:      scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
@@ -1220,32 +1220,32 @@ arrows_output = np.array([0.786, 0.107], dtype=np.float32)
 # by:      weights = scores / scores.sum(dim=-1, keepdim=True)
 
 # %% wrong scaled_dot_product_attention returns_scores of="over_the_whole_matrix"
-# Your output is right, and beside it you return the scores: return the weights, which come after
+# Your output is right, but you return the scores beside it: return the weights, which come after
 # the softmax.
 # replace: weights = softmax(scores.flatten(-2), dim=-1).reshape(scores.shape)
 #          return weights @ value, weights
 # by:      return softmax(scores, dim=-1) @ value, scores
 
 # %% wrong scaled_dot_product_attention each_score_alone of="solution"
-# Your weights come from a sigmoid, each on its own: softmax lets the keys of one query compete.
+# You take a sigmoid of each score on its own: with softmax, the keys of one query compete.
 # replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
 #          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
 # by:      weights = (query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])).sigmoid()
 
 # %% wrong scaled_dot_product_attention best_key_only of="over_the_whole_matrix"
-# Each query takes the value of its best key alone: softmax gives every key a weight above 0, and
-# nothing is rounded.
+# You give each query only the value of its best key: softmax gives every key a weight above 0.
 # replace: weights = softmax(scores.flatten(-2), dim=-1).reshape(scores.shape)
 # by:      weights = F.one_hot(scores.argmax(dim=-1), scores.shape[-1]).to(value.dtype)
 
 # %% wrong scaled_dot_product_attention later_keys_hidden of="over_the_whole_matrix"
-# No query sees a key that comes after it: here every query sees all keys.
+# In your version no query attends to a key that comes after it: here every query attends to all
+# keys.
 # replace: weights = softmax(scores.flatten(-2), dim=-1).reshape(scores.shape)
 # by:      later = torch.ones_like(scores, dtype=torch.bool).triu(1)
 #          weights = softmax(scores.masked_fill(later, -torch.inf), dim=-1)
 
 # %% wrong scaled_dot_product_attention cosine_similarity of="scale_in_single_precision"
-# You bring queries and keys to length 1: a score is the plain dot product, divided by √d_k.
+# You normalise queries and keys: a score is the plain dot product, divided by √d_k.
 # replace: scores = query @ key.transpose(-2, -1) / torch.sqrt(torch.tensor(query.shape[-1]))
 # by:      scores = F.normalize(query, dim=-1) @ F.normalize(key, dim=-1).transpose(-2, -1)
 
@@ -1256,7 +1256,7 @@ arrows_output = np.array([0.786, 0.107], dtype=np.float32)
 
 
 # %% wrong scaled_dot_product_attention output_only
-# You return the output alone: return the weights beside it, so that you can look at them.
+# You return only the output: return the weights, too, so that you can inspect them.
 def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor
 ) -> tuple[Tensor, Tensor]:
@@ -1264,51 +1264,50 @@ def scaled_dot_product_attention(
 
 
 # %% wrong scaled_dot_product_attention blends_queries of="blend_elementwise"
-# You weigh the queries: what is blended are the values, one for each key.
+# You add up the queries: the weights multiply the values, one for each key.
 # replace: return weights * value, weights
 # by:      return weights @ query, weights
 
 # %% wrong scaled_dot_product_attention blends_keys of="blend_elementwise"
-# You blend the keys: keys only decide the weights, what is blended are the values.
+# You add up the keys: keys only decide the weights, and the weights multiply the values.
 # replace: return weights * value, weights
 # by:      return weights @ key, weights
 
 # %% wrong scaled_dot_product_attention blend_divided_by_length of="blend_elementwise"
-# Your outputs are three times too small: the weights sum to 1 already, so the weighted sum is not
-# divided any more.
+# Your outputs are three times too small: the weights already sum to 1, so do not divide the
+# weighted sum again.
 # replace: return weights * value, weights
 # by:      return weights @ value / key.shape[-2], weights
 
 # %% wrong scaled_dot_product_attention values_not_summed of="blend_elementwise"
-# Your output still has an axis of keys: the values, each times its weight, are added up, as a
-# matrix product does.
+# Your output still has an axis for the keys: multiply each value by its weight and add up over
+# the keys, as a matrix product does.
 # replace: return weights * value, weights
 # by:      return weights.unsqueeze(-1) * value.unsqueeze(-3), weights
 
 # %% wrong scaled_dot_product_attention elementwise_scores of="blend_elementwise"
-# You multiply queries and keys number by number: a score is a dot product, so the two matrices
-# meet in a matrix product.
+# You multiply queries and keys elementwise: a score is a dot product, so use the matrix product.
 # replace: weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
 # by:      weights = softmax(query * key / math.sqrt(query.shape[-1]), dim=-1)
 
 # %% wrong scaled_dot_product_attention batch_transposed of="solution"
-# Your transpose moves the batch axis: exchange the last two axes of the keys alone.
+# Your transpose moves the batch axis: swap only the last two axes of the keys.
 # replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
 #          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
 # by:      turned = key.permute(*reversed(range(key.dim())))
 #          weights = softmax(query @ turned / math.sqrt(query.shape[-1]), dim=-1)
 
 # %% wrong scaled_dot_product_attention sequences_see_each_other of="scale_in_single_precision"
-# Your weights have as many keys as the whole batch: a sequence attends to its own keys alone, so
-# leave the batch axis as it is.
+# Your weights have as many keys as the whole batch: a sequence attends only to its own keys, so
+# leave the batch axis alone.
 # replace: scores = query @ key.transpose(-2, -1) / torch.sqrt(torch.tensor(query.shape[-1]))
 # by:      scores = query @ key.reshape(-1, key.shape[-1]).T / math.sqrt(query.shape[-1])
 # replace: return weights @ value, weights
 # by:      return weights @ value.reshape(-1, value.shape[-1]), weights
 
 # %% wrong scaled_dot_product_attention batch_summed of="solution"
-# You add the scores of all sequences: a batch of sequences gives a batch of scores, so its axes
-# stay in the result.
+# You add up the scores of all sequences: a batch of sequences has a batch of scores, so keep its
+# axes.
 # replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
 # by:      scores = torch.einsum("...qd,...kd->qk", query, key)
 
@@ -1321,20 +1320,21 @@ def scaled_dot_product_attention(
 #              scores = scores[:1].expand_as(scores)
 
 # %% wrong scaled_dot_product_attention one_sequence_only of="scale_in_single_precision"
-# You go through the first axis as if it held the queries, and in a batch it holds sequences:
+# You loop over the first axis as if it held the queries, but in a batch it holds sequences:
 # count axes from the end.
 # replace: scores = query @ key.transpose(-2, -1) / torch.sqrt(torch.tensor(query.shape[-1]))
 # by:      scores = torch.stack([key @ one for one in query]) / math.sqrt(query.shape[-1])
 
 # %% wrong scaled_dot_product_attention one_batch_axis_only of="scale_in_single_precision"
-# Your product knows exactly one batch axis: attention takes any leading dimensions, also none.
+# Your product needs exactly one batch axis: attention takes any number of leading dimensions,
+# even none.
 # replace: scores = query @ key.transpose(-2, -1) / torch.sqrt(torch.tensor(query.shape[-1]))
 # by:      scores = torch.bmm(query, key.transpose(1, 2)) / math.sqrt(query.shape[-1])
 # replace: return weights @ value, weights
 # by:      return torch.bmm(weights, value), weights
 
 # %% wrong scaled_dot_product_attention changes_its_input of="solution"
-# You write into the caller's tensor: make a new one.
+# You modify the tensor of the caller: create a new one.
 # replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
 #          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
 # by:      query /= math.sqrt(query.shape[-1])
@@ -1348,68 +1348,68 @@ def scaled_dot_product_attention(
 #          weights = powers / powers.sum(dim=-1, keepdim=True)
 
 # %% wrong scaled_dot_product_attention detached of="over_the_whole_matrix"
-# Your weights are cut off from queries and keys, which then never learn: detach a copy for
-# drawing, not what you compute with.
+# Your weights are detached from queries and keys, so these never learn: if you want a copy for
+# drawing, detach that one.
 # replace: weights = softmax(scores.flatten(-2), dim=-1).reshape(scores.shape)
 # by:      weights = softmax(scores, dim=-1).detach()
 
 # %% wrong scaled_dot_product_attention values_detached of="blend_elementwise"
-# Your values are cut off from what made them, so their projection never learns: blend the values
-# as they come in.
+# You detach the values, so their projection never learns: use the values as they come in.
 # replace: return weights * value, weights
 # by:      return weights @ value.detach(), weights
 
 # %% wrong scaled_dot_product_attention root_of_number_of_dimensions of="solution"
-# You divide the scores by √2, be it from the number of queries, the number of dimensions or the
-# exercise by hand: d_k is the size of the last axis of the query.
+# You divide the scores by √2, the root of the number of queries, of the number of axes or of d_k
+# in the example by hand: here d_k is the size of the last axis of the query.
 # replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
 #          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
 # by:      weights = softmax(query @ key.transpose(-2, -1) / query.dim() ** 0.5, dim=-1)
 
 # %% wrong scaled_dot_product_attention root_of_two of="solution"
-# You divide the scores by √2, be it from the number of queries, the number of dimensions or the
-# exercise by hand: d_k is the size of the last axis of the query.
+# You divide the scores by √2, the root of the number of queries, of the number of axes or of d_k
+# in the example by hand: here d_k is the size of the last axis of the query.
 # replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
 #          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
 # by:      weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(2), dim=-1)
 
 # %% wrong scaled_dot_product_attention divided_by_number_of_dimensions of="solution"
-# You divide by 2, which is right for d_k = 4 alone: read d_k from the last axis of the query, and
+# You divide by 2, which is right only for d_k = 4: read d_k from the last axis of the query, and
 # take its root.
 # replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
 #          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
 # by:      weights = softmax(query @ key.transpose(-2, -1) / query.dim(), dim=-1)
 
 # %% wrong scaled_dot_product_attention whole_root of="solution"
-# Your scale was right for d_k = 4, and here, for d_k = 3, it is 1: take the root of d_k in full,
-# not rounded down, and d_k from the last axis.
+# Your scale was right for d_k = 4, but here, for d_k = 3, it is 1: use the square root of d_k
+# without rounding, and read d_k from the last axis.
 # replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
 #          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
 # by:      weights = softmax(query @ key.transpose(-2, -1) / math.isqrt(query.shape[-1]), dim=-1)
 
 # %% wrong scaled_dot_product_attention divided_by_number_of_queries of="solution"
-# Your scale was right for d_k = 4, and here, for d_k = 3, it is 1: take the root of d_k in full,
-# not rounded down, and d_k from the last axis.
+# Your scale was right for d_k = 4, but here, for d_k = 3, it is 1: use the square root of d_k
+# without rounding, and read d_k from the last axis.
 # replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
 #          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
 # by:      weights = softmax(query @ key.transpose(-2, -1) / len(query), dim=-1)
 
 # %% wrong scaled_dot_product_attention half_of_d_k of="solution"
-# You divide by half of d_k, which is its root for d_k = 4 alone: divide by the square root.
+# You divide by half of d_k, which equals its square root only for d_k = 4: divide by the square
+# root.
 # replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
 #          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
 # by:      weights = softmax(query @ key.transpose(-2, -1) / (query.shape[-1] / 2), dim=-1)
 
 # %% wrong scaled_dot_product_attention root_of_a_name_left_over of="solution"
-# You divide by 32, the root of 1024, which is a width of part 6: read d_k from the shape of the
-# query.
+# You divide by 32, the square root of 1024, which is a width from part 6: read d_k from the
+# shape of the query.
 # replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
 #          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
 # by:      weights = softmax(query @ key.transpose(-2, -1) / 1024**0.5, dim=-1)
 
 
 # %% wrong scaled_dot_product_attention d_k_never_set
-# Nothing is called d_k in your function yet: read it from the shape of the query.
+# The name d_k is not defined in your function: read it from the shape of the query.
 def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor
 ) -> tuple[Tensor, Tensor]:
@@ -1419,55 +1419,54 @@ def scaled_dot_product_attention(
 
 
 # %% wrong scaled_dot_product_attention root_of_torch of="solution"
-# d_k is a plain number, and torch's root takes tensors alone: take the root with `math`.
+# `torch.sqrt` only takes tensors, and d_k is a plain number: use `math.sqrt`.
 # replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
 #          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
 # by:      root = torch.sqrt(query.shape[-1])  # pyright: ignore[reportArgumentType]
 #          weights = softmax(query @ key.transpose(-2, -1) / root, dim=-1)
 
 # %% wrong scaled_dot_product_attention root_of_the_whole_shape of="root_of_torch"
-# You take the root of the whole shape, which is several numbers: d_k is the last of them.
+# You take the square root of the whole shape, which is several numbers: d_k is the last of them.
 # replace: root = torch.sqrt(query.shape[-1])  # pyright: ignore[reportArgumentType]
 # by:      root = math.sqrt(query.shape)  # pyright: ignore[reportArgumentType]
 
 # %% wrong scaled_dot_product_attention epsilon_beside_the_root of="no_scale"
-# Your numbers are right to a few digits only: add nothing small to the scale or the sum, round
-# nothing, and stay out of float32.
+# Your numbers are only right to a few digits: add nothing small to the scale or the sum, do not
+# round, and do not convert to float32.
 # replace: key.transpose(-2, -1)
 # by:      key.transpose(-2, -1) / (math.sqrt(query.shape[-1]) + 1e-6)
 
 # %% wrong scaled_dot_product_attention single_precision_on_the_way of="solution"
-# Your numbers are right to a few digits only: add nothing small to the scale or the sum, round
-# nothing, and stay out of float32.
+# Your numbers are only right to a few digits: add nothing small to the scale or the sum, do not
+# round, and do not convert to float32.
 # replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
 #          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
 # by:      scores = query.float() @ key.float().transpose(-2, -1) / math.sqrt(query.shape[-1])
 #          weights = softmax(scores, dim=-1).to(value.dtype)
 
 # %% wrong scaled_dot_product_attention not_transposed of="solution"
-# You multiply queries by keys without a transpose: a score pairs a row with a row, so the keys
-# are turned on their side.
+# You multiply queries by keys without a transpose: a score needs a row of each, so transpose the
+# keys.
 # replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
 #          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
 # by:      weights = softmax(query @ key / math.sqrt(query.shape[-1]), dim=-1)
 
 # %% wrong scaled_dot_product_attention query_transposed of="solution"
-# Two shapes do not meet as they should: the query stands on the left, only the keys are
-# transposed, and the weights meet the values as they are.
+# Two shapes do not match: put the query on the left, transpose only the keys, and multiply the
+# weights by the values as they are.
 # replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
 #          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
 # by:      weights = softmax(query.transpose(-2, -1) @ key / math.sqrt(query.shape[-1]), dim=-1)
 
 # %% wrong scaled_dot_product_attention first_two_axes_exchanged of="solution"
-# You exchange axes 0 and 1, and in a batch axis 0 counts the sequences: exchange the last two
-# axes of the keys.
+# You swap axes 0 and 1, but in a batch axis 0 holds the sequences: swap the last two axes of the
+# keys.
 # replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
 #          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
 # by:      weights = softmax(query @ key.transpose(0, 1) / math.sqrt(query.shape[-1]), dim=-1)
 
 # %% wrong scaled_dot_product_attention two_axes_unpacked of="no_scale"
-# You take the shape apart into two numbers, and a batch has more axes: ask for the last axis
-# alone.
+# You unpack the shape into two numbers, but a batch has more axes: read only the last one.
 # replace: weights = softmax(query @ key.transpose(-2, -1), dim=-1)
 # by:      length, d_k = query.shape
 #          scores = query @ key.transpose(-2, -1) / math.sqrt(d_k)
@@ -1475,7 +1474,7 @@ def scaled_dot_product_attention(
 
 
 # %% wrong scaled_dot_product_attention blend_elementwise
-# You multiply weights and values number by number: the weighted sum is a matrix product.
+# You multiply weights and values elementwise: the weighted sum is a matrix product.
 def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor
 ) -> tuple[Tensor, Tensor]:
@@ -1490,26 +1489,26 @@ def scaled_dot_product_attention(
 # by:      return value @ weights, weights
 
 # %% wrong scaled_dot_product_attention weights_transposed of="blend_elementwise"
-# Two shapes do not meet as they should: the query stands on the left, only the keys are
-# transposed, and the weights meet the values as they are.
+# Two shapes do not match: put the query on the left, transpose only the keys, and multiply the
+# weights by the values as they are.
 # replace: return weights * value, weights
 # by:      return weights.transpose(-2, -1) @ value, weights
 
 # %% wrong scaled_dot_product_attention keys_ask of="keys_ask_and_stop"
-# Your keys ask and your queries answer: the query stands on the left of the product.
+# You swap the roles of queries and keys: the query goes on the left of the product.
 # replace: return weights @ value, weights
 # by:      return weights.transpose(-2, -1) @ value, weights
 
 # %% wrong scaled_dot_product_attention keys_ask_and_stop of="solution"
-# Two shapes do not meet as they should: the query stands on the left, only the keys are
-# transposed, and the weights meet the values as they are.
+# Two shapes do not match: put the query on the left, transpose only the keys, and multiply the
+# weights by the values as they are.
 # replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
 #          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
 # by:      weights = softmax(key @ query.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
 
 # %% wrong scaled_dot_product_attention keys_reshaped of="batch_transposed"
-# You pour the keys into another shape, which mixes the numbers of different keys: exchange their
-# last two axes.
+# You reshape the keys, which mixes the features of different keys: transpose their last two axes
+# instead.
 # replace: turned = key.permute(*reversed(range(key.dim())))
 # by:      turned = key.reshape(*key.shape[:-2], key.shape[-1], key.shape[-2])
 
@@ -1621,39 +1620,41 @@ def scaled_dot_product_attention(
 
 
 # %% wrong repaired_weights as_on_the_slide
-# Your softmax runs over the queries: with a batch dim=1 is their axis, and the keys are one
+# You take softmax over the queries: in a batch, dim=1 is their axis, and the keys are one axis
 # further.
 def repaired_weights(energies: Tensor) -> Tensor:
     return softmax(energies, dim=1)
 
 
 # %% wrong repaired_weights over_the_batch
-# Your weights sum to 1 over the batch, whose sequences have nothing to do with one another: take
-# the axis of the keys.
+# Your weights sum to 1 over the batch, but its sequences are unrelated: use the axis of the
+# keys.
 def repaired_weights(energies: Tensor) -> Tensor:
     return softmax(energies, dim=0)
 
 
 # %% wrong repaired_weights over_each_sequence
-# All weights of a sequence together sum to 1: each query has weights of its own that do.
+# All your weights of a sequence together sum to 1: the weights of each query should do so on
+# their own.
 def repaired_weights(energies: Tensor) -> Tensor:
     return softmax(energies.flatten(1), dim=1).reshape(energies.shape)
 
 
 # %% wrong repaired_weights over_everything
-# The whole batch shares weights that sum to 1 once: each query has weights of its own that do.
+# All your weights of the whole batch together sum to 1: the weights of each query should do so
+# on their own.
 def repaired_weights(energies: Tensor) -> Tensor:
     return softmax(energies.flatten(), dim=0).reshape(energies.shape)
 
 
 # %% wrong repaired_weights queries_and_keys_exchanged
-# You exchange queries and keys and leave them so: return (batch, query, key), as it came in.
+# You swap queries and keys and leave them so: return (batch, query, key), as in the input.
 def repaired_weights(energies: Tensor) -> Tensor:
     return softmax(energies.transpose(1, 2), dim=1)
 
 
 # %% wrong repaired_weights batch_left_out
-# Your result has lost an axis: give back weights for every sequence of the batch.
+# Your result has lost an axis: return weights for every sequence of the batch.
 def repaired_weights(energies: Tensor) -> Tensor:
     return softmax(energies[0], dim=-1)
 
@@ -1671,19 +1672,20 @@ def repaired_weights(energies: Tensor) -> Tensor:
 
 
 # %% wrong repaired_weights scaled
-# You divide the scores as well: here they come ready, only the axis is to be mended.
+# You also divide the scores: here they are scaled already, so only fix the axis.
 def repaired_weights(energies: Tensor) -> Tensor:
     return softmax(energies / math.sqrt(energies.shape[-1]), dim=-1)
 
 
 # %% wrong repaired_weights best_key_only
-# Each query has one key with weight 1 and none besides: softmax gives every key a weight.
+# You give each query one key with weight 1 and no other: softmax gives every key a weight above
+# 0.
 def repaired_weights(energies: Tensor) -> Tensor:
     return F.one_hot(energies.argmax(dim=-1), energies.shape[-1]).to(energies.dtype)
 
 
 # %% wrong repaired_weights changes_its_input
-# You write into the caller's scores: make a new tensor.
+# You modify the scores of the caller: create a new tensor.
 def repaired_weights(energies: Tensor) -> Tensor:
     for sequence in energies:
         sequence.copy_(softmax(sequence, dim=1))
@@ -1691,13 +1693,13 @@ def repaired_weights(energies: Tensor) -> Tensor:
 
 
 # %% wrong repaired_weights twice_over_keys
-# You take softmax twice, so your weights are too even: once is enough.
+# You take softmax twice, so your weights are too uniform: once is enough.
 def repaired_weights(energies: Tensor) -> Tensor:
     return softmax(softmax(energies, dim=-1), dim=-1)
 
 
 # %% wrong repaired_weights transposed_and_over_keys
-# You exchange queries and keys and leave them so: return (batch, query, key), as it came in.
+# You swap queries and keys and leave them so: return (batch, query, key), as in the input.
 def repaired_weights(energies: Tensor) -> Tensor:
     return softmax(energies.transpose(1, 2), dim=2)
 
@@ -1724,13 +1726,13 @@ def repaired_weights(energies: Tensor) -> Tensor:
 
 
 # %% wrong repaired_lambdas as_on_the_slide
-# Your weights are too sharp, as the slide's are: the dot products are still to be divided by √d_k.
+# Your weights are too sharp, as on the slide: divide the dot products by √d_k.
 def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
     return softmax(keys @ query, dim=0)
 
 
 # %% wrong repaired_lambdas divided_by_d_k
-# Your weights are too even: divide by the square root of d_k, not by d_k.
+# Your weights are too uniform: divide by the square root of d_k, not by d_k.
 def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
     return softmax(keys @ query / len(query), dim=0)
 
@@ -1742,20 +1744,20 @@ def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
 
 
 # %% wrong repaired_lambdas multiplied_by_root
-# Your weights are far too sharp: divide by √d_k, do not multiply by it.
+# Your weights are far too sharp, because you multiply by √d_k: divide by it.
 def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
     return softmax(keys @ query * math.sqrt(len(query)), dim=0)
 
 
 # %% wrong repaired_lambdas weights_scaled
-# Your weights do not sum to 1, because you divide after the softmax: divide the dot products,
+# Your weights do not sum to 1, because you divide after the softmax: divide the dot products
 # before it.
 def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
     return softmax(keys @ query, dim=0) / math.sqrt(len(query))
 
 
 # %% wrong repaired_lambdas scaled_below_the_line_only
-# Only the sum below the fraction line is scaled: the same exponent stands above and below it.
+# You scale only the denominator: use the same exponent in numerator and denominator.
 def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
     scores = keys @ query
     return scores.exp() / (scores / math.sqrt(len(query))).exp().sum()
@@ -1768,69 +1770,70 @@ def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
 
 
 # %% wrong repaired_lambdas not_summed
-# You have a weight for every feature of every key: add up the products of a key first, then there
-# is one score for each key.
+# You have a weight for every feature of every key: add up the products of each key first, which
+# gives one score for each key.
 def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
     return softmax(keys * query / math.sqrt(len(query)), dim=0)
 
 
 # %% wrong repaired_lambdas blended_keys
-# You go one step too far and blend the keys: return their weights.
+# You go one step too far and take the weighted sum of the keys: return the weights.
 def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
     return softmax(keys @ query / math.sqrt(len(query)), dim=0) @ keys
 
 
 # %% wrong repaired_lambdas divided_by_length_of_query
-# You divide by the length of the query as an arrow: what counts is how many features it has.
+# You divide by the norm of the query: divide by the square root of d_k, the number of its
+# features.
 def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
     return softmax(keys @ query / query.norm(), dim=0)
 
 
 # %% wrong repaired_lambdas one_row_matrix
-# Your weights are a matrix of one row: one query has a plain list of weights, (length,).
+# Your weights are a matrix with one row: for one query, return a vector of shape (length,).
 def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
     return softmax(query[None] @ keys.T / math.sqrt(len(query)), dim=-1)
 
 
 # %% wrong repaired_lambdas divided_by_eight
-# You divide by 8, which is right for d_k = 64 alone: read d_k from the shape of the query.
+# You divide by 8, which is right only for d_k = 64: read d_k from the shape of the query.
 def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
     return softmax(keys @ query / 8, dim=0)
 
 
 # %% wrong repaired_lambdas divided_by_two
-# You divide by 2, which is right for d_k = 4 alone: read d_k from the shape of the query.
+# You divide by 2, which is right only for d_k = 4: read d_k from the shape of the query.
 def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
     return softmax(keys @ query / 2, dim=0)
 
 
 # %% wrong repaired_lambdas root_of_two
-# You divide by √2, the scale of the exercise by hand: read d_k from the shape of this query.
+# You divide by √2, the scale of the example by hand: read d_k from the shape of this query.
 def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
     return softmax(keys @ query / math.sqrt(2), dim=0)
 
 
 # %% wrong repaired_lambdas whole_root
-# Your root of d_k is rounded down to a whole number: take it in full.
+# You round the square root of d_k down to a whole number: use it without rounding.
 def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
     return softmax(keys @ query / math.isqrt(len(query)), dim=0)
 
 
 # %% wrong repaired_lambdas scaled_above_the_line_only of="scaled_below_the_line_only"
-# Only the exponent above the fraction line is scaled: the same one stands above and below it.
+# You scale only the numerator: use the same exponent in numerator and denominator.
 # replace: return scores.exp() / (scores / math.sqrt(len(query))).exp().sum()
 # by:      return (scores / math.sqrt(len(query))).exp() / scores.exp().sum()
 
 
 # %% wrong repaired_lambdas not_transposed
-# The query stands on the left of the keys, and their sizes do not meet: each key is a row, and
-# every row meets the query.
+# The query is on the left of the keys, and their sizes do not match: each key is a row, so put
+# the keys on the left.
 def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
     return softmax(query @ keys / math.sqrt(len(query)), dim=0)
 
 
 # %% wrong repaired_lambdas d_k_never_set
-# Nothing is called d_k in your function yet: read it from the shape of the query.
+# The name d_k is not defined in your function: read it from the shape of the query.
 def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
     root = math.sqrt(d_k)  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
     return softmax(keys @ query / root, dim=0)
@@ -1860,7 +1863,7 @@ def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
 
 
 # %% wrong SelfAttention no_scale of="solution"
-# Your weights are too sharp: the scores are not divided by √d_head.
+# Your weights are too sharp: you do not divide the scores by √d_head.
 # replace: return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
 # by:      weights = softmax(self.w_query(x) @ self.w_key(x).transpose(-2, -1), dim=-1)
 #          return weights @ self.w_value(x), weights
@@ -1873,8 +1876,8 @@ def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
 # by:      weights = softmax(scores, dim=-1)
 
 # %% wrong SelfAttention scaled_twice of="solution"
-# Your weights are too even: the scores are divided by d_head, or by √d_head twice. Your attention
-# divides already, and once is enough.
+# Your weights are too uniform: you divide the scores by d_head, or by √d_head twice. Your
+# attention already divides, and once is enough.
 # replace: super().__init__()
 # by:      super().__init__()
 #          self.scale = math.sqrt(d_head)
@@ -1883,8 +1886,8 @@ def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
 #          return scaled_dot_product_attention(query, self.w_key(x), self.w_value(x))
 
 # %% wrong SelfAttention over_queries of="solution"
-# Each column of your weights sums to 1, and each row should: softmax runs over the keys, the last
-# axis.
+# Each of your columns of weights sums to 1, but each row should: take softmax over the keys, the
+# last axis.
 # replace: super().__init__()
 # by:      super().__init__()
 #          self.scale = math.sqrt(d_head)
@@ -1894,22 +1897,22 @@ def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
 #          return weights @ self.w_value(x), weights
 
 # %% wrong SelfAttention values_not_projected of="solution"
-# You blend the words themselves: project them too, by `w_value`.
+# You add up the tokens themselves: project them as well, with `w_value`.
 # replace: return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
 # by:      return scaled_dot_product_attention(self.w_query(x), self.w_key(x), x)
 
 # %% wrong SelfAttention nothing_projected of="solution"
-# Your layers are unused: queries, keys and values are projections of x, not x itself.
+# You do not use your layers: queries, keys and values are projections of x, not x itself.
 # replace: return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
 # by:      return scaled_dot_product_attention(x, x, x)
 
 # %% wrong SelfAttention query_and_key_swapped of="solution"
-# Your keys ask and your queries answer: the query comes first, then the key.
+# You swap the roles of queries and keys: pass the query first, then the key.
 # replace: return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
 # by:      return scaled_dot_product_attention(self.w_key(x), self.w_query(x), self.w_value(x))
 
 # %% wrong SelfAttention key_and_value_swapped of="solution"
-# You compare with the values and blend the keys: hand over query, key and value in this order.
+# You compare queries with values and add up the keys: pass query, key and value in this order.
 # replace: return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
 # by:      return scaled_dot_product_attention(self.w_query(x), self.w_value(x), self.w_key(x))
 
@@ -1920,22 +1923,22 @@ def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
 #          return scaled_dot_product_attention(query, query, self.w_value(x))
 
 # %% wrong SelfAttention key_used_for_value of="solution"
-# You blend the keys: what is blended are the values, from `w_value`.
+# You add up the keys: the weights multiply the values, from `w_value`.
 # replace: return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
 # by:      key = self.w_key(x)
 #          return scaled_dot_product_attention(self.w_query(x), key, key)
 
 # %% wrong SelfAttention one_layer_for_all of="solution"
-# Query, key and value all come from one and the same layer: make three layers, and use each of
-# them once.
+# Query, key and value all come from the same layer: create three layers, and use each of them
+# once.
 # replace: self.w_query = nn.Linear(d_model, d_head, bias=False)
 #          self.w_key = nn.Linear(d_model, d_head, bias=False)
 #          self.w_value = nn.Linear(d_model, d_head, bias=False)
 # by:      self.w_query = self.w_key = self.w_value = nn.Linear(d_model, d_head, bias=False)
 
 # %% wrong SelfAttention one_layer_for_query_and_key of="solution"
-# Query and key come from one and the same layer, so two words look at each other alike: each role
-# has its own.
+# Query and key come from the same layer, so your scores are symmetric: each role needs its own
+# layer.
 # replace: self.w_query = nn.Linear(d_model, d_head, bias=False)
 #          self.w_key = nn.Linear(d_model, d_head, bias=False)
 # by:      self.w_query = self.w_key = nn.Linear(d_model, d_head, bias=False)
@@ -1949,20 +1952,20 @@ def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
 #          return weights, output
 
 # %% wrong SelfAttention output_softmaxed of="weights_first"
-# Your output is softmaxed once more: it is the plain weighted sum of the values.
+# You take softmax of the output: it is the plain weighted sum of the values.
 # replace: return weights, output
 # by:      return softmax(output, dim=-1), weights
 
 # %% wrong SelfAttention projected_words_normalised of="solution"
-# You bring queries and keys to length 1: a score is their plain dot product, divided by √d_head.
+# You normalise queries and keys: a score is their plain dot product, divided by √d_head.
 # replace: return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
 # by:      query, key = F.normalize(self.w_query(x), dim=-1), F.normalize(self.w_key(x), dim=-1)
 #          return scaled_dot_product_attention(query, key, self.w_value(x))
 
 
 # %% wrong SelfAttention activated
-# Nothing in your projections is negative, as after a ReLU: a projection is the matrix product
-# alone.
+# Your projections contain no negative number, as after a ReLU: a projection is only the matrix
+# product.
 class SelfAttention(nn.Module):
     def __init__(self, d_model: int, d_head: int) -> None:
         super().__init__()
@@ -2022,7 +2025,7 @@ class SelfAttention(nn.Module):
 # by:      return self.w_output(output), weights
 
 # %% wrong SelfAttention one_sequence_only of="over_queries"
-# Your transpose moves the batch axis: exchange the last two axes of the keys alone.
+# Your transpose moves the batch axis: swap only the last two axes of the keys.
 # replace: scores = self.w_query(x) @ self.w_key(x).transpose(-2, -1) / self.scale
 #          weights = softmax(scores, dim=-2)
 # by:      key = self.w_key(x)
@@ -2030,15 +2033,15 @@ class SelfAttention(nn.Module):
 #          weights = softmax(self.w_query(x) @ turned / self.scale, dim=-1)
 
 # %% wrong SelfAttention no_gradient of="solution"
-# Nothing in your module can learn, because it computes without gradients: that belongs around the
-# evaluation, not into `forward`.
+# Nothing in your module can learn, because `forward` computes without gradients: use `no_grad`
+# around an evaluation, not in `forward`.
 # replace: def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
 # by:      @torch.no_grad()
 #          def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
 
 # %% wrong SelfAttention layers_shared_by_all_modules
-# All your modules share three layers, for you keep them outside the module: give each module its
-# own.
+# All your modules share the same three layers, because you store them outside the module: give
+# each module its own.
 LAYERS: dict[tuple[str, int, int], nn.Linear] = {}
 
 
@@ -2064,14 +2067,14 @@ class SelfAttention(nn.Module):
 #          return scaled_dot_product_attention(query, key, value)
 
 # %% wrong SelfAttention no_call_of_super of="solution"
-# Your `__init__` makes layers before the module is ready for them: its first line calls the
-# `__init__` of nn.Module.
+# Your `__init__` creates layers before the module is ready for them: call `super().__init__()`
+# first.
 # replace: super().__init__()
 # by:
 
 # %% wrong SelfAttention init_misspelt of="solution"
-# Your class has no `__init__` that takes d_model and d_head: look at its name, with two
-# underscores on each side, and at its parameters.
+# Your class has no `__init__` that takes d_model and d_head: check its name, with two
+# underscores on each side, and its parameters.
 # replace: def __init__(self, d_model: int, d_head: int) -> None:
 #              super().__init__()
 # by:      def _init_(self, d_model: int, d_head: int) -> None:
@@ -2082,61 +2085,61 @@ class SelfAttention(nn.Module):
 # by:      def foward(self, x: Tensor) -> tuple[Tensor, Tensor]:
 
 # %% wrong SelfAttention layers_handed_to_project_qkv of="solution"
-# You multiply x by a layer, or hand the layers to a function that does, and a layer is no matrix:
-# call each layer on x.
+# You multiply x by a layer, or pass the layers to a function that does, but a layer is not a
+# matrix: call each layer on x.
 # replace: return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
 # by:      layers = (self.w_query, self.w_key, self.w_value)
 #          return scaled_dot_product_attention(*project_qkv(x, *layers))  # pyright: ignore
 
 # %% wrong SelfAttention weights_handed_to_project_qkv of="solution"
-# A layer keeps its matrix as (d_head, d_model), and your product needs it the other way round:
-# call each layer on x.
+# A layer stores its matrix as (d_head, d_model), and your product needs the transpose: call each
+# layer on x.
 # replace: return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
 # by:      parts = (self.w_query.weight, self.w_key.weight, self.w_value.weight)
 #          return scaled_dot_product_attention(*project_qkv(x, *parts))
 
 # %% wrong SelfAttention key_asks of="solution"
-# Your keys ask and your queries answer: the query comes first, then the key.
+# You swap the roles of queries and keys: pass the query first, then the key.
 # replace: return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
 # by:      query, key = self.w_query(x), self.w_key(x)
 #          weights = softmax(key @ query.transpose(-2, -1) / math.sqrt(key.shape[-1]), dim=-1)
 #          return weights @ self.w_value(x), weights
 
 # %% wrong SelfAttention value_layer_for_all of="solution"
-# Query, key and value all come from one and the same layer: make three layers, and use each of
-# them once.
+# Query, key and value all come from the same layer: create three layers, and use each of them
+# once.
 # replace: return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
 # by:      value = self.w_value(x)
 #          return scaled_dot_product_attention(value, value, value)
 
 # %% wrong SelfAttention query_layer_for_all of="solution"
-# Query, key and value all come from one and the same layer: make three layers, and use each of
-# them once.
+# Query, key and value all come from the same layer: create three layers, and use each of them
+# once.
 # replace: return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
 # by:      query = self.w_query(x)
 #          return scaled_dot_product_attention(query, query, query)
 
 # %% wrong SelfAttention divided_by_d_head of="key_asks"
-# Your weights are too even: the scores are divided by d_head, or by √d_head twice. Your attention
-# divides already, and once is enough.
+# Your weights are too uniform: you divide the scores by d_head, or by √d_head twice. Your
+# attention already divides, and once is enough.
 # replace: weights = softmax(key @ query.transpose(-2, -1) / math.sqrt(key.shape[-1]), dim=-1)
 # by:      weights = softmax(query @ key.transpose(-2, -1) / query.shape[-1], dim=-1)
 
 # %% wrong SelfAttention not_transposed of="key_asks"
-# You multiply queries by keys without a transpose: hand both to your attention, which does this
+# You multiply queries by keys without a transpose: pass both to your attention, which does this
 # step.
 # replace: weights = softmax(key @ query.transpose(-2, -1) / math.sqrt(key.shape[-1]), dim=-1)
 # by:      weights = softmax(query @ key / math.sqrt(query.shape[-1]), dim=-1)
 
 # %% wrong SelfAttention first_two_axes_exchanged of="key_asks"
-# You exchange axes 0 and 1, and in a batch axis 0 counts the sequences: hand query and key to
-# your attention, which exchanges the last two.
+# You swap axes 0 and 1, but in a batch axis 0 holds the sequences: pass query and key to your
+# attention, which swaps the last two.
 # replace: weights = softmax(key @ query.transpose(-2, -1) / math.sqrt(key.shape[-1]), dim=-1)
 # by:      weights = softmax(query @ key.transpose(0, 1) / math.sqrt(query.shape[-1]), dim=-1)
 
 
 # %% wrong SelfAttention d_head_in_forward
-# `forward` does not see the arguments of `__init__`: keep d_head on self there, or hand
+# `forward` does not see the arguments of `__init__`: store d_head on self there, or pass
 # everything to your attention, which reads it from the shape.
 class SelfAttention(nn.Module):
     def __init__(self, d_model: int, d_head: int) -> None:
@@ -2153,8 +2156,8 @@ class SelfAttention(nn.Module):
 
 
 # %% wrong SelfAttention self_forgotten
-# `forward` does not see w_query by its bare name: the layers are kept on self, and are reached
-# through it.
+# `forward` does not see w_query under its bare name: the layers are stored on self, so write
+# `self.w_query`.
 class SelfAttention(nn.Module):
     def __init__(self, d_model: int, d_head: int) -> None:
         super().__init__()
