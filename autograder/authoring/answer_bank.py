@@ -110,7 +110,7 @@ class AnswerBank:
             raise AuthoringError(self._path, line, f"there is no exercise `{exercise}`", fix)
         if (exercise, name) in self._entries:
             fix = "give one of the two another name"
-            raise AuthoringError(self._path, line, f"`{exercise} {name}` stands twice", fix)
+            raise AuthoringError(self._path, line, f"`{exercise} {name}` is defined twice", fix)
         if name == SOLUTION:
             fix = "give it another name"
             raise AuthoringError(self._path, line, f"`{SOLUTION}` names the lesson's own", fix)

@@ -107,7 +107,7 @@ def execute(notebook: NotebookNode, allow_errors: bool = False) -> NotebookNode:
     # the kernel's exact version: noise in a file that is kept under version control
     executed.metadata["language_info"] = {"name": "python"}
     for cell in executed.cells:
-        # a live view stays with its kernel; its picture stands beside it
+        # a live view stays with its kernel; its picture is kept beside it
         kept = [output for output in cell.get("outputs", []) if VIEW not in output.get("data", {})]
         if cell.cell_type == "code":
             cell.outputs = kept

@@ -56,5 +56,5 @@ def _term(lesson: Lesson, cell: Cell, bold: str) -> str:
 
 
 def _plain(sentence: str) -> str:
-    """A sentence without bold, and without the mark of the list that it stands in."""
+    """A sentence without bold, and without a list marker."""
     return re.sub(r"^(?:[-*#]+|\d+\.) ", "", BOLD.sub(r"\1", sentence)).strip()

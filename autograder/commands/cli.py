@@ -32,7 +32,7 @@ def main(arguments: list[str] | None = None, course: Course = COURSE) -> None:
 
 
 def _stop(message: str, exit_code: int = 1) -> NoReturn:
-    """End with a message, which may hold what strangers called their files."""
+    """End with a message, which may hold untrusted file names."""
     message = "\n".join(map(printable, message.split("\n")))
     if exit_code == 1:
         sys.exit(message)

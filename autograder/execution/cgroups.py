@@ -68,7 +68,7 @@ class Groups:
     def clear(self) -> None:
         """Remove the groups whose processes are gone, also those that ended with this one."""
         for folder in self._folder.glob(f"{self._name}*"):
-            with contextlib.suppress(OSError):  # somebody is in it: the next one removes it
+            with contextlib.suppress(OSError):  # in use: the next run removes it
                 folder.rmdir()
 
 

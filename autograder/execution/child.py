@@ -85,9 +85,9 @@ class Child:
             signal.pidfd_send_signal(self._handle, number)
 
     def end(self, patience: float) -> End:
-        """How it ended: by itself within so many seconds, or else killed; `Lost` if nobody tells.
+        """How it ended: by itself within so many seconds, or killed; `Lost` if that is unknown.
 
-        Its parent, which no student's code can reach, tells.
+        Its parent reports it, out of reach of the student's code.
         """
         by_itself = bool(select.select([self._status], [], [], patience)[0])
         self.signal(signal.SIGKILL)

@@ -47,7 +47,7 @@ def refusal() -> str:
     if missing:
         return f"no sandbox without {' and '.join(missing)}: `{APT}`"
     why = _bubblewrap_fails(shutil.which("bwrap") or "")
-    # who owns nothing could make no file of anybody's empty in any case
+    # a user who owns nothing can truncate no file in any case
     oldest = 1 if why and user("student") else OLDEST_LANDLOCK
     if why and landlock.version() < oldest:
         has = f"Landlock {landlock.version()}" if landlock.version() else "no Landlock"
@@ -93,10 +93,10 @@ def _bubblewrap_fails(program: str) -> str:
 
 
 def user(side: str) -> int | None:
-    """Who runs a side behind Landlock: nobody of this machine's, where root grades.
+    """The user that runs a side behind Landlock: where root grades, one without an account.
 
     Whoever else grades remains the one; so does root without the privilege to change, or with a
-    Python that nobody else can read.
+    Python that only root can read.
     """
     if os.getuid() or not _may_change():
         return None
@@ -134,7 +134,7 @@ def _is_mapped(number: int) -> bool:
 
 
 def _is_public(path: Path) -> bool:
-    """Whether anybody can read a file or a folder."""
+    """Whether a file or a folder is world-readable."""
     folders = path.resolve().parents
     return bool(path.stat().st_mode & 0o004) and all(f.stat().st_mode & 0o001 for f in folders)
 

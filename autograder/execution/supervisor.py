@@ -78,7 +78,7 @@ class Supervisor:
                     group.add(self._student.pid)
                 self._give_cells()
                 complete = self._collect()
-            except OSError:  # nobody takes the cells
+            except OSError:  # the process has ended
                 raise Lost from None
             tests = self._tests.end(DYING)
             student = self._student.end(0 if self._is_whole() else DYING)

@@ -36,7 +36,7 @@ class Sheet:
         return next((header.index(name.lower()) for name in names if name.lower() in header), None)
 
     def cell(self, row: Sequence[str], *names: str) -> str:
-        """What stands in one of these columns; empty, if there is none."""
+        """The value in the first of these columns that exists; else empty."""
         place = self.column(*names)
         return row[place].strip() if place is not None and place < len(row) else ""
 
@@ -69,7 +69,7 @@ def as_csv(sheet: Sheet) -> str:
 
 
 def safe(cell: str) -> str:
-    """A text that a spreadsheet takes for a text: a stranger's name must not be a formula."""
+    """Escape a text for a spreadsheet: an untrusted name must not become a formula."""
     return f"'{cell}" if cell.startswith(FORMULA) else cell
 
 

@@ -86,7 +86,7 @@ def titles(source: str) -> list[Title]:
 
 
 def around(source: str, line: int | None) -> list[Title]:
-    """The titles of a check in whose blocks a line stands, the innermost last."""
+    """The titles of the blocks of a check that contain a line, the innermost last."""
     return [title for title in titles(source) if title.first <= (line or 0) <= title.last]
 
 
@@ -103,7 +103,7 @@ def met(source: str, line: int | None) -> list[Title]:
 def named(source: str, line: int | None, claim: str) -> tuple[str, str]:
     """What the hidden test that failed in this line tests, and what of it did not hold: in words.
 
-    Both stand in the source, and have no digit in them; either may be empty. `claim` is what the
+    Both are in the source, and have no digit in them; either may be empty. `claim` is what the
     failure says, which may be anything.
     """
     hidden = hidden_lines(source)

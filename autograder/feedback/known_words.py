@@ -1,7 +1,7 @@
 """What of a failure's text is its author's or the kit's: words that no student's code has made.
 
 Once hidden tests ran, a failure's text may hold what the student's code saw in them: its names,
-its messages, the numbers that it gave. Then only text is shown that stands in the visible part of
+its messages, the numbers that it gave. Then only text is shown that is in the visible part of
 the check, in the kit, or in the lesson's misconceptions, all of which students have. What the
 student's code can still do is choose among it.
 """
@@ -127,7 +127,7 @@ def _misconceptions() -> dict[str, list[str]]:
 def _filled_in(said: str, source: str, check: str) -> Iterator[tuple[str, bool]]:
     """What was said, where a text of this source gives it, with the values that are known.
 
-    And whether they all are: that is, stand in the check too, or in the kit.
+    And whether they all are: that is, also in the check, or in the kit.
     """
     for parts in _templates(source):
         values = _between(parts, said)
@@ -140,12 +140,12 @@ def _filled_in(said: str, source: str, check: str) -> Iterator[tuple[str, bool]]
 
 @lru_cache(maxsize=500)
 def _values(check: str) -> frozenset[str]:
-    """What may stand in a claim in place of a value: names, numbers and texts."""
+    """What may replace a value in a claim: names, numbers and texts."""
     return frozenset([*re.findall(r"-?[\w.]+", check), *_texts(check), *_kits_texts()])
 
 
 def _between(parts: Sequence[str], said: str) -> list[str]:
-    """What stands between these parts in a text that is made of them; nothing if it is not."""
+    """The text between these parts in a text made of them; empty if it is not."""
     first, *others, last = parts
     is_framed = said.startswith(first) and said.endswith(last)
     if not is_framed or len(said) < len(first) + len(last):

@@ -6,7 +6,7 @@ Data in, data out:
         verdict.outcome, verdict.points, verdict.max_points, verdict.sentence
 
 A hidden test stays hidden. Of its failure there is only what its author calls it: the title and
-the claim as they stand in its source, and only if no digit is in them. And the student's code,
+the claim as they are in its source, and only if no digit is in them. And the student's code,
 which is called with a hidden test's inputs, can remember them and say them later. So from the first
 hidden test on, nothing is told that its process printed, raised or returned, in whatever check:
 only the words of the check's author and of the kit (`known_words`).
@@ -60,7 +60,7 @@ class Verdict:
     looks_like: str = ""  # the misconception, in a teacher's words
     hint: str = ""
     told: str = ""  # all that the failed check says, as it says it; empty for a hidden test
-    lines: tuple[tuple[str, str], ...] = ()  # what stands below it, by labels: ("got", "1, 2")
+    lines: tuple[tuple[str, str], ...] = ()  # what is shown below it, by labels: ("got", "1, 2")
     printed: str = ""
     left_out: bool = False  # what the student's code printed, raised and gave: see above
 
@@ -280,7 +280,7 @@ def _stub(check: _Check) -> str:
 
 def _titles_met(check: _Check) -> str:
     """What checks print of themselves when they pass, of those that passed here for certain."""
-    # nobody knows how far a check came that ended in no line
+    # how far the check came is unknown
     until = check.line if check.error is None or check.line else 0
     met = hidden_tests.met(check.source, until)
     return "".join(f"✓ {title.exercise}: {title.text}\n" for title in met)

@@ -192,7 +192,7 @@ class Submission:
         except OSError:
             return False
         if recorded:
-            self.let_go()  # nobody will read it
+            self.let_go()  # it will not be read again
         return recorded
 
     @property

@@ -49,7 +49,7 @@ class Outcome(StrEnum):
 
 @dataclass(frozen=True)
 class Collected:
-    """One student's, or of a file that is nobody's, its path; a time is in UTC.
+    """A student's name, or the path of a file of no student; times are in UTC.
 
     `called`: the student's id and name.
     """

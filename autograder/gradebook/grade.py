@@ -87,7 +87,7 @@ def preview(
 
 
 def _executed(submission: Submission) -> Finished | None:
-    """What is on the disk of a submission that was executed, as it stands and by today's tests."""
+    """The stored result of a submission, if its files and its tests have not changed."""
     finished = submission.kept
     if finished and finished.key == submission.key:
         submission.let_go()
@@ -144,7 +144,7 @@ def _execute(
 
 
 def _outcome(task: Task, future: Future[Finished]) -> Finished:
-    """What became of a task; what went wrong in the grader itself stops nobody else."""
+    """What became of a task; an error in the grader itself stops no other task."""
     try:
         return future.result()
     except CancelledError:

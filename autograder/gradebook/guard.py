@@ -82,8 +82,8 @@ def _sqlite_code(error: DatabaseError) -> int:
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """While this lasts, nobody else changes the class in `folder`; `Refused` if somebody does."""
-    if not folder.is_dir():  # nobody's class yet
+    """Hold the lock on the class in `folder`; `Refused` while another command holds it."""
+    if not folder.is_dir():  # no class yet
         yield
         return
     lock, holder = FileLock(folder / LOCK), folder / HOLDER
@@ -139,13 +139,13 @@ def _address(api: NbGraderAPI) -> str:
 
 
 def _class_id(gradebook: Gradebook) -> str:
-    """Whose gradebook it is; empty where nobody has said so yet."""
+    """The class that the gradebook belongs to; empty before the first release."""
     CLASS_IDS.create(gradebook.db.get_bind(), checkfirst=True)
     wanted = CLASS_IDS.c.course == gradebook.course_id
     return gradebook.db.scalar(select(CLASS_IDS.c.class_id).where(wanted)) or ""
 
 
 def _is_empty(gradebook: Gradebook) -> bool:
-    """Whether nothing was ever released to anybody."""
+    """Whether nothing was ever released."""
     tables: list[Any] = [Assignment, Student]
     return not any(gradebook.db.scalar(select(func.count()).select_from(t)) for t in tables)

@@ -20,7 +20,7 @@ def obstacle(path: Path, student: str) -> tuple[State, str] | None:
         name = student.encode(errors="replace").decode()
         return State.UNREADABLE, f"rename the folder `{name}`: {FIT}"
     if path.is_symlink() or path.parent.is_symlink():
-        # out of an archive, it could stand for anybody's file
+        # out of an archive, it could point to any file
         return State.UNREADABLE, LINK
     if path.exists() and not path.is_file() and not path.is_dir():
         return State.UNREADABLE, "no plain file: ask for the notebook itself"

@@ -41,7 +41,7 @@ class Setup:
 
 @dataclass(frozen=True)
 class Workers:
-    """How a task is started, and how many may be under way; `GraderError` if nobody works."""
+    """How a task is started, and how many may be under way; `GraderError` without workers."""
 
     start: Callable[[Task], Future[Finished]]
     ahead: Callable[[], int]

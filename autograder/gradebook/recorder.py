@@ -155,7 +155,7 @@ class Recorder:
         except FileNotFoundError:
             return None
         except (OSError, ValueError, OverflowError) as error:
-            # nbgrader would stop here: one student's file is no reason to grade nobody
+            # nbgrader would stop here: one broken file must not end the run
             self._classroom.api.log.warning("no time in %s: %s", path, error)
             return None
 
@@ -164,7 +164,7 @@ class Recorder:
     def _save_scores(self, cells: Sequence[Any], results: Mapping[str, Finished]) -> None:
         """As `SaveAutoGrades._add_score`; what has no score yet waits for a person.
 
-        But a mark stands, and needs no second look, as long as the answer is the same.
+        A manual grade is kept, and needs no review, while the answer is the same.
         """
         graded = [cell for cell in cells if cell.type in ("GradeCell", "TaskCell")]
         self._add_missing(GRADE, graded, results, {"needs_manual_grade": True})

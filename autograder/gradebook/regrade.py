@@ -39,7 +39,7 @@ class Change:
 
     @property
     def any(self) -> bool:
-        """Whether somebody should know of it."""
+        """Whether to report it."""
         return bool(self.moves or self.by_hand or self.to_mark)
 
 

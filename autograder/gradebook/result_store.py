@@ -40,7 +40,7 @@ def kept_beside(path: Path) -> Finished | None:
 
 
 def marked_answers(path: Path, finished: Finished) -> set[str]:
-    """Which answers stand as they stood when the gradebook's marks were given."""
+    """Which answers are unchanged since they were marked."""
     try:
         before = json.loads(path.with_name(MARKED).read_bytes())
         return {name for name, text in finished.answers.items() if before.get(name) == text}

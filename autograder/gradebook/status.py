@@ -1,4 +1,4 @@
-"""Where each student stands: what was handed in, what of it is graded, and what it earned."""
+"""The status of each submission: handed in, graded, and its points."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -267,7 +267,7 @@ def _out_of_memory(cell: NotebookNode) -> bool:
 
 
 def _earned(notebook: NotebookNode) -> tuple[dict[str, float | None], tuple[str, ...]]:
-    """Points by nbgrader's own rules, and what nobody wrote anything in."""
+    """Points by nbgrader's own rules, and the answers that were left empty."""
     scores, untouched = {}, []
     for cell in notebook.cells:
         about = cell.metadata.get("nbgrader", {})

@@ -2,7 +2,7 @@
 
 Of hidden tests they see what the policy says, and nothing that their own code printed or raised
 once hidden tests ran: it could tell them what it was given. What is left is which checks pass, and
-where and when it stops: a few bits of a hidden input for each time that somebody hands in.
+where and when it stops: a few bits of a hidden input with each submission.
 """
 
 from collections.abc import Callable, Mapping

@@ -33,7 +33,7 @@ def main(root: Path = ROOT) -> None:
     try:
         results = _results(root)
     except Exception as error:
-        # whoever it is whose fault it is, a student gets a message and not nothing
+        # whatever the cause, the student gets a message
         traceback.print_exc()
         why = f"The grader could not run: {error or type(error).__name__}\n{FIX}"
         results = outcome.refused(why)
@@ -48,7 +48,7 @@ def _results(root: Path) -> dict[str, Any]:
     _compare_points(root, released)
     wanted = f"{released.lesson}.ipynb"
     handed_in = there(root / "submission").notebooks
-    # students give their file any name, and need not hear of it
+    # students may name their file as they like
     name = handed_in[0] if len(handed_in) == 1 else wanted
     try:
         found = find(root / "submission" / name, released)

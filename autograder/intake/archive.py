@@ -1,4 +1,4 @@
-"""The files in a download: zips and folders that strangers filled, read without unpacking them.
+"""The files in a download: untrusted zips and folders, read without unpacking them.
 
 Nothing is written anywhere, so no name in an archive can reach outside it. What cannot be trusted
 or read is refused, with the fix, and the rest goes on.

@@ -163,5 +163,5 @@ def _with_files_of_archive(chosen: _Candidate, notes: Notes) -> Found:
 
 
 def printable(name: str) -> str:
-    """A stranger's file name, so that it can be told."""
+    """An untrusted file name, safe to print."""
     return "".join(sign if sign.isprintable() else "?" for sign in name[-80:])

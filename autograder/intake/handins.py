@@ -24,7 +24,7 @@ from autograder.intake.submitted import (
 
 # what nbgrader writes; its own reading takes `10` for the 10th of this month
 TIME = re.compile(rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,9})?( [\w+:-]{1,32})?", re.ASCII)
-UNNAMED = "not named as {scheme} names files: nobody's"
+UNNAMED = "not named as {scheme} names files, so it is no student's"
 MOST_FILES = 5_000  # of one student in a download; and so many notebooks and zips
 
 
@@ -76,7 +76,7 @@ def _told(given: SubmittedFile, roster: Mapping[str, Owner]) -> SubmittedFile:
 def _given(
     contents: Contents, laid_out: Layout, found: FilesByStudent, users: Collection[str]
 ) -> Iterator[SubmittedFile]:
-    """Each file of a download with its owners; what is nobody's goes to `found`."""
+    """Each file of a download with its owners; files of no student go to `found`."""
     scheme, base = laid_out.scheme, laid_out.base
     owners_of = _of_export(contents, base, found) if scheme == "gradescope" else SCHEMES[scheme]
     inside = [piece for piece in contents.pieces if piece.path.startswith(base)]
@@ -104,7 +104,7 @@ def _given(
 
 
 def _nobodys(path: str, scheme: str) -> tuple[str, str]:
-    """What of a file's path is told, and why it is nobody's."""
+    """The part of a file's path to report, and why it belongs to no student."""
     top, _, inside = path.partition("/")
     if scheme == "gradescope" and inside and SUBMISSION.fullmatch(top):
         return top, NOBODY
@@ -154,7 +154,7 @@ def _read(piece: Piece) -> bytes:
 
 
 def time_of(text: bytes) -> datetime | None:
-    """The time in nbgrader's file, in UTC; None if nobody can read it."""
+    """The time in nbgrader's file, in UTC; None if it cannot be parsed."""
     if not TIME.fullmatch(text.strip()):
         return None
     try:

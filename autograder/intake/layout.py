@@ -1,6 +1,6 @@
-"""Where in a download the names stand that tell whose a file is, and by which scheme they do.
+"""Which naming scheme a download follows, and at which depth its names are.
 
-Such names are the LMS's, or the instructor's own, and stand at the top, or in one folder around all
+Such names are the LMS's, or the instructor's own, at the top level, or in one folder around all
 of it. Whatever lies deeper was named by students: no scheme is guessed from it, and where only that
 could decide, a person is asked.
 """
@@ -21,7 +21,7 @@ ONE_STUDENT = "if `{top}` is one student's, add `--from folder`"
 
 @dataclass(frozen=True)
 class Layout:
-    """By which scheme files are named, and the folder that these names stand in, with a `/`."""
+    """The naming scheme of the files, and the folder that holds these names, with a `/`."""
 
     scheme: str
     base: str = ""

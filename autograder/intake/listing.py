@@ -1,4 +1,4 @@
-"""What lies below a folder that a stranger filled: level by level, following no link.
+"""List an untrusted folder, level by level, without following links.
 
 No depth, number or name of files can stop it: what is not listed is told, and why.
 """
@@ -31,7 +31,7 @@ class Listed:
 
 
 def is_junk(name: str) -> bool:
-    """Whether a file or folder is only a program's, and nobody's work."""
+    """Whether a file or folder was left by a program and is no student's work."""
     return name.startswith(".") or name in JUNK
 
 

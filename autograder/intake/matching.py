@@ -77,7 +77,7 @@ def match(cells: Sequence[StudentCell], released: Released) -> Matching:
         if matching.wanted():
             matching.add(sign, found(matching))
     if matching.wanted() and matching.is_the_lesson:
-        # what stands in the right place of another notebook is a stranger
+        # a cell of another notebook proves nothing by its position
         matching.add("place", _by_place(matching))
     return matching
 
@@ -85,7 +85,7 @@ def match(cells: Sequence[StudentCell], released: Released) -> Matching:
 def defines(name: str, cell: StudentCell) -> bool:
     """Whether `def`, `class` or `=` at the beginning of a line defines a name in a cell.
 
-    No parser: Python's own takes minutes, or ends Python, on what a stranger may write.
+    No parser: Python's own takes minutes, or ends Python, on hostile input.
     """
     if cell.cell_type != "code" or len(cell.source) > LONGEST_COMPARED:
         return False
@@ -159,7 +159,7 @@ def _likeness(one: Counter[str], other: Counter[str]) -> float:
 def _by_place(matching: Matching) -> dict[str, int]:
     """The longest cell between those that are known around the place where students write.
 
-    A locked cell is not sought so: what stands in its place is the student's own.
+    A locked cell is not sought so: a cell in its position is the student's own.
     """
     outline, known = matching.released.outline, _anchors(matching)
     found: dict[str, int] = {}
@@ -186,7 +186,7 @@ def _by_place(matching: Matching) -> dict[str, int]:
 
 
 def _anchors(matching: Matching) -> dict[str, int]:
-    """Where the cells of the outline stand: by name, or by fingerprint."""
+    """Where each cell of the outline is: found by name, or by fingerprint."""
     prose = set(matching.released.outline)
     prints = {one: at for at, one in enumerate(matching.prints) if one in prose}
     return prints | matching.of

@@ -112,7 +112,7 @@ def _time(told: Value) -> datetime | None:
 
 
 class _Events:
-    """The parts of a YAML text, one after the other, and what its anchors stand for."""
+    """The parts of a YAML text, one after the other, and the parts that its anchors name."""
 
     def __init__(self, text: bytes) -> None:
         self._parsed: Iterator[Any] = yaml.parse(text, Loader=yaml.CSafeLoader)
@@ -134,7 +134,7 @@ class _Events:
             depth -= isinstance(event, yaml.CollectionEndEvent)
 
     def value(self, event: Any, depth: int = 0) -> Value:
-        """What begins with this part; an alias only stands for text."""
+        """What begins with this part; an alias may only name text."""
         if isinstance(event, yaml.ScalarEvent):
             return _plain(event)
         if isinstance(event, yaml.AliasEvent):

@@ -1,7 +1,7 @@
-"""Whose a downloaded file is: how Canvas, Moodle and nbgrader name what students handed in.
+"""The student of a downloaded file: how Canvas, Moodle and nbgrader name submissions.
 
-Each takes a path from where the names of the LMS stand (see `layout`): what lies deeper is named by
-students, and tells nothing. Sources: Canvas's `ContentZipper` (lib/content_zipper.rb), Moodle's
+Each takes a path that starts where the LMS's names start (see `layout`); names below it are the
+students' and prove nothing. Sources: Canvas's `ContentZipper` (lib/content_zipper.rb), Moodle's
 `mod_assign\\downloader`.
 """
 
@@ -92,7 +92,7 @@ def moodle(path: str) -> list[Owner]:
         return []
     name, participant = fit(found["name"]), found["participant"] or ""
     if name.isdecimal() and not participant:
-        return []  # it would pass for somebody's participant number
+        return []  # it could be a participant number
     first, _, last = name.rpartition(" ")
     file = (inside or found["flat"]) if found["file"] else ""
     return [Owner(name, participant or name, file, last, first)]

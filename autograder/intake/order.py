@@ -19,11 +19,11 @@ def in_order(matching: Matching) -> tuple[list[int], str]:
     if first is None:
         return [*range(len(matching.cells))], ""
     moved = "all cells were put into the lesson's order"
-    return _by_lesson(present, matching), f"`{first.name}` stood before what it needs: {moved}"
+    return _by_lesson(present, matching), f"`{first.name}` came before what it needs: {moved}"
 
 
 def _is_early(cell: ReleasedCell, before: Sequence[ReleasedCell], matching: Matching) -> bool:
-    """Whether it stands before a cell that it needs; `before`: what the lesson has before it."""
+    """Whether it comes before a cell that it needs; `before`: what the lesson has before it."""
     at = matching.of[cell.name]
     later = [other for other in before if matching.of[other.name] > at]
     if cell.cell_type != "code" or not later:
@@ -43,7 +43,7 @@ def _is_early(cell: ReleasedCell, before: Sequence[ReleasedCell], matching: Matc
 def _by_lesson(present: Sequence[ReleasedCell], matching: Matching) -> list[int]:
     """The lesson's cells as the lesson has them, each behind the student's own before it.
 
-    So a helper still stands before all that it stood before; but not before what is given.
+    So a helper function keeps its order relative to the rest, but comes after what is given.
     """
     ranks = {matching.of[cell.name]: rank for rank, cell in enumerate(present)}
     given = {matching.of[cell.name] for cell in present if cell.given}

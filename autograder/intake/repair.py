@@ -37,8 +37,8 @@ def repair(data: bytes, released: Released) -> Repaired:
     """Make a notebook that can be graded of a file's bytes; `Unreadable` if that cannot be done.
 
     - Of copies of a cell the last one counts, as in nbgrader; the others are the student's own.
-    - Locked cells are the lesson's; deleted ones, and deleted answers, stand at their place again.
-    - A deleted exercise is not put back: what it asks for may stand in a cell of the student's.
+    - Locked cells are the lesson's; deleted ones, and deleted answers, are put back.
+    - A deleted exercise is not put back: the student may have solved it in another cell.
     """
     reading = read(data)
     matching = match(reading.cells, released)
@@ -91,7 +91,7 @@ def _surplus(matching: Matching) -> list[str]:
     lesson = {cell.name for cell in matching.released.cells}
     counts = Counter(filter(None, (cell.name for cell in matching.cells)))
     said = [
-        f"`{name}` stands {count} times: the last one counts"
+        f"`{name}` is there {count} times: the last one counts"
         for name, count in counts.items()
         if count > 1 and name in lesson
     ]

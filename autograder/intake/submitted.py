@@ -33,7 +33,7 @@ class SubmittedFile:
 
 @dataclass(frozen=True)
 class FilesByStudent:
-    """All files by student, and those that are nobody's: path -> why.
+    """All files by student, and those of no student: path -> why.
 
     `broken`: downloads that cannot be read at all, and why; `notes`: what else is to be known.
     """

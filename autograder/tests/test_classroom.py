@@ -102,7 +102,7 @@ def test_the_report_says_what_was_repaired(small, recorder):
     small.receives("ada", as_text(notebook))
     small.receives("cleo", "no notebook")
     code, said = small.types("grade")
-    repairs = ["`check_double` stands 2 times: the last one counts"]
+    repairs = ["`check_double` is there 2 times: the last one counts"]
     repairs.append("`check_half` was deleted: put back")
     assert (code, f"ada: graded: repaired: {'; '.join(repairs)}" in said) == (0, True)
     report = small.report()

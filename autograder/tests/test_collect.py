@@ -180,7 +180,7 @@ def test_canvas(classroom, solution, tmp_path):
         "19 (cleo): refused: typed text in place of a file, no notebook: ask for the .ipynb" in said
     )
     assert "20 (dan): refused: `work.pdf`: no notebook: ask for the .ipynb" in said
-    assert "roster.txt: refused: not named as canvas names files: nobody's" in said
+    assert "roster.txt: refused: not named as canvas names files, so it is no student's" in said
     assert "Canvas's own late policy can apply one): 18 (bo)\n" in said
     assert students(classroom)["17"]["lms_user_id"] == "17"
     assert f"`python -m autograder grade 01 --classroom {classroom.folder}`" in said

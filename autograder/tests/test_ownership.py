@@ -85,7 +85,10 @@ BANK = {
             "submission_41/a.ipynb": "mallory",
         },
         {"ada@example.edu": "ada", "bo@example.edu": "ada"},
-        ("submission_41/a.ipynb: refused: not named as gradescope names files: nobody's",),
+        (
+            "submission_41/a.ipynb: refused: not named as gradescope names files, "
+            "so it is no student's",
+        ),
     ),
     "no metadata but a student's": Download(
         {

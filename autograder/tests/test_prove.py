@@ -182,7 +182,7 @@ def test_another_bank_is_proven_and_a_miss_ends_in_exit_code_1(tmp_path, capsys)
         ),
         ("# %% wrong softmax\n# Says.\n1", "no title", "wrong EXERCISE NAME"),
         ("# %% wrong softmax x\ny = 1", "does not say what is wrong", "begin the cell with"),
-        ("# %% right softmax x\n1\n\n# %% right softmax x\n2", "stands twice", "another name"),
+        ("# %% right softmax x\n1\n\n# %% right softmax x\n2", "is defined twice", "another name"),
     ],
 )
 def test_a_mistake_in_a_bank_names_line_and_fix(tmp_path, text, what, fix):

@@ -144,8 +144,8 @@ def test_of_copies_the_last_one_counts_and_the_others_run(solution, lesson):
     assert ["nbgrader" in cell.metadata for cell in copies] == [False, False]
     assert graded_cells(result.notebook)["exercise_double"].source.startswith("def double")
     assert result.repairs == (
-        "`exercise_double` stands 2 times: the last one counts",
-        "`check_double` stands 2 times: the last one counts",
+        "`exercise_double` is there 2 times: the last one counts",
+        "`check_double` is there 2 times: the last one counts",
     )
 
 

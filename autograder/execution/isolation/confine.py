@@ -20,12 +20,12 @@ WORK = "/submission"  # where a submission's own, empty, size-capped file system
 NEW_NS, NEW_IPC, NEW_USER, NEW_PID = 0x20000, 0x8000000, 0x10000000, 0x20000000
 MS_RDONLY, MS_NOSUID, MS_NODEV, MS_NOEXEC, MS_REMOUNT, MS_BIND = 1, 2, 4, 8, 32, 0x1000
 MS_REC, MS_PRIVATE = 0x4000, 1 << 18
-THREADS = 256  # the kernel's own memory for them counts as nobody's
+THREADS = 256  # the kernel's own memory for them is not accounted
 NODES = ("null", "zero", "full", "random", "urandom", "tty")  # what bubblewrap has in /dev
 PR_SET_PDEATHSIG, PR_SET_KEEPCAPS, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 1, 8, 22, 38
 SECCOMP_MODE_FILTER = 2
 CAPABILITY_VERSION_3 = 0x20080522
-# who runs a side when root grades without namespaces: nobody's numbers, on any system we know of
+# user ids for the sides when root grades without namespaces: unused on any system we know of
 USERS = {"student": 64_731, "tests": 64_732}
 SUBMISSIONS = range(66_000, 96_000)  # and each submission in turn
 # the capabilities CHOWN, DAC_OVERRIDE, KILL, SETGID, SETUID: see capabilities(7)
@@ -161,7 +161,7 @@ def _keep_devices() -> None:
 
 
 def _cover(folder: str) -> None:
-    """Show an empty folder in place of this one, which nobody can write into."""
+    """Mount an empty, read-only folder over this one."""
     flags = MS_RDONLY | MS_NOSUID | MS_NODEV
     _call(libc.mount, b"tmpfs", folder.encode(), b"tmpfs", flags, b"nr_inodes=1,mode=500")
 

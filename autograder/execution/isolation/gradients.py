@@ -27,7 +27,7 @@ class Exchange:
         """Call with these tensors; return those of the result."""
         args, kwargs = with_tensors(self.inputs, iter(tensors))
         pairs = zip(self.tensors, tensors, strict=True)
-        # under a transform, another tensor stands here for the one that the caller has
+        # under a transform, this tensor wraps the one that the caller has
         needs = [t.requires_grad or (own is not t and t.is_floating_point()) for own, t in pairs]
         self.called = self.peer.ask(
             Call(
@@ -117,7 +117,7 @@ def _each(
 
 
 def leaves_of(value: Any) -> Iterator[Any]:
-    """What stands in a value, whatever it is nested in."""
+    """The leaves of a value, however deeply nested."""
     if isinstance(value, (list, tuple)):
         for item in value:
             yield from leaves_of(item)

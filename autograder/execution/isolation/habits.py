@@ -78,7 +78,7 @@ class _Nothing:
 
 
 def _unanswered(prompt: object = "", *_: Any) -> str:
-    """What `input` gives where nobody answers."""
+    """What `input` returns without a terminal."""
     print(f"{prompt}[no one answers while grading]")
     return ""
 

@@ -45,7 +45,7 @@ class Held:
 
 @dataclass(frozen=True)
 class Ask:
-    """A request, and the calls whose gradients nobody can ask for any more."""
+    """A request, and the calls whose gradients are no longer reachable."""
 
     request: Any  # of REQUESTS
     forget: list[int]

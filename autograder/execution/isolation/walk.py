@@ -1,4 +1,4 @@
-"""The tests' side of one submission: walks its cells, and runs the checks where they stand."""
+"""The tests' side of one submission: walks its cells, and runs each check at its position."""
 
 import json
 import warnings
@@ -152,7 +152,7 @@ def _sound(outputs: Any, limit: int) -> list[dict]:
             text = json.dumps(outputs)
             if len(text) <= limit:
                 return json.loads(text)
-    except (TypeError, ValueError):  # what stands in them is no JSON
+    except (TypeError, ValueError):  # they are no JSON
         pass
     raise ValueError("what this cell showed is no output of a notebook, or too much of it")
 
