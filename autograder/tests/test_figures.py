@@ -6,6 +6,7 @@ import pytest
 import torch
 from matplotlib import colors, image
 from transformer_course import figures
+from transformer_course.figures import picture
 
 DRAWN = {
     "arrows": lambda: figures.arrows({"bank": [1, 1], "river": [2, 0]}, ("water", "money")),
@@ -55,7 +56,7 @@ TOLD = {
 @pytest.fixture
 def shown(monkeypatch):
     pictures: list[figures.Picture] = []
-    monkeypatch.setattr(figures, "display", pictures.append)
+    monkeypatch.setattr(picture, "display", pictures.append)
     return pictures
 
 

@@ -1,0 +1,73 @@
+"""Measurements: lines over an axis, and runs beside each other."""
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from matplotlib.figure import Figure
+
+from transformer_course.figures.picture import DASHES, INK, LINES, MARKS, show
+
+
+def curves(
+    across: Sequence[float],
+    lines: Mapping[str, Sequence[float] | Sequence[Sequence[float]]],
+    x: str,
+    y: str,
+    title: str,
+    logarithmic: str = "",
+    dots: Mapping[str, Sequence[float]] | None = None,
+    marked: Mapping[str, tuple[float, float]] | None = None,
+    bottom: float | None = None,
+    legend_columns: int = 1,
+) -> None:
+    """Draw lines over a shared axis, with measured values as `dots`.
+
+    A line is its values, or several runs of them, (runs, values): then it is their mean, in a band
+    from the lowest to the highest.
+    `logarithmic` names the axes with a scale to base 2 ("x", "xy"; base 10 for a y axis that spans
+    a ratio of more than 4096), `marked` single points.
+    """
+    figure = Figure(figsize=(6.4, 3.8), layout="constrained")
+    axes = figure.subplots()
+    styles = zip(LINES, DASHES, MARKS, strict=True)
+    for (name, values), (colour, dash, mark) in zip(lines.items(), styles, strict=False):
+        runs = np.atleast_2d(np.asarray(values, dtype=float))
+        axes.fill_between(across, runs.min(0), runs.max(0), color=colour, alpha=0.25, linewidth=0)
+        axes.plot(across, runs.mean(0), dash, color=colour, marker="" if dots else mark, label=name)
+    for (name, values), mark in zip((dots or {}).items(), MARKS, strict=False):
+        axes.plot(across, values, mark, color=INK, label=name)
+    for name, point in (marked or {}).items():
+        axes.plot(*point, "*", color=LINES[1], markersize=16, label=name)
+    if "x" in logarithmic:
+        axes.set_xscale("log", base=2)
+        axes.set_xticks(across, [f"{value:g}" for value in across])
+    if "y" in logarithmic:
+        drawn = [np.asarray(series).ravel() for series in (*lines.values(), *(dots or {}).values())]
+        lowest, highest = np.concatenate(drawn).min(), np.concatenate(drawn).max()
+        wide = highest > 2**12 * lowest  # too many ticks to base 2
+        axes.set_yscale("log", base=10 if wide else 2)
+        axes.yaxis.set_major_formatter("{x:g}")
+    axes.set(xlabel=x, ylabel=y, title=title)
+    axes.set_ylim(bottom=bottom)
+    axes.grid(alpha=0.3)
+    axes.legend(ncols=legend_columns)
+    series = {name: np.atleast_2d(v).mean(0) for name, v in {**lines, **(dots or {})}.items()}
+    ends = "; ".join(f"{name} from {v[0]:.3g} to {v[-1]:.3g}" for name, v in series.items())
+    show(figure, f"{title}. {y} for {x} from {across[0]:g} to {across[-1]:g}: {ends}.")
+
+
+def runs(measured: Mapping[str, Sequence[float]], y: str, title: str) -> None:
+    """Draw a dot for each run, a column for each setting, and a line at its mean."""
+    figure = Figure(figsize=(1.6 + 1.3 * len(measured), 3.6), layout="constrained")
+    axes = figure.subplots()
+    descriptions = []
+    for column, (name, values) in enumerate(measured.items()):
+        spread = np.linspace(-0.12, 0.12, len(values)) if len(values) > 1 else [0.0]
+        axes.plot(column + np.asarray(spread), values, "o", color=LINES[0], markersize=7, alpha=0.8)
+        mean = float(np.mean(values))
+        axes.plot([column - 0.25, column + 0.25], [mean, mean], color=LINES[1], linewidth=2)
+        descriptions.append(f"{name}: {', '.join(f'{v:.3g}' for v in values)}, mean {mean:.3g}")
+    axes.set_xticks(range(len(measured)), [name.replace(", ", ",\n") for name in measured])
+    axes.set(xlim=(-0.5, len(measured) - 0.5), ylabel=y, title=title)
+    axes.grid(axis="y", alpha=0.3)
+    show(figure, f"{title}. {y} of each run. {'; '.join(descriptions)}.")
