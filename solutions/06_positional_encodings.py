@@ -1,23 +1,15 @@
 # %% [markdown]
 # # Lesson 6 · Positional encodings
 #
-# **You build** four ways to tell a model where a word stands: clocks that are added to it, a table that is learned, a bias for every distance, and a rotation of queries and keys.
+# **You build** four ways to tell a model where a token is: sinusoids that are added, a learned table, a bias for each distance, and a rotation of queries and keys.
 #
-# **You need** attention from lessons 1 to 3 (queries, keys, values, heads, scores) and the sine and cosine of an angle, in radians.
+# **You need** attention from lessons 1 to 3 (queries, keys, values, heads, scores) and the sine and cosine of an angle in radians.
 #
-# **You take away** `sinusoidal_encoding`, `LearnedPositions`, `relative_bias`, `rotary_embedding`, and a measurement of what each is worth on rows longer than all that a model has seen.
+# **You take away** `sinusoidal_encoding`, `LearnedPositions`, `relative_bias`, `rotary_embedding`, and a way to choose between them: ask which question your task asks.
 #
-# **Time**: about 90 minutes.
-
-# %% [markdown]
-# **How to work**, as before: read, predict, run, cell by cell. Nothing from other lessons is imported: this notebook runs alone.
-
-# %% [markdown]
-# ## 1 · A sentence in a bag
+# **Time**: about 130 minutes, with a place to stop half way.
 #
-# You have attention, heads, norms and dropout. Put them together, and the model that comes out has a strange gap: it cannot tell *dog bites man* from *man bites dog*. Where in attention would it? Scores compare two words, softmax and the sum take all words alike. Nothing in there knows which word came first.
-#
-# Here is PyTorch's own attention, on both sentences.
+# **How to work**: read, predict, run, cell by cell. This notebook imports nothing from the other lessons.
 
 # %% given imports
 import math
@@ -30,150 +22,211 @@ from transformer_course import figures
 from transformer_course.checks import Check, numbers
 
 # %% [markdown]
-# **Predict.** What becomes of the vector of *dog*, when *dog bites man* turns into *man bites dog*?
+# ## 1 · Who bit whom?
 #
-# <details><summary>It is another vector</summary>What would make it another one? Its query is the same, the three keys and values are the same, and a sum does not mind the order.</details>
-# <details><summary>It is the same vector, in another row</summary>Yes. Attention moves the rows along with their words, and changes no number.</details>
-# <details><summary>It gets the vector that man had</summary>Then the place would decide what a word becomes. It is the other way round: the word decides, and the place counts for nothing.</details>
+# *Dog bites man* and *man bites dog* contain the same words. You know who was bitten because you know the order. Does attention?
+#
+# Below, PyTorch's own attention with random weights reads both sentences. The cell then compares the two outputs for each word.
+#
+# **From the lecture**: *Transformer: Part I (Encoder)*, CS7150, slide “Capturing the Order of the Input”, asks this question.
+#
+# **Predict.** What happens to the output vector of *dog* when the sentence becomes *man bites dog*?
+#
+# <details><summary>It gets the vector that <em>man</em> had</summary>Then the position would decide the output. Attention does the opposite: the word decides, and its position has no effect.</details>
+# <details><summary>It becomes a different vector</summary>What would make it different? Its query is the same, the three keys and values are the same, and a sum does not depend on the order of its terms.</details>
+# <details><summary>It is the same vector, in another row</summary>Yes. The rows move along with their words, and no value changes.</details>
 
-# %%
+# %% folded=true
+# Runs attention on both sentences and draws the output of each word, click to unfold
 vector_of = dict(zip(["dog", "bites", "man"], numbers(3, 4, dtype=torch.float32), strict=True))
 torch.manual_seed(0)
-block = nn.MultiheadAttention(4, num_heads=2, batch_first=True)
+attention = nn.MultiheadAttention(4, num_heads=2, batch_first=True)
 
 
-def read(sentence: list[str], places: Tensor | float = 0.0) -> dict[str, Tensor]:
-    """What attention makes of each word; `places` is added to the words."""
-    words = torch.stack([vector_of[word] for word in sentence]) + places
+def outputs(sentence: list[str], encoding: Tensor | float) -> Tensor:
+    """Add the encoding to the words, attend, and return the outputs for dog, bites, man."""
+    x = torch.stack([vector_of[word] for word in sentence]) + encoding
     with torch.no_grad():
-        result, _ = block(words[None], words[None], words[None])
-    return dict(zip(sentence, result[0], strict=True))
+        result, _ = attention(x[None], x[None], x[None])
+    return result[0, [sentence.index(word) for word in vector_of]]
 
 
-def compare(places: Tensor | float = 0.0) -> None:
-    """Both sentences, word by word."""
-    tables = {}
-    for sentence in (["dog", "bites", "man"], ["man", "bites", "dog"]):
-        became = read(sentence, places)
-        rows = torch.stack([became[word] for word in vector_of])
-        tables[" ".join(sentence)] = (rows, "feature", ["0", "1", "2", "3"])
-    figures.steps(tables, "word", list(vector_of))
-    first, second = (rows for rows, *_ in tables.values())
+def compare(encoding: Tensor | float = 0.0) -> None:
+    """Draw the outputs for both sentences, word by word."""
+    first = outputs(["dog", "bites", "man"], encoding)
+    second = outputs(["man", "bites", "dog"], encoding)
+    features = ["0", "1", "2", "3"]
+    stages = {
+        "outputs in “dog bites man”": (first, "feature", features),
+        "outputs in “man bites dog”": (second, "feature", features),
+    }
+    figures.steps(stages, "word", list(vector_of))
     print(f"largest difference between the two: {(first - second).abs().max().item():.3f}")
 
 
 compare()
 
 # %% [markdown]
-# What to see: the same numbers on both sides. Whatever order you give the words, each becomes what it was: attention is **equivariant** to permutations. For a set of things that is right. A sentence is no set. (Lesson 2's causal mask treats places differently, and so lets a little of the order through. Models that write are told their places all the same.)
-#
-# The repair is simple in principle: tell the model where each word stands. The art is **how**. This lesson builds four ways; all of them run in models of today.
+# What to see: the two maps are identical. Attention is **permutation equivariant**: if you reorder the tokens, the outputs are reordered in the same way and do not change otherwise. That is right for a set, but a sentence is not a set. A **positional encoding** tells the model where each token is.
 
 # %% [markdown]
-# ## 2 · How to write a place into a vector
+# ### Three questions from earlier lessons
 #
-# The first way is that of the first Transformer: make a vector for each place, as wide as a word, and **add** it to the word that stands there. Which vector?
+# Answer each in your head, then open it.
 #
-# **Predict.** Why not simply add the number of the place, 0, 1, 2, …, 500, to every feature?
+# **Recall 1.** The attention weights have the shape (query, key). Along which axis do they sum to 1?
 #
-# <details><summary>It would tell places apart, so it is fine</summary>It would, and drown everything else: features lie around 1, and word 500 would be 500 plus a little meaning.</details>
-# <details><summary>Large places would drown the word</summary>Yes. And a text longer than those in training would bring numbers that the model has never met.</details>
-# <details><summary>One could divide by the length: 0 to 1</summary>Better in size. But then one step means 1/10 in a short text and 1/500 in a long one, and “the word before” looks different in each.</details>
-
-# %% [markdown]
-# So you want numbers of bounded size, that tell all places apart, and in which one step is one step everywhere. You know such a thing: the digits of a counter. Write the place in binary. The last digit changes at every step, the one before at every second, the next at every fourth. Each digit is small, and all together they are the place.
+# <details><summary>Show the answer</summary>Over the keys, the last axis. Each row is the distribution of one query (lesson 1).</details>
 #
-# Bits jump. Networks like what is smooth: so let each column be a **wave** in place of a bit. Fast waves tell neighbours apart, slow ones tell near from far.
+# **Recall 2.** `F.scaled_dot_product_attention` gets a boolean mask with False at query 2, key 5. What happens there?
+#
+# <details><summary>Show the answer</summary>The score becomes −∞ before softmax, so the weight becomes 0: query 2 does not attend to key 5 (lesson 2).</details>
+#
+# **Recall 3.** An attention layer has 4 heads and reads 10 tokens. What is the shape of its scores for one sequence?
+#
+# <details><summary>Show the answer</summary>(4, 10, 10): one (query, key) table for each head (lesson 3). In section 5 you add a bias of exactly this shape.</details>
 
 # %%
+scores = numbers(4, 10, 10)  # (heads, query, key)
+may_attend = torch.ones(10, 10, dtype=torch.bool)
+may_attend[2, 5] = False
+weights = scores.masked_fill(~may_attend, -math.inf).softmax(-1)
+print("shape of the weights:        ", tuple(weights.shape))
+print("sums over the keys, head 0:  ", weights[0].sum(-1).numpy().round(3))
+print("weights at query 2, key 5:   ", weights[:, 2, 5].tolist())
+
+# %% [markdown]
+# ## 2 · A vector for each position
+#
+# The first Transformer makes one vector for each position, as wide as an embedding, and adds it to the embedding of the token there. Which vector should it be?
+#
+# The simplest idea is a counter: add the number of the position, 0, 1, 2, …, 500, to every feature. The next cell does so to the embeddings of two different words, and prints how similar they are afterwards.
+#
+# **Predict.** What is the cosine similarity of the two at position 500?
+#
+# <details><summary>Almost 1</summary>Yes. Features are around 1 in size, so 500 drowns them: the sum says “500”, and hardly anything about the word.</details>
+# <details><summary>The same as at position 0</summary>It would be if the added vectors did not dominate. Compare their size with that of the features.</details>
+# <details><summary>Almost 0, because the words differ</summary>Both get the same large vector. What they share then outweighs what distinguishes them.</details>
+
+# %%
+embedding_1, embedding_2 = numbers(64), numbers(64, seed=1)
+for p in (0, 1, 10, 100, 500):
+    similarity = F.cosine_similarity(embedding_1 + p, embedding_2 + p, dim=0).item()
+    print(f"both at position {p:3}: cosine similarity {similarity:.4f}")
+
+# %% [markdown]
+# You could divide by the length, so that positions run from 0 to 1. But then one step is 1/10 in a short text and 1/500 in a long one.
+#
+# You want values of bounded size that differ for each position and do not depend on the length of the text. Binary counting has all three properties. The last bit changes at every position, the one before it at every second position, the next at every fourth.
+#
+# Bits jump from 0 to 1. Replace each bit by a wave, which changes smoothly. The **wavelength** of a wave is the number of positions after which it repeats.
+
+# %% folded=true
+# Draws eight positions as bits and as waves, click to unfold
 eight = range(8)
-bits = [[float(place >> bit & 1) for bit in (2, 1, 0)] for place in eight]
-waves = [[(1 - math.cos(math.pi * place / 2**bit)) / 2 for bit in (2, 1, 0)] for place in eight]
+bits = [[float(p >> bit & 1) for bit in (2, 1, 0)] for p in eight]
+waves = [[(1 - math.cos(math.pi * p / 2**bit)) / 2 for bit in (2, 1, 0)] for p in eight]
 figures.steps(
     {
-        "place in binary": (bits, "changes every … steps", ["4", "2", "1"]),
-        "the same as waves": (waves, "half a wave is … steps", ["4", "2", "1"]),
+        "position in binary": (bits, "repeats after", ["8", "4", "2"]),
+        "as waves": (waves, "wavelength", ["8", "4", "2"]),
     },
-    "place",
-    [str(place) for place in eight],
+    "position",
+    [str(p) for p in eight],
 )
 
 # %% [markdown]
-# One wave alone is ambiguous: it takes the same value when it rises and when it falls. So each speed gets **two** columns, a sine and a cosine. Together they are the hand of a clock: one direction for each angle. A place is read from $d_{\text{model}}/2$ clocks, as the time is read from hands that turn at different speeds.
+# **Predict.** On the left all eight rows differ. Compare the rows on the right. Which positions can a model *not* tell apart?
 #
-# With $p$ the place, $i = 0, 1, 2, \dots$ the number of the clock, and $\omega_i$ its speed (the angle, in radians, by which its hand turns in one step):
+# <details><summary>None: three waves replace three bits</summary>Compare row 1 with row 7, value by value.</details>
+# <details><summary>1 and 7, 2 and 6, 3 and 5</summary>Yes. A cosine takes each value twice in a wavelength, once on the way down and once on the way up. The value alone does not tell you which.</details>
+# <details><summary>0 and 4</summary>Position 4 is the peak of the slowest wave, and position 0 is its minimum. These two differ.</details>
+
+# %% [markdown]
+# The fix: give each wave *two* columns, a cosine and a sine. Together they are a point on a circle, and a circle has one point for each angle. The arrows below share a horizontal coordinate, as rows 1 and 7 share a value. The vertical coordinate tells them apart.
+
+# %%
+figures.arrows(
+    {f"p = {p}": [math.cos(math.pi * p / 4), math.sin(math.pi * p / 4)] for p in (1, 7)},
+    axes=("cosine", "sine"),
+)
+
+# %% [markdown]
+# This is the **sinusoidal encoding**: $d_{\text{model}}/2$ pairs of columns, each a sine and a cosine of the same angle. Pair $i$ has the **frequency** $\omega_i$, the angle in radians that it advances with each position. For position $p$ and $i = 0, 1, 2, \dots$:
 #
 # $$\mathrm{PE}_{p,\,2i} = \sin(p\,\omega_i) \qquad \mathrm{PE}_{p,\,2i+1} = \cos(p\,\omega_i) \qquad \omega_i = \frac{1}{10000^{2i/d_{\text{model}}}}$$
 #
-# (Vaswani et al., *Attention Is All You Need*, 2017, section 3.5.) The first clock turns by 1 radian a step. Each next one is slower by the same factor, and in a wide encoding the last is almost 10000 times slower than the first. The 10000 is called the **base**.
+# (Vaswani et al., *Attention Is All You Need*, 2017, section 3.5.) The number 10000 is called the **base**.
 #
-# **Predict.** How many different speeds does an encoding of width $d_{\text{model}} = 8$ have?
+# **Predict.** How many different frequencies does an encoding with $d_{\text{model}} = 8$ have?
 #
-# <details><summary>8, one for each column</summary>Two columns share a speed: column 2i and column 2i + 1 are the two coordinates of one hand.</details>
-# <details><summary>4, one for each pair of columns</summary>Yes: 1, 1/10, 1/100, 1/1000. Columns 0 and 1 have the first, columns 2 and 3 the second, and so on.</details>
-# <details><summary>2, one for sines and one for cosines</summary>Sine and cosine are not speeds. Each clock needs both.</details>
+# <details><summary>8, one for each column</summary>Columns 2i and 2i + 1 share a frequency: they are the sine and the cosine of one angle.</details>
+# <details><summary>2, one for the sines and one for the cosines</summary>Sine and cosine are not frequencies. Each pair has its own frequency and uses both functions.</details>
+# <details><summary>4, one for each pair of columns</summary>Yes: 1, 1/10, 1/100 and 1/1000. Columns 0 and 1 have the first, columns 2 and 3 the second, and so on.</details>
 
 # %% [markdown]
-# **Exercise** (15 minutes). Write the encoding. Columns come in pairs, so an odd width is an error, and a good function says so at once.
+# **Exercise** (20 minutes). Write the encoding. Columns come in pairs, so an odd width is an error. Raise it before you compute anything.
 #
-# <details><summary>Hint 1</summary><code>torch.arange(0, d_model, 2)</code> holds the exponents' 2i, one for each pair. From them come the speeds; with the places as a column, <code>[:, None]</code>, all angles at once: (length, pairs).</details>
-# <details><summary>Hint 2</summary>Sines into the even columns, cosines into the odd ones: fill <code>table[:, 0::2]</code> and <code>table[:, 1::2]</code> of an empty table, or stack both along a new last axis and flatten it.</details>
+# <details><summary>Hint 1</summary><code>torch.arange(0, d_model, 2)</code> holds the values of 2i, one for each pair. Compute the frequencies from them. With the positions as a column, <code>[:, None]</code>, one product gives all angles: (length, pairs).</details>
+# <details><summary>Hint 2</summary>Sines go into the even columns and cosines into the odd ones. Either fill <code>table[:, 0::2]</code> and <code>table[:, 1::2]</code> of an empty table, or stack both along a new last axis and flatten.</details>
 
 
 # %% exercise sinusoidal_encoding
 def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
-    """Make the encoding of the places 0 … length - 1, one in each row: (length, d_model).
+    """Return the encoding of the positions 0 … length - 1, one in each row: (length, d_model).
 
     Row p: sin(p ω_i) in column 2i and cos(p ω_i) in column 2i + 1, with ω_i = base^(-2i / d_model).
-    In torch's default dtype. An odd d_model: a ValueError that names it.
+    The dtype is torch's default. An odd d_model raises a ValueError that names it.
     """
     # BEGIN SOLUTION
     if d_model % 2:
         raise ValueError(f"d_model must be even: sines and cosines come in pairs; got {d_model}")
-    speeds = base ** (-torch.arange(0, d_model, 2) / d_model)  # one for each pair
-    angles = torch.arange(length)[:, None] * speeds  # (length, pairs)
+    frequencies = base ** (-torch.arange(0, d_model, 2) / d_model)  # one for each pair
+    angles = torch.arange(length)[:, None] * frequencies  # (length, pairs)
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
     # END SOLUTION
 
 
 # %% check sinusoidal_encoding points=2
-hint = "angle = place times speed; its sine goes into column 2i, its cosine into column 2i + 1"
-with Check("sinusoidal_encoding", "an example you can do by hand", hint) as check:
-    # base 1000 and width 6: three pairs, with the speeds 1, 1/10 and 1/100
+hint = (
+    "angle = position times frequency; its sine goes into column 2i, its cosine into column 2i + 1"
+)
+with Check("sinusoidal_encoding", "an example you can compute by hand", hint) as check:
+    # base 1000 and width 6: three pairs, with the frequencies 1, 1/10 and 1/100
     encoding = check.call(4, 6, base=1000.0)
     check.shape(encoding, length=4, d_model=6)
     check.equal(
         encoding[0],
         torch.tensor([0.0, 1.0, 0.0, 1.0, 0.0, 1.0]),
-        "place 0 is [0, 1, 0, 1, 0, 1]: sin 0 and cos 0, side by side for each speed",
+        "position 0 is [0, 1, 0, 1, 0, 1]: sin 0 and cos 0, side by side for each frequency",
         within=1e-5,
     )
     by_hand = [
-        [wave(turned_by) for turned_by in hands for wave in (math.sin, math.cos)]
-        for hands in ((0.0, 0.0, 0.0), (1.0, 0.1, 0.01), (2.0, 0.2, 0.02), (3.0, 0.3, 0.03))
+        [wave(angle) for angle in angles for wave in (math.sin, math.cos)]
+        for angles in ((0.0, 0.0, 0.0), (1.0, 0.1, 0.01), (2.0, 0.2, 0.02), (3.0, 0.3, 0.03))
     ]
     check.equal(
         encoding,
         torch.tensor(by_hand),
-        "with base 1000 and width 6 the speeds are 1, 0.1 and 0.01: place 2 has the angles 2, 0.2 "
-        "and 0.02",
+        "with base 1000 and width 6 the frequencies are 1, 0.1 and 0.01: position 2 has the "
+        "angles 2, 0.2 and 0.02",
         within=1e-5,
     )
     check.true(
         encoding.dtype == torch.get_default_dtype(),
-        "the encoding comes in torch's default dtype, which is float32 here",
-        hint="a NumPy array, or a dtype that you name, brings another",
+        "the encoding has torch's default dtype, which is float32 here",
+        hint="a NumPy array or an explicit dtype leads to another one",
     )
-with Check("sinusoidal_encoding", "the usual base, and more columns", hint) as check:
+with Check("sinusoidal_encoding", "the default base, and more columns", hint) as check:
     encoding = check.call(2, 8)
     check.shape(encoding, length=2, d_model=8)
-    by_hand = [(math.sin(speed), math.cos(speed)) for speed in (1, 0.1, 0.01, 0.001)]
+    by_hand = [(math.sin(frequency), math.cos(frequency)) for frequency in (1, 0.1, 0.01, 0.001)]
     check.equal(
         encoding[1],
         torch.tensor(by_hand).flatten(),
-        "with base 10000 and width 8 the angles of place 1 are 1, 0.1, 0.01 and 0.001",
-        hint="speed i is base to the power of -2i / d_model: from one pair to the next it falls "
-        "by the same factor",
+        "with base 10000 and width 8 the angles of position 1 are 1, 0.1, 0.01 and 0.001",
+        hint="frequency i is base to the power of -2i / d_model: each is smaller than the one "
+        "before by the same factor",
         within=1e-5,
     )
     many = check.call(9, 6)
@@ -181,7 +234,7 @@ with Check("sinusoidal_encoding", "the usual base, and more columns", hint) as c
     check.equal(
         many.square().sum(-1),
         torch.full((9,), 3.0),
-        "sin² + cos² = 1 for each of the three pairs: every row has the square length 3",
+        "sin² + cos² = 1 for each of the three pairs: every row has squared length 3",
         hint="the sine and the cosine of a pair belong to the same angle",
         within=1e-4,
     )
@@ -211,13 +264,12 @@ with Check("sinusoidal_encoding", "other lengths, widths and bases") as check:
         )
         check.equal(encoding, expected, "sines and cosines of all angles", within=2e-5)
         check.true(encoding.dtype == torch.float32, "the default dtype")
-with Check("sinusoidal_encoding", "places beyond the base") as check:
+with Check("sinusoidal_encoding", "positions beyond the base") as check:
     encoding = check.call(12001, 4)
     angle = torch.tensor([12000.0, 120.0], dtype=torch.float64)
     expected = torch.stack([angle.sin(), angle.cos()], -1).flatten().float()
-    check.equal(encoding[-1], expected, "place 12000", within=5e-3)
+    check.equal(encoding[-1], expected, "position 12000", within=5e-3)
 # END HIDDEN TESTS
-
 # %% check sinusoidal_encoding_odd points=1
 with Check("sinusoidal_encoding", "an odd width is refused") as check:
     check.raises(4, 7, naming=[7])
@@ -229,57 +281,78 @@ with Check("sinusoidal_encoding", "other odd widths, and an even one") as check:
     check.shape(check.call(5, 2), length=5, d_model=2)
 # END HIDDEN TESTS
 
-
 # %% [markdown]
-# Look at your own encoding. Each row is a place, each column a wave. Move the sliders: first the base, then the width.
+# Here is your own encoding. Each row is a position, and each column is one wave. The curve compares the middle position with all positions by the dot product.
+#
+# **Puzzle.** Set the width to 8 and the base to 10,000. One distance makes two positions even more similar than direct neighbours are. Which distance, and why?
+#
+# <details><summary>Show the answer</summary>A distance of 6. The first pair has frequency 1, so its wavelength is 2π ≈ 6.28 positions: after 6 it is nearly back. The three slower pairs have hardly moved. Increase the width: more pairs make this peak smaller.</details>
 
 # %%
 from transformer_course.widgets import show_encoding
 
-show_encoding(sinusoidal_encoding, title="your sinusoidal encoding")
+show_encoding(sinusoidal_encoding, title="your sinusoidal encoding: short wavelengths on the left")
 
 # %% [markdown]
-# What to see: on the left fast waves, on the right columns that hardly change over the whole text. A small base makes the slow clocks faster. Make it too small, and all clocks come round again after a few steps. The curve beside it is the dot product of one place with all others: highest at the place itself, and falling, in waves, to both sides.
+# What to see: the left columns have short wavelengths. The right ones hardly change over the whole text. A smaller base shortens the long wavelengths.
 #
-# And now the bag. Add your encoding to the words:
+# Now go back to the opening question. Add your encoding to the words:
 
 # %%
 compare(sinusoidal_encoding(3, 4))
 
 # %% [markdown]
-# What to see: *dog* in front is no longer *dog* at the end. The same attention, the same words, and two different sentences.
+# What to see: the two maps differ now. The words and the layer's parameters are those of section 1. Only the encoding is new.
 
 # %% [markdown]
-# ## 3 · One step is one matrix
+# ## 3 · A step is a rotation
 #
-# Any vectors that differ would tell places apart, random ones too. What is special about clocks? Ask what attention asks: how alike are two places? Use that $\sin a \sin b + \cos a \cos b = \cos(a - b)$, once for each pair:
+# Any distinct vectors would tell positions apart, even random ones. Sinusoids do more. Attention compares vectors by dot products, so take the dot product of each position with each other one.
+
+# %%
+encoding = sinusoidal_encoding(7, 8)
+seven = [str(p) for p in range(7)]
+products = {"PE · PE for each pair of positions": (encoding @ encoding.T, "position", seven)}
+figures.steps(products, "position", seven)
+
+# %% [markdown]
+# What to see: each diagonal holds one value. Positions 1 and 3 are as similar as positions 4 and 6. The reason is $\sin a \sin b + \cos a \cos b = \cos(a - b)$, once for each pair:
 #
 # $$\mathrm{PE}_p \cdot \mathrm{PE}_q = \sum_i \cos\big((p - q)\,\omega_i\big)$$
 #
-# The places themselves are gone: only the **distance** $p - q$ is left. So every place meets its neighbours in the same way, at the beginning of a text and at its end.
+# The **absolute position** of a token is $p$ itself, counted from the start of the sequence. The **relative position** of two tokens is the difference of their positions. You added absolute positions, and the dot product contains relative ones.
 #
-# More is true. The clock hands of place $p + k$ are those of place $p$, turned by $k$ steps. To turn is to multiply by a matrix, and this matrix depends on $k$ alone. For one pair, with $b = k\,\omega_i$, the addition theorems say
+# More is true. To move a whole encoding by $k$ positions, multiply it by one matrix $M_k$. Here is one pair with a frequency of half a radian. The step from 0 to 1 and the step from 6 to 7 are the same rotation.
+
+# %%
+figures.arrows(
+    {f"p = {p}": [math.cos(0.5 * p), math.sin(0.5 * p)] for p in (0, 1, 6, 7)},
+    axes=("cosine", "sine"),
+)
+
+# %% [markdown]
+# For one pair, with $a = p\,\omega_i$ and $b = k\,\omega_i$, the addition theorems say:
 #
 # $$\sin(a + b) = \sin a \cos b + \cos a \sin b \qquad \cos(a + b) = \cos a \cos b - \sin a \sin b$$
 #
-# A learned matrix in front of the queries can be such a matrix. Then a query looks for “the word three places before me”, whatever its own place is.
+# **Predict.** $\mathrm{PE}_{p+k} = \mathrm{PE}_p\, M_k$, where $\mathrm{PE}_p$ is a row on the left. What do the entries of $M_k$ depend on?
+#
+# <details><summary>On p and on k</summary>In the theorems, p occurs in sin a and cos a only. These are the row. The matrix holds what they are multiplied by.</details>
+# <details><summary>On k alone</summary>Yes. One matrix moves every position by k. It rotates each pair by the angle b.</details>
+# <details><summary>On p alone</summary>Then moving by 1 and moving by 5 would use the same matrix.</details>
+#
+# A learned projection can contain such a matrix. Then a query can ask for “the token three positions before me”, at any position.
 
 # %% [markdown]
-# **Predict.** $\mathrm{PE}_p$ is a row, (1, $d_{\text{model}}$), and the matrix $M_k$ stands on its right: $\mathrm{PE}_{p+k} = \mathrm{PE}_p\, M_k$. What is $M_k$ for one pair, $[\sin a, \cos a]$?
+# **Exercise** (15 minutes). Write $M_k$ for all pairs. The pairs do not mix, so outside the 2 × 2 blocks on the diagonal all entries are 0. Find one block on paper first.
 #
-# <details><summary>[[cos b, sin b], [−sin b, cos b]]</summary>Multiply it out: the first column gives sin a cos b − cos a sin b, which is sin(a − b). This one turns backwards.</details>
-# <details><summary>[[cos b, −sin b], [sin b, cos b]]</summary>Yes: the first column gives sin a cos b + cos a sin b = sin(a + b), the second cos a cos b − sin a sin b = cos(a + b).</details>
-# <details><summary>It depends on a</summary>Look at the theorems: a stands in the row only, b in the matrix only. That is what makes it useful.</details>
-
-# %% [markdown]
-# **Exercise** (10 minutes). Write the matrix for all pairs. No pair takes in anything of another pair, so outside the little 2 × 2 blocks on the diagonal it is 0.
-#
-# <details><summary>Hint</summary>Either make the 2 × 2 block of each pair and put them together with <code>torch.block_diag(*blocks)</code>, or fill a matrix of zeros: <code>matrix[2 * i, 2 * i]</code> is the upper left corner of block i.</details>
+# <details><summary>Hint 1</summary>Row times matrix: the first column of the block makes the new sine, the second the new cosine. Read off the two theorems what sin a and cos a are multiplied by.</details>
+# <details><summary>Hint 2</summary>Either make the block of each pair and join them with <code>torch.block_diag(*blocks)</code>, or fill a matrix of zeros: <code>matrix[2 * i, 2 * i]</code> is the upper left corner of block i.</details>
 
 
 # %% exercise shift_matrix
 def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
-    """Make the matrix that moves every place by `offset` steps: (d_model, d_model).
+    """Return the matrix that moves every position by `offset` steps: (d_model, d_model).
 
     encoding[p + offset] == encoding[p] @ shift_matrix(offset, d_model, base) for all p, with the
     rows of the sinusoidal encoding. A negative offset moves back. d_model is even. Default dtype.
@@ -295,57 +368,62 @@ def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
 
 
 # %% check shift_matrix points=2
-hint = "one block [[cos b, -sin b], [sin b, cos b]] for each pair, with b = offset times its speed"
+hint = "each pair is a row [sin a, cos a] times its own 2 x 2 block; b = offset times its frequency"
 with Check("shift_matrix", "one pair, one step", hint) as check:
     matrix = check.call(1, 2)
     check.shape(matrix, d_model=2, d_models=2)
     check.equal(
         torch.tensor([0.0, 1.0]) @ matrix.float(),
         torch.tensor([math.sin(1), math.cos(1)]),
-        "place 0 is [0, 1], and [0, 1] @ matrix is place 1: [sin 1, cos 1]",
+        "position 0 is [0, 1], and [0, 1] @ matrix is position 1: [sin 1, cos 1]",
         within=1e-5,
     )
     check.equal(
         torch.tensor([math.sin(1), math.cos(1)]) @ matrix.float(),
         torch.tensor([math.sin(2), math.cos(2)]),
-        "the same matrix takes place 1 to place 2: [sin 2, cos 2]",
+        "the same matrix moves position 1 to position 2: [sin 2, cos 2]",
         within=1e-5,
     )
     check.true(
         matrix.dtype == torch.get_default_dtype(),
-        "the matrix comes in torch's default dtype, which is float32 here",
-        hint="a NumPy array, or a dtype that you name, brings another",
+        "the matrix has torch's default dtype, which is float32 here",
+        hint="a NumPy array or an explicit dtype leads to another one",
     )
-with Check("shift_matrix", "two pairs, two speeds", hint) as check:
-    # base 400 and width 4: the speeds are 1 and 1/20
+with Check("shift_matrix", "two pairs, two frequencies", hint) as check:
+    # base 400 and width 4: the frequencies are 1 and 1/20
     matrix = check.call(3, 4, base=400.0)
     check.shape(matrix, d_model=4, d_models=4)
     off_blocks = matrix.clone()
     off_blocks[:2, :2] = off_blocks[2:, 2:] = 0
-    check.equal(off_blocks, torch.zeros(4, 4), "no pair takes in anything of the other", hint)
-    places = torch.tensor(
+    check.equal(
+        off_blocks,
+        torch.zeros(4, 4),
+        "the two pairs do not mix: outside their blocks all entries are 0",
+        hint,
+    )
+    rows = torch.tensor(
         [
             [math.sin(2), math.cos(2), math.sin(0.1), math.cos(0.1)],
             [math.sin(5), math.cos(5), math.sin(0.25), math.cos(0.25)],
         ]
     )
     check.equal(
-        places[0] @ matrix.float(),
-        places[1],
-        "with offset 3 it takes place 2, of angles 2 and 0.1, to place 5, of angles 5 and 0.25",
-        hint="each pair turns at its own speed, base^(-2i / d_model)",
+        rows[0] @ matrix.float(),
+        rows[1],
+        "with offset 3 it moves position 2 (angles 2 and 0.1) to position 5 (angles 5 and 0.25)",
+        hint="each pair has its own frequency, base^(-2i / d_model)",
         within=1e-5,
     )
     back = check.call(-3, 4, base=400.0)
     check.equal(
-        places[1] @ back.float(),
-        places[0],
-        "with offset -3 it takes place 5 back to place 2",
-        hint="a negative offset turns the other way: cos stays, sin changes its sign",
+        rows[1] @ back.float(),
+        rows[0],
+        "with offset -3 it moves position 5 back to position 2",
+        hint="a negative offset rotates the other way: cos is the same, sin changes its sign",
         within=1e-5,
     )
 # BEGIN HIDDEN TESTS
-with Check("shift_matrix", "other offsets, widths and bases, from several places") as check:
+with Check("shift_matrix", "other offsets, widths and bases, from several positions") as check:
     for step, columns, root in (
         (1, 2, 10000.0),
         (5, 8, 10000.0),
@@ -365,26 +443,23 @@ with Check("shift_matrix", "other offsets, widths and bases, from several places
             expected[2 * i, 2 * i] = expected[2 * i + 1, 2 * i + 1] = math.cos(angle)
             expected[2 * i, 2 * i + 1] = -math.sin(angle)
             expected[2 * i + 1, 2 * i] = math.sin(angle)
-        check.equal(matrix, expected.float(), "turned blocks on the diagonal", within=1e-4)
+        check.equal(matrix, expected.float(), "rotation blocks on the diagonal", within=1e-4)
 # END HIDDEN TESTS
 
-
 # %%
-table_of_places = sinusoidal_encoding(50, 32)
+encoding = sinusoidal_encoding(50, 32)
 for steps in (1, 10, -20):
-    moved = table_of_places[20:40] @ shift_matrix(steps, 32)
-    there = table_of_places[20 + steps : 40 + steps]
-    print(
-        f"{steps:4} steps, from 20 places: off by {(moved - there).abs().max().item():.0e} at most"
-    )
+    moved = encoding[20:40] @ shift_matrix(steps, 32)
+    error = (moved - encoding[20 + steps : 40 + steps]).abs().max().item()
+    print(f"{steps:4} steps from each of 20 positions: largest error {error:.0e}")
 
 # %% [markdown]
-# What to see: one matrix, twenty places, and each lands where it should, but for the rounding of float32.
+# What to see: one matrix moves twenty positions at once. The errors are float32 rounding.
 
 # %% [markdown]
-# ### Bug hunt: a slide's listing
+# ### Bug hunt: a listing from a slide
 #
-# A lecture slide gives the formula of part 2, calls $i$ the “embedding dim index”, and spells it out as a program, for an input `X` of shape (length, d):
+# A lecture slide gives the formula of section 2, calls $i$ the “embedding dim index”, and spells it out for an input `X` of shape (length, d):
 #
 # ```
 # X_with_pos[0, 0] = X[0,0] + sin(0 / (10000 ** (2*0 / d)))
@@ -397,45 +472,47 @@ for steps in (1, 10, -20):
 # ...
 # ```
 #
-# **Predict** where it parts from the formula. Then run it as it stands, beside your own: the dot products of seven places with one another.
+# **Predict** where the listing departs from the formula. Then run it beside your own encoding.
+#
+# **From the lecture**: *Transformers (Part 2)*, Data C182, slide “Positional encodings”.
 
 
-# %%
-def as_listed(many: int, d: int) -> Tensor:
-    """The listing as it stands, for `many` places: what is added to X."""
-    listed = torch.zeros(many, d)
-    for pos in range(many):
+# %% folded=true
+# Runs the listing and compares its dot products and lengths with yours, click to unfold
+def as_listed(length: int, d: int) -> Tensor:
+    """Return what the listing adds to X, for `length` positions."""
+    listed = torch.zeros(length, d)
+    for position in range(length):
         for i in range(d):
             wave = math.cos if i % 2 else math.sin
-            listed[pos, i] = wave(pos / (10000 ** (2 * i / d)))
+            listed[position, i] = wave(position / (10000 ** (2 * i / d)))
     return listed
 
 
-of_the_slide, of_yours = as_listed(7, 8), sinusoidal_encoding(7, 8)
-seven = [str(place) for place in range(7)]
+yours, listed = sinusoidal_encoding(7, 8), as_listed(7, 8)
 figures.steps(
     {
-        "your encoding: PE · PE": (of_yours @ of_yours.T, "place", seven),
-        "the listing: PE · PE": (of_the_slide @ of_the_slide.T, "place", seven),
+        "your encoding: PE · PE": (yours @ yours.T, "position", seven),
+        "the listing: PE · PE": (listed @ listed.T, "position", seven),
     },
-    "place",
+    "position",
     seven,
 )
-print("lengths, yours:      ", of_yours.norm(dim=1).numpy().round(2))
-print("lengths, the listing:", of_the_slide.norm(dim=1).numpy().round(2))
+print("vector lengths, yours:      ", yours.norm(dim=1).numpy().round(2))
+print("vector lengths, the listing:", listed.norm(dim=1).numpy().round(2))
 
 # %% [markdown]
-# What to see: on the left each diagonal holds one number, over and over. That is part 3: the dot product knows only the distance, and each place is as long as every other (the main diagonal: $d_{\text{model}}/2 = 4$). On the right the diagonals waver, and so do the lengths. Sine and cosine of a pair do not belong to one angle any more, so there is no clock, no constant length, and no matrix that takes one step.
+# What to see: on the left each diagonal is constant, and so are the lengths of the vectors. On the right neither is. In the listing, the sine and the cosine of a pair belong to different angles. So there is no circle, and no matrix $M_k$.
 
 # %% [markdown]
-# **Exercise** (5 minutes). The slide's $i$ counts two things at once: in the formula it counts pairs, in the listing columns. Write the number that the listing should add to `X[position, column]`.
+# **Exercise** (5 minutes). In the formula, $i$ counts pairs. In the listing it counts columns. Return the value that the listing should add to `X[position, column]`.
 #
-# <details><summary>Hint</summary>Columns 0 and 1 are pair 0, columns 2 and 3 are pair 1. Which pair is column 5? In Python, <code>//</code> divides and rounds down.</details>
+# <details><summary>Hint</summary>Columns 0 and 1 are pair 0, columns 2 and 3 are pair 1. Which pair does column 5 belong to? In Python, <code>//</code> divides and rounds down.</details>
 
 
 # %% exercise repaired_entry
 def repaired_entry(position: int, column: int, d_model: int) -> float:
-    """What should be added to X[position, column]: the listing, brought in line with its formula.
+    """Return what should be added to X[position, column]: the listing, corrected.
 
     One number. The base is 10000; columns count from 0; d_model is even.
     """
@@ -447,8 +524,8 @@ def repaired_entry(position: int, column: int, d_model: int) -> float:
 
 
 # %% check repaired_entry points=1
-with Check("repaired_entry", "eight columns, by hand") as check:
-    # width 8: the speeds are 1, 0.1, 0.01 and 0.001
+with Check("repaired_entry", "eight columns, computed by hand") as check:
+    # width 8: the frequencies are 1, 0.1, 0.01 and 0.001
     hint = "columns 2i and 2i + 1 are the sine and the cosine of the same angle"
     entries = [check.call(2, column, 8, returns=float) for column in range(8)]
     for column, (wave, angle) in enumerate(
@@ -468,42 +545,52 @@ with Check("repaired_entry", "other positions and widths") as check:
             )
 # END HIDDEN TESTS
 
-
 # %% [markdown]
 # ### Bug hunt: what the 10000 means
 #
-# Another slide asks what the 10000 means, and answers: “The maximum input length”. If that were so, something would have to happen at place 10000. Does it? By part 3 the distance between the encodings of two places depends only on how many steps they are apart. So it is enough to walk away from place 0.
+# Another slide asks what 10000 means, and answers: “The maximum input length”. If that were so, something would have to happen at position 10000.
+#
+# **Predict.** What happens to the distance between the encodings of position 0 and position $p$ when $p$ passes 10000?
+#
+# <details><summary>It drops to 0: the encoding repeats</summary>It repeats only if all wavelengths end at the same position. Nothing makes them do so at 10000.</details>
+# <details><summary>It grows without bound</summary>Sines and cosines lie between −1 and 1, so the distance is bounded.</details>
+# <details><summary>Nothing special</summary>Yes. The curve below goes on as before.</details>
+#
+# **From the lecture**: *Transformer: Part I (Encoder)*, CS7150, slide “Augmenting the MSA with Positional Encoding”.
 
-# %%
-far_away = sinusoidal_encoding(100001, 64).double()
+# %% folded=true
+# Draws the distance of 40,000 positions to position 0, click to unfold
+far_away = sinusoidal_encoding(100_001, 64).double()
 distances = (far_away[1:] - far_away[0]).norm(dim=1)
-stations = list(range(1000, 40001, 1000))
+drawn = list(range(1000, 40_001, 1000))
 figures.curves(
-    stations,
-    {"distance to place 0": [distances[station - 1].item() for station in stations]},
-    x="place",
+    drawn,
+    {"distance to position 0": [distances[p - 1].item() for p in drawn]},
+    x="position",
     y="distance of the encodings",
-    title="Nothing happens at place 10000",
-    marked={"place 10000": (10000, distances[9999].item())},
+    title="Nothing happens at position 10000",
+    marked={"position 10000": (10_000, distances[9_999].item())},
     bottom=0.0,
 )
-nearest = distances.min().item()
-print(f"the nearest of 100000 places comes within {nearest:.2f} (place {distances.argmin() + 1})")
+nearest = f"{distances.min().item():.2f}, at position {distances.argmin() + 1}"
+print(f"smallest distance from position 0 among 100,000 positions: {nearest}")
 
 # %% [markdown]
-# What to see: beyond 10000 the encoding goes on as before. And among 100000 places none comes nearer to place 0 than place 1 does: no two are mixed up. The base is no length at all. What it sets is **how slow the slowest clock is**.
-
-# %% [markdown]
-# **Exercise** (5 minutes). After how many places has each clock gone once round? A full turn is $2\pi$ radians.
+# What to see: the curve does not notice position 10000. Among 100,000 positions, none is closer to position 0 than position 1 is. So no two positions in this range are confused, because only their offset matters.
 #
-# <details><summary>Hint</summary>A clock that turns by ω radians in a step needs … steps for 2π radians.</details>
+# The base is not a length. It sets the longest wavelength, which the next exercise computes.
+
+# %% [markdown]
+# **Exercise** (5 minutes). Compute the wavelength of each pair: the number of positions for one full turn of $2\pi$ radians.
+#
+# <details><summary>Hint</summary>A pair with frequency ω advances ω radians with each position. How many positions make 2π radians?</details>
 
 
 # %% exercise wavelengths
 def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
-    """How many places each pair of the sinusoidal encoding takes for one full turn: (d_model / 2,).
+    """Return the wavelength of each pair of the sinusoidal encoding, in positions: (d_model / 2,).
 
-    From the fastest pair to the slowest; no whole numbers. d_model is even.
+    From the shortest to the longest; not rounded. d_model is even.
     """
     # BEGIN SOLUTION
     return 2 * math.pi * base ** (torch.arange(0, d_model, 2) / d_model)
@@ -511,21 +598,22 @@ def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
 
 
 # %% check wavelengths points=1
-with Check("wavelengths", "four clocks", "2π divided by the speed of each pair") as check:
+with Check("wavelengths", "four pairs", "2π divided by the frequency of each pair") as check:
     turns = check.call(8)
     check.shape(turns, pairs=4)
     check.equal(
         turns,
         torch.tensor([6.283185, 62.83185, 628.3185, 6283.185]),
-        "width 8: the speeds are 1, 0.1, 0.01, 0.001, so the turns take 6.28, 62.8, 628, 6283 places",
+        "width 8: the frequencies are 1, 0.1, 0.01, 0.001, so the wavelengths are 6.28, 62.8, 628 "
+        "and 6283",
     )
     turns = check.call(4, base=100.0)
     check.shape(turns, pairs=2)
     check.equal(
         turns,
         torch.tensor([6.283185, 62.83185]),
-        "width 4 and base 100: the speeds are 1 and 0.1",
-        hint="use the base that you are given",
+        "width 4 and base 100: the frequencies are 1 and 0.1",
+        hint="use the argument `base`",
     )
 # BEGIN HIDDEN TESTS
 with Check("wavelengths", "other widths and bases") as check:
@@ -534,38 +622,50 @@ with Check("wavelengths", "other widths and bases") as check:
         check.equal(check.call(columns, base=root), torch.tensor(expected), "2π / ω")
 # END HIDDEN TESTS
 
+# %%
+longest = wavelengths(512)[-1].item()
+print(f"d_model = 512: the longest wavelength is {longest:.0f} positions; 2π · 10000 = 62832")
+
+# %% [markdown]
+# What to see: the longest wavelength is close to $2\pi \cdot 10000$ positions. Section 8 measures what limits a model to some length.
+#
+# **A good place to stop.** You have built the encoding of the first Transformer and corrected two slides. Next come three other ways and a comparison.
+
+# %% [markdown]
+# ## 4 · A learned table
+#
+# The second way: give each position its own vector and train it like an embedding. Such **learned positional embeddings** are used in BERT, GPT-2 and the Vision Transformer.
+#
+# The price: the table *ends*. There is no row `max_length`, so a longer input must raise a clear error.
+#
+# **Predict.** `x` has the shape (batch, length, d_model) = (32, 10, 64). Someone adds `table[:x.shape[0]]`, and the table has 100 rows. What happens?
+#
+# <details><summary>An error: (32, 10, 64) and (32, 64) do not match</summary>Yes: 10 meets 32. If the batch happened to be as large as the length, the shapes would match and nobody would notice. Count axes from the end: the length is x.shape[-2].</details>
+# <details><summary>It works: 10 rows are added</summary>x.shape[0] is 32, the batch size. 32 rows come out of the table.</details>
+# <details><summary>Each sequence of the batch gets its own row</summary>For that, the rows would need the shape (32, 1, 64). It is a real mistake too: then all tokens of a sequence get the same position.</details>
 
 # %%
-slowest = wavelengths(512)[-1].item()
-print(f"d_model = 512: the slowest clock takes {slowest:.0f} places, almost 2π · 10000 = 62832")
+table = numbers(100, 64)
+for batch in (32, 10):
+    x = torch.zeros(batch, 10, 64)
+    try:
+        print(f"batch of {batch}: no error,", tuple((x + table[: x.shape[0]]).shape))
+    except RuntimeError as error:
+        print(f"batch of {batch}:", error)
 
 # %% [markdown]
-# What to see: the slowest clock alone needs far more than 10000 places to come round, and the clocks together tell places apart for longer still. What limits a model to some length is the length of its training texts: see part 7.
-
-# %% [markdown]
-# ## 4 · A table that learns
+# **Exercise** (10 minutes). The name of the part matters, because the check loads the table by its name.
 #
-# The second way asks no questions: give each place a vector of its own, and let training find the numbers. BERT, GPT-2 and the Vision Transformer do this. It is a table of `max_length` rows, and this is its price: **it ends**. What is at row `max_length`? Nothing, so a longer input must be refused, and clearly.
-#
-# **Predict.** `x` has the shape (batch, length, d_model) = (32, 10, 64), and someone adds `table[:x.shape[0]]`, with a table of 100 rows. What happens?
-#
-# <details><summary>It works: 10 rows are added</summary>x.shape[0] is 32, the batch. 32 rows come out of the table.</details>
-# <details><summary>An error: (32, 10, 64) and (32, 64) do not fit</summary>Yes: 10 meets 32. But with a batch as large as the length they would fit, and nobody would notice. Count axes from the end: the length is x.shape[-2].</details>
-# <details><summary>Each sequence of the batch gets its own row</summary>For that, the rows would have to be (32, 1, 64). It is a real mistake too: then all words of a sequence get the same place.</details>
-
-# %% [markdown]
-# **Exercise** (10 minutes). The name of the part matters: the check loads the table by it.
-#
-# <details><summary>Hint</summary><code>self.table.weight</code> is the table itself, (max_length, d_model). Its first rows are a slice. Compare the two lengths before you add anything.</details>
+# <details><summary>Hint</summary><code>self.table.weight</code> is the table itself, (max_length, d_model). Take its first rows with a slice. Compare the two lengths before you add anything.</details>
 
 
 # %% exercise LearnedPositions
 class LearnedPositions(nn.Module):
-    """Add a learned vector for each place to what stands there.
+    """Add a learned vector for each position to the token there.
 
-    Part: `table`, an `nn.Embedding(max_length, d_model)`; its row p belongs to place p, from 0.
+    Part: `table`, an `nn.Embedding(max_length, d_model)`; row p belongs to position p, from 0.
     forward: x (…, length, d_model) -> x plus the first `length` rows, of the same shape.
-    A length above max_length: a ValueError that names both.
+    A length above max_length raises a ValueError that names both.
     """
 
     def __init__(self, max_length: int, d_model: int) -> None:
@@ -584,14 +684,14 @@ class LearnedPositions(nn.Module):
 
 
 # %% check LearnedPositions points=2
-hint = "row p of the table is added to word p of every sequence"
-with Check("LearnedPositions", "an example you can do by hand", hint) as check:
+hint = "row p of the table is added to token p of every sequence"
+with Check("LearnedPositions", "an example you can compute by hand", hint) as check:
     module = check.build(4, 2).double()
     rows = torch.tensor(
         [[10.0, 20.0], [30.0, 40.0], [50.0, 60.0], [70.0, 80.0]], dtype=torch.float64
     )
     module.load({"table.weight": rows})
-    # three sequences of two words each
+    # three sequences of two tokens each
     x = torch.tensor(
         [[[1.0, 2.0], [3.0, 4.0]], [[0.0, 0.0], [0.0, 0.0]], [[5.0, 5.0], [5.0, 5.0]]],
         dtype=torch.float64,
@@ -601,7 +701,7 @@ with Check("LearnedPositions", "an example you can do by hand", hint) as check:
     check.equal(
         placed[0],
         torch.tensor([[11.0, 22.0], [33.0, 44.0]], dtype=torch.float64),
-        "row 0 of the table is added to the first word, row 1 to the second",
+        "row 0 of the table is added to the first token, row 1 to the second",
     )
     check.equal(
         placed,
@@ -612,18 +712,23 @@ with Check("LearnedPositions", "an example you can do by hand", hint) as check:
     check.equal(
         slopes["table.weight"],
         torch.tensor([[3.0, 3.0], [3.0, 3.0], [0.0, 0.0], [0.0, 0.0]], dtype=torch.float64),
-        "the table learns: a gradient reaches the rows that are used, from all three sequences",
-        hint="use self.table itself: no copy, no detach",
+        "the table is trained: a gradient reaches the rows in use, from all three sequences",
+        hint="use self.table itself, not a copy or a detached tensor",
     )
-fit = "the length is x.shape[-2], with or without a batch; as many words as rows still fit"
-with Check("LearnedPositions", "as many words as rows, and one more", fit) as check:
+fit = "the length is x.shape[-2], with or without a batch; a length equal to max_length is allowed"
+with Check("LearnedPositions", "as many tokens as rows, and one more", fit) as check:
     module, x = check.build(3, 2).double(), numbers(2, 3, 2)
     module.load({"table.weight": numbers(3, 2, seed=1)})
-    check.equal(module.call(x), x + numbers(3, 2, seed=1), "three words and three rows fit", hint)
+    check.equal(
+        module.call(x),
+        x + numbers(3, 2, seed=1),
+        "an input of length max_length is allowed: three tokens, three rows",
+        hint,
+    )
     check.equal(
         module.call(x[0]),
         x[0] + numbers(3, 2, seed=1),
-        "one sequence alone, without a batch: three words again",
+        "one sequence alone, without a batch, works too: three tokens again",
         hint="the length is the second axis from the end, x.shape[-2]",
     )
     module.raises(numbers(2, 4, 2), naming=(4, 3))
@@ -646,13 +751,13 @@ with Check("LearnedPositions", "too long, by one and by many, with and without a
     for most, shape in ((5, (2, 6, 4)), (5, (9, 4)), (3, (1, 2, 11, 4))):
         module = check.build(most, 4)
         module.raises(numbers(*shape, dtype=torch.float32), naming=(shape[-2], most))
-    # a large batch is not a long text
+    # a large batch is not a long sequence
     module = check.build(4, 3)
     check.shape(module.call(numbers(9, 2, 3, dtype=torch.float32)), batch=9, length=2, d_model=3)
     # nor is a wide one
     module = check.build(4, 8)
     check.shape(module.call(numbers(2, 3, 8, dtype=torch.float32)), batch=2, length=3, d_model=8)
-with Check("LearnedPositions", "what it learns, and from whom") as check:
+with Check("LearnedPositions", "what it learns, and from which inputs") as check:
     module = check.build(6, 5)
     x = numbers(4, 3, 5, seed=4, dtype=torch.float32).requires_grad_()
     shapes = {name: tuple(weight.shape) for name, weight in module.parameters().items()}
@@ -673,20 +778,20 @@ with Check("LearnedPositions", "two modules have a table each") as check:
     check.equal(second.state()["table.weight"], kept, "the other table")
 # END HIDDEN TESTS
 
-
 # %% [markdown]
-# ## 5 · The distance itself
+# ## 5 · A bias for each distance
 #
-# Grammar rarely asks for *word 17*. It asks for *the word before*. If distances are what counts, why not give them to attention directly? The third way adds nothing to the words. It adds a learned number to each **score**, before softmax: one number for each distance, and its own for each head. T5 and the Swin Transformer do this.
+# A rule of grammar rarely mentions *word 17*. It mentions *the word before*. So the third way gives offsets to attention directly. A **relative position bias** is a learned parameter for each offset and each head, added to the scores before softmax. Nothing is added to the embeddings. T5 and the Swin Transformer use variants of it.
 #
-# The **offset** of a pair is *key place − query place*: −1 is the word before, 0 the word itself, +1 the word after. A table holds the numbers from offset −max_distance to +max_distance. What is farther gets the number at the nearest end, for *far is far*.
+# The **offset** of a query and a key is *key position − query position*: −1 is the token before, +1 the token after. The table has a row for each offset from −max_distance to +max_distance. Larger offsets use the row at the nearest end.
 #
-# Here are the offsets of four queries and six keys, and the row of a table with max_distance = 2 in which each finds its number.
+# Here are four queries, six keys, and max_distance = 2.
 
-# %%
-offsets_shown = [[float(column - row) for column in range(6)] for row in range(4)]
-rows_shown = [[float(min(max(one, -2), 2) + 2) for one in row] for row in offsets_shown]
-six_keys = [str(place) for place in range(6)]
+# %% folded=true
+# Draws the offsets and the rows of the table that they use, click to unfold
+offsets_shown = [[float(key - query) for key in range(6)] for query in range(4)]
+rows_shown = [[float(min(max(offset, -2), 2) + 2) for offset in row] for row in offsets_shown]
+six_keys = [str(p) for p in range(6)]
 figures.steps(
     {
         "offset: key − query": (offsets_shown, "key", six_keys),
@@ -697,26 +802,26 @@ figures.steps(
 )
 
 # %% [markdown]
-# **Predict.** A model has learned such a table on texts of 100 words, with max_distance = 8. What does it do with a text of 1000 words?
+# **Predict.** A model was trained on texts of 100 tokens with max_distance = 8. What does the bias do in a text of 1000 tokens?
 #
-# <details><summary>It has no rows for most offsets: an error</summary>The offsets beyond 8 have a row: that of 8. It was trained on all far pairs of the 100 words.</details>
-# <details><summary>It works: no distance is new</summary>Yes. Near is what it was, and far was learned as far. You will measure it.</details>
-# <details><summary>It must be trained again</summary>A table of places would have to be. Here no row depends on the length.</details>
+# <details><summary>It works: every offset has a trained row</summary>Yes. Offsets beyond 8 use the row of 8, and all the far pairs of the 100 tokens have trained that row. Section 8 measures whether the <em>model</em> still works.</details>
+# <details><summary>An error: most offsets have no row</summary>Offsets beyond 8 have one: the row of 8.</details>
+# <details><summary>It must be trained again</summary>A table of absolute positions would have to be. Here no row depends on the length.</details>
 
 # %% [markdown]
-# **Exercise** (10 minutes). Make the bias for all pairs and all heads.
+# **Exercise** (15 minutes). Make the bias for all pairs and all heads.
 #
-# <details><summary>Hint 1</summary>Places of keys as a row, places of queries as a column: their difference is the table of offsets. <code>clamp(low, high)</code> holds numbers between two limits.</details>
-# <details><summary>Hint 2</summary><code>table[rows]</code>, with <code>rows</code> of shape (query, key), is (query, key, heads). Where should the heads stand?</details>
+# <details><summary>Hint 1</summary>Key positions as a row, query positions as a column: their difference is the table of offsets. <code>clamp(low, high)</code> limits values to a range.</details>
+# <details><summary>Hint 2</summary><code>table[rows]</code>, with <code>rows</code> of shape (query, key), has the shape (query, key, heads). Which axis should the heads be?</details>
 
 
 # %% exercise relative_bias
 def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
-    """Make what is added to the scores: (heads, query_length, key_length).
+    """Return what is added to the scores: (heads, query_length, key_length).
 
-    table (2 · max_distance + 1, heads): row clip(key - query) + max_distance is for the offset
-    key - query, where clip holds it between -max_distance and max_distance.
-    Queries and keys both count from place 0.
+    table (2 · max_distance + 1, heads): the offset key - query uses the row
+    clip(key - query) + max_distance, where clip limits it to -max_distance … max_distance.
+    Queries and keys both count from position 0.
     """
     # BEGIN SOLUTION
     far = (len(table) - 1) // 2
@@ -727,8 +832,8 @@ def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
 
 
 # %% check relative_bias points=3
-hint = "offset = key place - query place, held between ±max_distance, plus max_distance: the row"
-with Check("relative_bias", "an example you can do by hand", hint) as check:
+hint = "row = (key position - query position, clipped to ±max_distance) + max_distance"
+with Check("relative_bias", "an example you can compute by hand", hint) as check:
     # max_distance is 2; offset -2 gives 1 in head 0 and 50 in head 1, offset 2 gives 5 and 10
     table = torch.tensor(
         [[1.0, 50.0], [2.0, 40.0], [3.0, 30.0], [4.0, 20.0], [5.0, 10.0]], dtype=torch.float64
@@ -738,14 +843,14 @@ with Check("relative_bias", "an example you can do by hand", hint) as check:
     check.equal(
         bias[0, 0],
         torch.tensor([3.0, 4.0, 5.0, 5.0], dtype=torch.float64),
-        "query 0 meets the offsets 0, 1, 2 and 3: rows 2, 3, 4, and 4 again, for 3 is held at 2",
+        "query 0 has the offsets 0, 1, 2 and 3: rows 2, 3, 4, and 4 again, because 3 is clipped to 2",
     )
     check.equal(
         bias[0],
         torch.tensor(
             [[3.0, 4.0, 5.0, 5.0], [2.0, 3.0, 4.0, 5.0], [1.0, 2.0, 3.0, 4.0]], dtype=torch.float64
         ),
-        "in head 0 the word before has 2, the word itself 3, the word after 4",
+        "in head 0 the token before gets 2, the token itself 3, the token after 4",
     )
     check.equal(
         bias[1],
@@ -753,7 +858,7 @@ with Check("relative_bias", "an example you can do by hand", hint) as check:
             [[30.0, 20.0, 10.0, 10.0], [40.0, 30.0, 20.0, 10.0], [50.0, 40.0, 30.0, 20.0]],
             dtype=torch.float64,
         ),
-        "head 1 has its own numbers: the second column of the table",
+        "head 1 has its own values: the second column of the table",
     )
 with Check("relative_bias", "far to the left, and a gradient", hint) as check:
     table = numbers(3, 4).requires_grad_()  # max_distance is 1, and there are four heads
@@ -762,15 +867,15 @@ with Check("relative_bias", "far to the left, and a gradient", hint) as check:
     check.equal(
         bias[:, 4].detach(),
         table.detach()[:1].T.expand(4, 2),
-        "query 4 meets the offsets -4 and -3: both are held at -1, the first row of the table",
-        hint="clip from below too: a negative row would count from the end of the table",
+        "query 4 has the offsets -4 and -3: both are clipped to -1, the first row of the table",
+        hint="clip from below too: a negative row index counts from the end of the table",
     )
     check.equal(
         check.gradient(bias, table)[:, 0],
         torch.tensor([7.0, 2.0, 1.0], dtype=torch.float64),
-        "of the ten pairs, seven lie before, two on the spot, one after: that many gradients reach "
-        "each row",
-        hint="the bias is made from the table itself, by torch",
+        "of the ten pairs, seven have a key before, two the same position, one a key after: that "
+        "many gradients reach each row",
+        hint="index the table itself with torch, without a copy",
     )
 # BEGIN HIDDEN TESTS
 with Check("relative_bias", "other lengths, distances and heads") as check:
@@ -796,7 +901,7 @@ with Check("relative_bias", "other lengths, distances and heads") as check:
                     for q in range(queries)
                 ]
             )
-            check.equal(bias, expected.permute(2, 0, 1), "the table's number for each offset")
+            check.equal(bias, expected.permute(2, 0, 1), "the table's value for each offset")
 with Check("relative_bias", "a table that is not contiguous, and its gradient") as check:
     table = numbers(3, 7, seed=6).T.requires_grad_()
     bias = check.call(6, 4, table)
@@ -809,70 +914,74 @@ with Check("relative_bias", "a table that is not contiguous, and its gradient") 
     check.equal(slope, expected, "each pair's gradient reaches its row")
 # END HIDDEN TESTS
 
-
 # %% [markdown]
-# ## 6 · Turn instead of add
+# ## 6 · Rotate instead of add
 #
-# The fourth way runs in Llama, Mistral, Qwen and most language models of today: **rotary position embedding**, RoPE. It takes the clocks of part 2, but adds nothing to the words. It **turns** the queries and keys themselves: take two features as an arrow in the plane, and turn it by the place times the speed.
+# The fourth way is used in Llama, Mistral, Qwen and most other language models of today: **rotary position embedding**, or RoPE. It uses the frequencies of section 2, but adds nothing to the embeddings. It *rotates* the queries and keys. Two features are an arrow in the plane, and the arrow turns by the position times the frequency.
 
 # %%
 figures.arrows(
     {
-        f"p = {place}": [math.cos(0.5 * place), math.sin(0.5 * place)]
-        for place in range(4)  # the arrow [1, 0], turned by half a radian for each step
+        f"p = {p}": [math.cos(0.5 * p), math.sin(0.5 * p)]
+        for p in range(4)  # the arrow [1, 0], with a frequency of half a radian
     },
     axes=("feature 0", "feature 1"),
 )
 
 # %% [markdown]
-# A dot product of two arrows depends on their lengths and the angle between them. Turn both by the same angle, and it does not change. So if the query at place $m$ is turned by $m\,\omega$ and the key at place $n$ by $n\,\omega$, their score depends on what they are and on $m - n$, and on nothing else.
+# The dot product of two arrows depends on their lengths and on the angle between them. Rotate the query at position $m$ by $m\,\omega$ and the key at position $n$ by $n\,\omega$. The angle between them changes by $(n - m)\,\omega$. So their score depends on their contents and on their offset, and on nothing else.
 #
-# **Predict.** You move a whole text by 100 places: each word's place grows by 100. What happens to the scores?
+# **Predict.** You move a whole text by 100 positions. What happens to the scores?
 #
-# <details><summary>They all change: every arrow is turned</summary>Every arrow is, and by the same angle. Look at the angle between two of them.</details>
-# <details><summary>Nothing</summary>Yes. The place itself cannot be seen in any score; the distance can. It is the relative way of part 5, without a table.</details>
-# <details><summary>They shrink</summary>A turned arrow is as long as before.</details>
+# <details><summary>They all change, because every arrow turns</summary>Every arrow turns, but all by the same angle. Think of the angle between two of them.</details>
+# <details><summary>They shrink</summary>A rotated arrow keeps its length.</details>
+# <details><summary>Nothing</summary>Yes. A score contains the relative position and not the absolute one, as in section 5, but without a table.</details>
+
+# %%
+for m, n in ((2, 5), (102, 105), (2, 6)):
+    query_angle, key_angle = 0.3 + 0.5 * m, 1.1 + 0.5 * n  # content plus rotation
+    print(f"query at {m:3}, key at {n:3}: dot product {math.cos(key_angle - query_angle):6.3f}")
 
 # %% [markdown]
-# With $q$ a query (or a key) at place $p$, $d$ its width, and $i$ the number of the pair:
+# For a query (or a key) $q$ of width $d$ at position $p$, and pair $i$:
 #
 # $$\mathrm{RoPE}(q)_{2i} = q_{2i}\cos\theta_i - q_{2i+1}\sin\theta_i \qquad \mathrm{RoPE}(q)_{2i+1} = q_{2i}\sin\theta_i + q_{2i+1}\cos\theta_i \qquad \theta_i = \frac{p}{10000^{2i/d}}$$
 #
-# (Su et al., *RoFormer*, 2021, section 3.2.) Neighbouring features are a pair here: 0 and 1, 2 and 3, and so on: **interleaved**. Some libraries take feature $i$ and feature $i + d/2$ as a pair. It does the same work with the features in another order. But load weights trained for one into the other, and you get rubbish. This course takes the formula as it stands.
+# (Su et al., *RoFormer*, 2021.) Neighbouring features form a pair: 0 and 1, 2 and 3. This layout is called **interleaved**. Some libraries pair feature $i$ with feature $i + d/2$ instead. Weights trained with one layout do not work with the other.
+#
+# **From the lecture**: *Transformer*, STATS403, lecture 7, slides “positional embedding (encoding)”, give this formula.
 
 # %% [markdown]
-# **Exercise** (15 minutes). Turn every row of `x` by its own place. The places are handed over: they need not be 0, 1, 2, …, for a model that writes word 57 has one query, at place 57.
+# **Exercise** (20 minutes). Rotate each row of `x` by its own position. The positions are an argument because they need not be 0, 1, 2, …: a language model that generates token 57 has a single query, at position 57.
 #
-# <details><summary>Hint 1</summary>Angles first: (length, pairs), from <code>positions[:, None]</code> and the speeds. They fit x with any leading dimensions.</details>
-# <details><summary>Hint 2</summary><code>x[..., 0::2]</code> are the first features of all pairs, <code>x[..., 1::2]</code> the second. Both new ones need both old ones. Put them back side by side: stack along a new last axis, then flatten the last two.</details>
-# <details><summary>Hint 3</summary>float64 in, float64 accuracy out: <code>torch.arange(…, dtype=x.dtype)</code> makes the speeds in the dtype of x.</details>
+# <details><summary>Hint 1</summary>Compute the angles first: (length, pairs), from <code>positions[:, None]</code> and the frequencies. They broadcast against x with any leading dimensions.</details>
+# <details><summary>Hint 2</summary><code>x[..., 0::2]</code> holds the first feature of each pair, <code>x[..., 1::2]</code> the second. Each new feature needs both old ones. To interleave the results, stack them along a new last axis and flatten the last two axes.</details>
+# <details><summary>Hint 3</summary>float64 in, float64 accuracy out: <code>torch.arange(…, dtype=x.dtype)</code> computes the frequencies in the dtype of x.</details>
 
 
 # %% exercise rotary_embedding
 def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
-    """Turn each pair of features (2i, 2i + 1) by the angle position · base^(-2i / d).
+    """Rotate each pair of features (2i, 2i + 1) by the angle position · base^(-2i / d).
 
-    x (…, length, d); positions (length,): whole numbers, the place of each row of x.
+    x (…, length, d); positions (length,): integers, the position of each row of x.
     Returns the shape and dtype of x; float64 in gives float64 accuracy.
-    An odd d: a ValueError that names it.
+    An odd d raises a ValueError that names it.
     """
     # BEGIN SOLUTION
     width = x.shape[-1]
     if width % 2:
-        raise ValueError(f"features are turned in pairs, so their number must be even; got {width}")
-    speeds = base ** (-torch.arange(0, width, 2, dtype=x.dtype) / width)
-    angles = positions[:, None] * speeds  # (length, pairs)
+        raise ValueError(f"features are rotated in pairs, so d must be even; got {width}")
+    frequencies = base ** (-torch.arange(0, width, 2, dtype=x.dtype) / width)
+    angles = positions[:, None] * frequencies  # (length, pairs)
     even, odd = x[..., 0::2], x[..., 1::2]
-    turned = even * angles.cos() - odd * angles.sin(), even * angles.sin() + odd * angles.cos()
-    return torch.stack(turned, dim=-1).flatten(-2)
+    rotated = even * angles.cos() - odd * angles.sin(), even * angles.sin() + odd * angles.cos()
+    return torch.stack(rotated, dim=-1).flatten(-2)
     # END SOLUTION
 
 
 # %% check rotary_embedding points=2
-hint = (
-    "new even = even · cos - odd · sin; new odd = even · sin + odd · cos; then side by side again"
-)
-with Check("rotary_embedding", "an example you can do by hand", hint) as check:
+hint = "new even = even · cos - odd · sin; new odd = even · sin + odd · cos; then interleave them"
+with Check("rotary_embedding", "an example you can compute by hand", hint) as check:
     x = torch.tensor([[1.0, 0.0], [1.0, 0.0], [0.0, 5.0], [0.0, 5.0]], dtype=torch.float64)
     turned = check.call(x, torch.tensor([0, 1, 2, 0]))
     check.shape(turned, length=4, d=2)
@@ -887,11 +996,11 @@ with Check("rotary_embedding", "an example you can do by hand", hint) as check:
             ],
             dtype=torch.float64,
         ),
-        "[1, 0] stays at place 0, becomes [cos 1, sin 1] at place 1; [0, 5] at place 2 becomes "
-        "[-5 sin 2, 5 cos 2]",
+        "[1, 0] does not change at position 0 and becomes [cos 1, sin 1] at position 1; [0, 5] at "
+        "position 2 becomes [-5 sin 2, 5 cos 2]",
     )
-with Check("rotary_embedding", "two pairs, and places in any order", hint) as check:
-    # base 400 and width 4: the speeds are 1 and 1/20
+with Check("rotary_embedding", "two pairs, and positions in any order", hint) as check:
+    # base 400 and width 4: the frequencies are 1 and 1/20
     x = torch.tensor([[1.0, 0.0, 0.0, 2.0], [1.0, 0.0, 3.0, 0.0]], dtype=torch.float64)
     turned = check.call(x, torch.tensor([7, 2]), base=400.0)
     check.shape(turned, length=2, d=4)
@@ -902,29 +1011,29 @@ with Check("rotary_embedding", "two pairs, and places in any order", hint) as ch
     check.equal(
         turned,
         torch.tensor(expected, dtype=torch.float64),
-        "features 0 and 1 turn by the place, features 2 and 3 by a twentieth of it; the first row "
-        "stands at place 7, the second at place 2",
+        "features 0 and 1 rotate by the position, features 2 and 3 by a twentieth of it; the "
+        "first row is at position 7, the second at position 2",
     )
-with Check("rotary_embedding", "a batch with heads, and what a score sees", hint) as check:
+with Check("rotary_embedding", "a batch with heads, and what a score depends on", hint) as check:
     x, at = numbers(2, 3, 4, 6).requires_grad_(), torch.tensor([0, 1, 2, 3])
     turned, moved = check.call(x, at), check.call(x, at + 50)
     check.shape(turned, batch=2, heads=3, length=4, d=6)
-    check.equal(turned.norm(dim=-1), x.norm(dim=-1), "a turn changes no length")
+    check.equal(turned.norm(dim=-1), x.norm(dim=-1), "a rotation changes no length")
     check.equal(
         moved @ moved.transpose(-2, -1),
         turned @ turned.transpose(-2, -1),
-        "all places moved by 50: every dot product stays as it was",
-        hint="the angle of a row is its place times the speed: twice the place, twice the angle",
+        "all positions moved by 50: no dot product changes",
+        hint="the angle of a row is its position times the frequency: twice the position, twice the angle",
     )
     check.true(
         not torch.allclose(turned @ turned.transpose(-2, -1), x @ x.transpose(-2, -1)),
-        "and the dot products of different places are not those of the unturned words",
+        "the dot products of different positions differ from those without rotation",
     )
     check.equal(
         check.gradient(turned.square(), x),
         2 * x.detach(),
-        "a gradient flows back: that of the sum of squares is 2 x, because no length changes",
-        hint="every step must be a torch operation on the x that you are given",
+        "the gradient of the sum of squares is 2 x, because no length changes",
+        hint="compute every step with torch operations on x itself",
     )
     narrow = check.call(x.detach().float(), at)
     check.equal(narrow, turned.detach().float(), "float32 in, float32 out", within=1e-4)
@@ -947,7 +1056,7 @@ with Check("rotary_embedding", "equal to the product of complex numbers") as che
             torch.ones_like(angle), angle
         )
         expected = torch.view_as_real(spun).flatten(-2)
-        check.equal(check.call(x, places, base=root), expected, "each pair turned by its angle")
+        check.equal(check.call(x, places, base=root), expected, "each pair rotated by its angle")
         if max(at) < 100:
             narrow = check.call(x.float(), places.int(), base=root)
             check.equal(narrow, expected.float(), "in float32", within=1e-4)
@@ -956,14 +1065,13 @@ with Check("rotary_embedding", "views and gradients") as check:
     places = torch.tensor([2, 0, 7, 1, 1])
     turned = check.call(source.permute(2, 1, 0), places, base=20.0)
     slope = check.gradient(turned.square(), source)
-    check.equal(slope, 2 * source.detach(), "a turn keeps all lengths")
+    check.equal(slope, 2 * source.detach(), "a rotation changes no length")
     flat = numbers(5, 4, seed=10).requires_grad_()
     slope = check.gradient(check.call(flat, places)[:, 0], flat)
     zeros = torch.zeros(5, dtype=torch.float64)
     expected = torch.stack([places.double().cos(), -places.double().sin(), zeros, zeros], -1)
     check.equal(slope, expected, "the first feature comes from the first pair alone")
 # END HIDDEN TESTS
-
 # %% check rotary_embedding_odd points=1
 with Check("rotary_embedding", "an odd width is refused") as check:
     check.raises(numbers(2, 4, 7), torch.arange(4), naming=[7])
@@ -976,24 +1084,27 @@ with Check("rotary_embedding", "other odd widths, and odd lengths") as check:
     check.shape(check.call(numbers(3, 5, 2), torch.arange(5)), batch=3, length=5, d=2)
 # END HIDDEN TESTS
 
-
 # %% [markdown]
-# Watch your own function turn. Move the position, and see which dials run and which crawl. Below them stand the dot products of two places with all others, by offset.
+# Here your own function rotates four pairs. Move the position and see which dials turn fast and which hardly move.
+#
+# **Puzzle.** The first dial has frequency 1. At which position from 1 to 63 is it closest to its start? Why is it never exactly there?
+#
+# <details><summary>Show the answer</summary>At position 44, about 1° beyond seven full turns: 44 / 7 ≈ 2π, the old approximation 22/7 for π. It is never exactly at its start because no multiple of 2π is a whole number.</details>
 
 # %%
 from transformer_course.widgets import show_rotary
 
-show_rotary(rotary_embedding, d_model=8, title="your rotary embedding")
+show_rotary(rotary_embedding, d_model=8, title="your rotary embedding: scores depend on the offset")
 
 # %% [markdown]
-# What to see: the dials are the clocks of part 2. And the two curves lie on each other: from wherever you look, the score depends on the offset alone.
+# What to see: the dials turn with the frequencies of section 2. The two curves start from different positions and coincide: the dot product depends on the offset alone.
 #
-# In a model, RoPE sits **inside** every attention: after the projections, before the scores. Queries and keys are turned. Values are not: a value is *what is taken in*, and turned by its place, the same word would be taken in as something else at every place.
+# In a model, RoPE is *inside* every attention layer, after the projections and before the scores. Queries and keys are rotated. Values are not: they carry content, and a rotation would make the same content look different at each position.
 
 # %% [markdown]
-# **Exercise** (5 minutes). Attention with RoPE. PyTorch's `F.scaled_dot_product_attention(query, key, value)` does all but the turning.
+# **Exercise** (5 minutes). Write attention with RoPE. PyTorch's `F.scaled_dot_product_attention` does everything except the rotation.
 #
-# <details><summary>Hint</summary>Two of the three roles are turned, with your own <code>rotary_embedding</code>.</details>
+# <details><summary>Hint</summary>Two of the three inputs are rotated, with your own <code>rotary_embedding</code>.</details>
 
 
 # %% exercise rotary_attention
@@ -1013,10 +1124,10 @@ def rotary_attention(
 
 
 # %% check rotary_attention points=2
-hint = "turn query and key with their positions, leave the value as it is, then plain attention"
-with Check("rotary_attention", "two words, by hand", hint) as check:
+hint = "rotate query and key by the positions, leave the value as it is, then plain attention"
+with Check("rotary_attention", "two tokens, computed by hand", hint) as check:
     # queries and keys are so long that a score is the cosine of the angle between them; before
-    # they are turned, the first key points where the queries do, the second at a right angle
+    # the rotation, the first key points where the queries do, the second at a right angle
     query = torch.tensor([[2**0.25, 0.0], [2**0.25, 0.0]], dtype=torch.float64)
     key = torch.tensor([[2**0.25, 0.0], [0.0, 2**0.25]], dtype=torch.float64)
     value = torch.tensor(
@@ -1032,8 +1143,8 @@ with Check("rotary_attention", "two words, by hand", hint) as check:
         torch.tensor(
             [[10 * a, 10 * b, 4.0, 5 * b, 1.0, 0.0] for a, b in weights], dtype=torch.float64
         ),
-        "at the places 4 and 6 the weights are 0.87 and 0.13 for the first query, 0.40 and 0.60 for "
-        "the second, and the values are blended as they are",
+        "at positions 4 and 6 the weights are 0.87 and 0.13 for the first query, 0.40 and 0.60 "
+        "for the second, and the values are averaged without rotation",
     )
 with Check("rotary_attention", "a batch with heads", hint) as check:
     query, key, value = (
@@ -1046,26 +1157,28 @@ with Check("rotary_attention", "a batch with heads", hint) as check:
     check.equal(
         output,
         F.scaled_dot_product_attention(query, key, value),
-        "all at the same place: attention without places",
-        hint="queries and keys are turned alike, so at one place their scores do not change",
+        "all at the same position: the same as attention without positions",
+        hint="queries and keys rotate by the same angle there, so their scores do not change",
     )
     at = torch.arange(4)
     output = check.call(query, key, value, at)
     check.equal(
         check.call(query, key, value, at + 9),
         output,
-        "the whole text moved by 9 places: nothing changes",
+        "the whole sequence moved by 9 positions: nothing changes",
     )
     backwards = check.call(query, key, value, at.flip(0))
-    check.true(not torch.allclose(backwards, output), "the order of the places counts")
+    check.true(
+        not torch.allclose(backwards, output), "the output depends on the order of the positions"
+    )
     other = check.call(query, key, value, at, base=10.0)
     check.true(
         not torch.allclose(other, output),
-        "another base, other angles: other outputs",
-        hint="hand the base on, too",
+        "another base gives other angles, and so other outputs",
+        hint="pass `base` on to rotary_embedding",
     )
 # BEGIN HIDDEN TESTS
-with Check("rotary_attention", "equal to attention on turned queries and keys") as check:
+with Check("rotary_attention", "equal to attention on rotated queries and keys") as check:
     for shape, width, root, at in (
         ((5, 4), 4, 10000.0, [0, 1, 2, 3, 4]),
         ((3, 4, 6), 5, 10000.0, [7, 3, 11, 4]),
@@ -1087,223 +1200,333 @@ with Check("rotary_attention", "equal to attention on turned queries and keys") 
         check.equal(check.call(query, key, value, places, base=root), expected, "the output")
         narrow = check.call(query.float(), key.float(), value.float(), places, base=root)
         check.equal(narrow, expected.float(), "in float32", within=1e-3)
-with Check("rotary_attention", "gradients to all three roles") as check:
+with Check("rotary_attention", "gradients to all three inputs") as check:
     query, key, value = (numbers(3, 4, seed=s).requires_grad_() for s in (14, 15, 16))
     output = check.call(query, key, value, torch.tensor([6, 6, 6]))
     expected = F.scaled_dot_product_attention(query, key, value)
     for role in (query, key, value):
         slope = check.gradient(output.square(), role)
-        check.equal(slope, check.gradient(expected.square(), role), "as without places")
+        check.equal(slope, check.gradient(expected.square(), role), "as without positions")
 # END HIDDEN TESTS
 
+# %% [markdown]
+# ## 7 · Which question does your task ask?
+#
+# You have four ways. Which one is best? Measure it on two tasks with sequences of eight digits.
+#
+# - *Backwards*: reverse the sequence. Position 0 must output the digit of position 7, position 1 that of position 6.
+# - *Two before*: output the digit two positions before.
+#
+# Two more ways join them. One has no positions at all. The other is **ALiBi** (attention with linear biases), a relative bias that is *fixed*: each position of distance lowers the score by the same amount. It has no parameters.
+
+# %%
+tasks = {"Backwards": lambda digits: digits.flip(1), "Two before": lambda digits: digits.roll(2, 1)}
+FIRST = {"Backwards": 0, "Two before": 2}  # "two before" exists from position 2 on
+ways = ["none", "sinusoidal", "learned", "relative", "rotary", "ALiBi"]
+example = torch.tensor([[3, 1, 4, 1, 5, 9, 2, 6]])
+print("input      ", *example[0].tolist())
+for task, answer in tasks.items():
+    known = answer(example)[0].tolist()[FIRST[task] :]
+    print(f"{task:11}", *["-"] * FIRST[task], *known)
 
 # %% [markdown]
-# ## 7 · Which way carries how far?
-#
-# Now measure. One small model, one layer of attention with one head, and a switch for the four ways; the fifth has no places at all. It reads a row of digits, and for each place it must name a digit of the row.
+# All six ways share one model: one layer of attention with one head. Two functions hold what relative, ALiBi and rotary change. ALiBi is your `relative_bias` with a table that does not learn. Each distance costs 1/2, the slope of the first of eight heads in the paper (Press et al., 2022), here in both directions.
+
+# %%
+ALIBI = -0.5 * torch.arange(-63, 64).abs()[:, None]  # offsets -63 … 63, one head
+
+
+def score_bias(length: int, way: str, trained: Tensor) -> Tensor:
+    """Return what is added to the scores, (1, length, length): zeros for most ways."""
+    tables = {"relative": trained, "ALiBi": ALIBI}
+    return relative_bias(length, length, tables.get(way, torch.zeros(1, 1)))
+
+
+def rotated(x: Tensor, way: str) -> Tensor:
+    """Rotate queries or keys if the way is rotary."""
+    return rotary_embedding(x, torch.arange(x.shape[1])) if way == "rotary" else x
 
 
 # %%
 class Finder(nn.Module):
-    """One layer of attention over a row of digits, with places told in one of the four ways."""
+    """One layer of attention; it outputs ten logits for each position, one for each digit."""
 
     def __init__(self, way: str, width: int = 32) -> None:
         super().__init__()
-        self.way = way
-        self.digits = nn.Embedding(10, width)
+        self.way, self.window = way, 63  # the window is used in section 8
+        self.embedding = nn.Embedding(10, width)
         self.w_query, self.w_key, self.w_value = (nn.Linear(width, width) for _ in range(3))
-        self.name_digit = nn.Linear(width, 10)
-        self.learned = LearnedPositions(64, width)
-        self.distances = nn.Parameter(torch.zeros(17, 1))  # offsets -8 … 8, one head
+        self.w_logits = nn.Linear(width, 10)
+        self.positions = LearnedPositions(64, width)  # used by "learned" alone
+        self.bias = nn.Parameter(torch.zeros(15, 1))  # offsets -7 … 7, used by "relative" alone
 
-    def roles(self, row: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor | None]:
-        """Queries, keys, values, and what is added to the scores."""
-        words, many = self.digits(row), row.shape[1]
+    def forward(self, digits: Tensor, read_weights: bool = False) -> Tensor:
+        x, length = self.embedding(digits), digits.shape[1]
         if self.way == "sinusoidal":
-            words = words + sinusoidal_encoding(many, words.shape[-1])
+            x = x + sinusoidal_encoding(length, x.shape[-1])
         if self.way == "learned":
-            words = self.learned(words)
-        asks, answers = self.w_query(words), self.w_key(words)
-        if self.way == "rotary":
-            places = torch.arange(many)
-            asks, answers = rotary_embedding(asks, places), rotary_embedding(answers, places)
-        bias = relative_bias(many, many, self.distances) if self.way == "relative" else None
-        return asks, answers, self.w_value(words), bias
+            x = self.positions(x)
+        asks, offers = rotated(self.w_query(x), self.way), rotated(self.w_key(x), self.way)
+        distance = (torch.arange(length) - torch.arange(length)[:, None]).abs()
+        bias = score_bias(length, self.way, self.bias).masked_fill(
+            distance > self.window, -math.inf
+        )
+        if read_weights:  # attention with the identity as values returns its weights
+            return F.scaled_dot_product_attention(asks, offers, torch.eye(length)[None], bias)
+        return self.w_logits(F.scaled_dot_product_attention(asks, offers, self.w_value(x), bias))
 
-    def forward(self, row: Tensor) -> Tensor:
-        asks, answers, gives, bias = self.roles(row)
-        return self.name_digit(F.scaled_dot_product_attention(asks, answers, gives, bias))
-
-    def weights(self, row: Tensor) -> Tensor:
-        """The weights: attention with the identity as values."""
-        asks, answers, _, bias = self.roles(row)
-        return F.scaled_dot_product_attention(asks, answers, torch.eye(row.shape[1])[None], bias)
-
-
-print("2 rows of 8 digits ->", tuple(Finder("rotary")(torch.zeros(2, 8, dtype=torch.long)).shape))
 
 # %% [markdown]
-# For each place it gives ten scores, one for each digit it may name. Training draws new rows at every step; the test rows are always the same.
+# Training is equal for all: 200 steps, the same rate, and for each seed the same initial weights and the same digits.
 
 
 # %%
-def train(way: str, wanted, many: int, first: int = 0) -> Finder:
-    """A finder, trained on rows of `many` digits; what stands before place `first` is not asked."""
-    torch.manual_seed(0)
-    finder = Finder(way)
+torch.set_num_threads(1)  # fastest for models as small as these
+
+
+def train(way: str, task: str, seed: int) -> Finder:
+    torch.manual_seed(seed)
+    finder, first = Finder(way), FIRST[task]
     optimizer = torch.optim.Adam(finder.parameters(), lr=0.01)
-    for _ in range(250):
-        row = torch.randint(10, (64, many))
-        named = finder(row)[:, first:].flatten(0, 1)
-        loss = F.cross_entropy(named, wanted(row)[:, first:].flatten())
+    for _ in range(200):
+        digits = torch.randint(10, (64, 8))
+        logits = finder(digits)[:, first:].flatten(0, 1)
+        loss = F.cross_entropy(logits, tasks[task](digits)[:, first:].flatten())
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
     return finder
 
 
-def share_right(finder: Finder, wanted, many: int) -> float:
-    """How many of the last eight digits of new rows are named right."""
-    row = torch.randint(10, (500, many), generator=torch.Generator().manual_seed(1))
+def correct(finder: Finder, task: str, length: int = 8) -> Tensor:
+    """Return the accuracy at each position on 500 new sequences."""
+    digits = torch.randint(10, (500, length), generator=torch.Generator().manual_seed(99))
     with torch.no_grad():
-        return (finder(row).argmax(-1) == wanted(row))[:, -8:].float().mean().item()
+        hits = finder(digits).argmax(-1) == tasks[task](digits)
+    return hits[:, FIRST[task] :].float().mean(0)
 
-
-torch.set_num_threads(1)  # the fastest for models as small as these
 
 # %% [markdown]
-# ### Backwards
+# **Predict.** RoPE is in most of today's language models. Does it solve both tasks?
 #
-# First task: turn a row of eight digits round. Place 0 must name the digit of place 7, place 1 that of place 6, and so on.
-#
-# **Predict.** How many digits does the model **without** places name right?
-#
-# <details><summary>All: attention can look anywhere</summary>It can look at any digit, not at any place. <em>The digit at place 7</em> is nothing it can ask for.</details>
-# <details><summary>10 %, like a ten-sided die</summary>It does better than the die: it sees which digits are in the row, and does not name the others.</details>
-# <details><summary>About a third</summary>Yes. It knows the bag: to name what the bag holds most often is the best it can do.</details>
-
+# <details><summary>Yes: it is the most modern way</summary>A way is good or bad for a task. Which offset must position 0 ask for in Backwards? And position 5?</details>
+# <details><summary>Only Two before</summary>Yes. Two before is the offset −2 at every position. In Backwards, position 0 needs the offset +7 and position 5 the offset −3: a query must know its absolute position.</details>
+# <details><summary>Only Backwards</summary>Backwards needs the absolute position. Section 6 showed that RoPE's scores do not contain it.</details>
 
 # %%
-def reversed_row(row: Tensor) -> Tensor:
-    return row.flip(1)
+finders = {
+    (task, way): [train(way, task, seed) for seed in range(3)] for task in tasks for way in ways
+}
+accuracy = {}
+for (task, way), trained in finders.items():
+    accuracy[task, way] = [correct(finder, task).mean().item() for finder in trained]
+print(f"{'accuracy':12}" + "".join(f"{task:>22}" for task in tasks))
+for way in ways:
+    cells = [accuracy[task, way] for task in tasks]
+    shown = [f"{np.mean(c):.0%} ({min(c):.0%} to {max(c):.0%})" for c in cells]
+    print(f"{way:12}" + "".join(f"{one:>22}" for one in shown))
 
+# %%
+for task in tasks:
+    measured = {way: accuracy[task, way] for way in ways}
+    figures.runs(measured, "accuracy", f"{task}: accuracy on new sequences, 3 seeds")
 
-backwards = {way: train(way, reversed_row, 8) for way in ("no places", "sinusoidal")}
-example_row = torch.tensor([[3, 1, 4, 1, 5, 9, 2, 6]])
-print("a row        ", *example_row[0].tolist())
-for way, finder in backwards.items():
-    says = finder(example_row).argmax(-1)[0].tolist()
-    print(f"{way:13}", *says, f"  {share_right(finder, reversed_row, 8):.0%} of new digits right")
-places_and_digits = [f"{place}: {digit}" for place, digit in enumerate(example_row[0].tolist())]
-figures.attention_map(
-    backwards["sinusoidal"].weights(example_row)[0],
-    places_and_digits,
-    title="with sinusoidal places: who looks where",
+# %% [markdown]
+# What to see: the winner depends on the question.
+#
+# - *Backwards* asks for *absolute* positions. Sinusoidal and learned solve it; relative and rotary do not.
+# - *Two before* asks for a *relative* position. Relative and rotary solve it. Sinusoidal and learned do too, at this length.
+# - None and ALiBi solve neither. You will find out why ALiBi is even worse than none.
+#
+# The maps below show two models that succeed. One attends to the mirror position, the other to the offset −2. (In Two before, queries 0 and 1 have no answer.)
+
+# %%
+labels = [f"{p}: {digit}" for p, digit in enumerate(example[0].tolist())]
+with torch.no_grad():
+    reversing = finders["Backwards", "sinusoidal"][0](example, read_weights=True)[0]
+    looking_back = finders["Two before", "rotary"][0](example, read_weights=True)[0]
+figures.steps(
+    {
+        "Backwards, sinusoidal": (reversing, "key", labels),
+        "Two before, rotary": (looking_back, "key", labels),
+    },
+    "query",
+    labels,
 )
 
 # %% [markdown]
-# What to see: with places, every digit is right, and each place looks at its mirror image, its neighbours shining through: near places have similar encodings. Without, equal digits must get equal answers: both 1s of the row say the same. No training can help there: it is the bag of part 1.
-
-# %% [markdown]
-# ### Longer than all that was seen
+# One result needs an explanation. On Backwards, relative reaches more than none. Where does it get absolute positions from?
 #
-# Second task: name the digit **two places before**. All four ways learn it on rows of 16 digits. Then the rows grow, up to 64. The last eight digits are counted: in the longer rows they stand at places that no model has ever seen. (The learned table has 64 rows here, or it would have to refuse. Rows 16 to 63 were never trained.)
+# **Predict.** At which positions is the relative model right?
 #
-# **Predict.** Which way does worst on 64 digits?
-#
-# <details><summary>Sinusoidal</summary>It suffers, for the sums of digits and clocks look unlike those it was trained on. But its clocks go on, and one step is still one step.</details>
-# <details><summary>Learned</summary>Yes: its rows from 16 on are what the random generator left there.</details>
-# <details><summary>Relative</summary>For its table no distance is new. What is new: there are more far digits, and each takes a little of the weight.</details>
-# <details><summary>Rotary</summary>Its scores depend on the offset alone: two places before is two places before. Only large offsets are new.</details>
-
+# <details><summary>Equally often at all positions</summary>Then the extra accuracy would be spread evenly. See the curve below.</details>
+# <details><summary>At both ends of the sequence</summary>Yes. Only position 0 has a key at offset +7, so a large bias for +7 finds position 7 from there. The ends give their positions away, the middle does not.</details>
+# <details><summary>In the middle</summary>In the middle all near offsets exist, so positions look alike.</details>
 
 # %%
-def two_before(row: Tensor) -> Tensor:
-    return row.roll(2, dims=1)
-
-
-lengths = [16, 24, 32, 48, 64]
-carries = {}
-for way in ("sinusoidal", "learned", "relative", "rotary"):
-    finder = train(way, two_before, 16, first=2)
-    carries[way] = [share_right(finder, two_before, many) for many in lengths]
-    print(
-        f"{way:12}",
-        *(f"{many}: {share:4.0%}  " for many, share in zip(lengths, carries[way], strict=True)),
-    )
+by_position = {
+    way: [correct(finder, "Backwards").tolist() for finder in finders["Backwards", way]]
+    for way in ("none", "relative", "rotary", "ALiBi")
+}
 figures.curves(
-    lengths,
-    carries,
-    x="digits in a row (trained on 16)",
-    y="share named right",
-    title="Two places before, beyond the training length",
+    range(8),
+    by_position,
+    x="position",
+    y="accuracy",
+    title="Backwards, position by position (mean and range of 3 seeds)",
     bottom=0.0,
-    legend_columns=2,
 )
 
 # %% [markdown]
-# What to see: on 16 digits all four are perfect. Beyond:
+# What to see: relative is right at the ends and close to none in the middle. Rotary too is right at the first and the last position. ALiBi is best in the middle, where the mirror position is a direct neighbour, and worst at the ends, where it is far away.
 #
-# - **learned** falls to about 10 %, a guess: a row that was never trained says nothing;
-# - **sinusoidal** keeps a part of its skill. The clocks go on, but the model has only learned to read them where it was trained;
-# - **relative** and **rotary** hold on far longer. They never learned places, only distances, and the distance two is the same everywhere. What wears them down slowly: more digits share the weight, and for RoPE, offsets that it has never met.
-#
-# This is why language models of today tell distances, and why reading texts longer than those in training is still a topic of research.
+# So what does ALiBi prefer? Draw its bias over the offsets, beside the bias that the relative model has *learned* for Two before.
+
+# %%
+learned_bias = [finder.bias[2:13, 0].tolist() for finder in finders["Two before", "relative"]]
+fixed_bias = ALIBI[63 - 5 : 63 + 6, 0].tolist()
+figures.curves(
+    range(-5, 6),
+    {"relative, learned (3 seeds)": learned_bias, "ALiBi, fixed": fixed_bias},
+    x="offset: key − query",
+    y="bias added to the score",
+    title="Two before needs a peak at offset −2",
+)
 
 # %% [markdown]
-# ## 8 · The real thing
+# What to see: the learned bias has its peak at offset −2. ALiBi's peak is at 0, with any slope, and −2 and +2 get the same bias. It answers a third question: *what is near?* It was designed for **autoregressive** models, which generate one token after another.
 #
-# There is no official function for sines and cosines to compare with, so let an independent program judge: the formula in plain NumPy, number by number. For RoPE there is another way to write it, and Llama's published code does: each pair as one complex number, multiplied by $e^{\mathrm{i}\theta}$. And PyTorch's attention takes a relative bias as it is: a float `attn_mask` is added to the scores.
+# A preference that is built into a model before training is an **inductive bias**. Choose the way whose inductive bias fits your task's question.
+
+# %% [markdown]
+# ## 8 · Longer than in training
+#
+# All models were trained on eight digits. Real texts can be longer. To **extrapolate** is to work outside the range seen in training. For sequence lengths this is called **length generalisation**.
+#
+# How new is position 20? Compare its sinusoidal encoding with those of positions 0 to 7.
+
+# %%
+encoding = sinusoidal_encoding(21, 32)
+step = (encoding[1] - encoding[0]).norm().item()
+nearest = (encoding[20] - encoding[:8]).norm(dim=1).min().item()
+print(f"distance between neighbouring positions:         {step:.2f}")
+print(f"distance from position 20 to the nearest of 0-7: {nearest:.2f}")
+
+# %% [markdown]
+# The authors of the sinusoidal encoding chose it because “it may allow the model to extrapolate to sequence lengths longer than the ones encountered during training”.
+#
+# **Predict.** Four models solve Two before on 8 digits. On 24 digits, which of them still have an accuracy above 80 %?
+#
+# <details><summary>All except learned</summary>That is what the quotation hopes for. See what happens to sinusoidal.</details>
+# <details><summary>Sinusoidal alone</summary>Its values are defined at any position, but the model has learned to use them at eight positions only.</details>
+# <details><summary>Relative and rotary</summary>Yes. To them, the offset −2 at position 20 is the same as at position 5.</details>
+
+# %%
+lengths = [8, 12, 16, 24, 32, 64]
+solvers = ("sinusoidal", "learned", "relative", "rotary")
+
+
+def over_lengths(window: int) -> dict[str, list[list[float]]]:
+    """Return the accuracy on the last six digits for each length, for each way and seed."""
+    measured = {}
+    for way in solvers:
+        trained = finders["Two before", way]
+        for finder in trained:
+            finder.window = window
+        scored = [
+            [correct(f, "Two before", n)[-6:].mean().item() for n in lengths] for f in trained
+        ]
+        measured[way] = scored
+    return measured
+
+
+def draw(measured: dict[str, list[list[float]]], title: str) -> None:
+    x, y = "digits in a sequence (trained on 8)", "accuracy on the last six digits"
+    figures.curves(lengths, measured, x, y, title, bottom=0.0, legend_columns=2)
+
+
+draw(over_lengths(63), "Two before, on longer sequences (mean and range of 3 seeds)")
+
+# %% [markdown]
+# What to see: at 8 digits all four are right.
+#
+# - *Learned* falls to a guess, about 10 %. Its rows beyond position 7 were never trained.
+# - *Sinusoidal* falls at once as well. Its values exist at every position, but that is not enough here.
+# - *Relative* and *rotary* extrapolate much further, and then lose accuracy too.
+#
+# What wears relative and rotary down? One suspect: the far digits. There are more and more of them, and each takes a little of the weight. So mask all keys more than 7 positions away, and change nothing else.
+
+# %%
+draw(over_lengths(7), "The same models, with a window of ±7 positions (3 seeds)")
+
+# %% [markdown]
+# What to see: with the window, relative and rotary are right at all lengths again. So the far digits are the cause. For relative it is their number, because the bias that they share was trained. For rotary their offsets are also new, and this control does not separate the two.
+#
+# Sinusoidal and learned stay below 100 %: their trouble is the position itself.
+#
+# This is one task and one layer, not a ranking.
+
+# %% [markdown]
+# ## 9 · Parity
+#
+# Compare your functions with independent implementations. The sinusoids: the formula in plain NumPy. RoPE: one complex number per pair, times $e^{\mathrm{i}\theta}$, as in Llama's published code. The relative bias: a float `attn_mask`, which PyTorch's attention adds to the scores.
 
 # %%
 formula = np.zeros((100, 64))
-for place in range(100):
-    for clock in range(32):
-        theta = place / 10000 ** (2 * clock / 64)
-        formula[place, 2 * clock : 2 * clock + 2] = np.sin(theta), np.cos(theta)
+for p in range(100):
+    for pair in range(32):
+        theta = p / 10000 ** (2 * pair / 64)
+        formula[p, 2 * pair : 2 * pair + 2] = np.sin(theta), np.cos(theta)
 difference = np.abs(sinusoidal_encoding(100, 64).numpy() - formula).max()
 print(f"sinusoidal, against NumPy: largest difference {difference:.0e} (float32)")
 
-vectors, where = numbers(2, 4, 10, 64), torch.arange(10)
-theta = where[:, None] / 10000 ** (torch.arange(32, dtype=torch.float64) / 32)
-as_complex = torch.complex(vectors[..., 0::2].contiguous(), vectors[..., 1::2].contiguous())
-spun = torch.view_as_real(as_complex * torch.exp(1j * theta)).reshape(vectors.shape)
-difference = (rotary_embedding(vectors, where) - spun).abs().max().item()
+# %%
+x, positions = numbers(2, 4, 10, 64), torch.arange(10)
+theta = positions[:, None] / 10000 ** (torch.arange(32, dtype=torch.float64) / 32)
+as_complex = torch.complex(x[..., 0::2].contiguous(), x[..., 1::2].contiguous())
+spun = torch.view_as_real(as_complex * torch.exp(1j * theta)).reshape(x.shape)
+difference = (rotary_embedding(x, positions) - spun).abs().max().item()
 print(f"RoPE, against complex numbers: largest difference {difference:.0e}")
 
-near, moved = (rotary_embedding(vectors, where + start) for start in (0, 1000))
+near, moved = (rotary_embedding(x, positions + start) for start in (0, 1000))
 difference = (near @ near.mT - moved @ moved.mT).abs().max().item()
-print(f"RoPE, all places moved by 1000: scores differ by {difference:.0e} at most")
+print(f"RoPE, all positions moved by 1000: largest difference of the scores {difference:.0e}")
 
+# %%
 bias = relative_bias(10, 10, numbers(7, 4, seed=1))
-theirs = F.scaled_dot_product_attention(vectors, vectors, vectors, attn_mask=bias)
-mine = torch.softmax(vectors @ vectors.mT / 64**0.5 + bias, -1) @ vectors
+theirs = F.scaled_dot_product_attention(x, x, x, attn_mask=bias)
+mine = torch.softmax(x @ x.mT / 64**0.5 + bias, -1) @ x
 difference = (mine - theirs).abs().max().item()
 print(f"relative bias, as PyTorch's attn_mask: largest difference {difference:.0e}")
 
 # %% [markdown]
-# All differences are rounding: about 1e-6 in float32, and 1e-11 or less in float64 (large angles lose a few digits). What you wrote is what runs in these models.
+# What to see: all differences are rounding. They are about 1e-6 in float32 and below 1e-10 in float64, where large angles lose a few digits.
 
 # %% [markdown]
-# ## 9 · In your own words
+# ## 10 · In your own words
 #
-# **Question.** A friend says: “Sines and cosines tell a model only where each word stands. How far two words are apart, it cannot know from them; for that it needs RoPE.” What is right about this, what is wrong, and what does RoPE do better? Three or four sentences: double-click the cell below and write them there. A person reads them.
+# **Question** (10 minutes). A fellow student says: “Sines and cosines tell a model only the absolute position of each token. They contain nothing about how far apart two tokens are. For that you need RoPE.” What is right, what is wrong, and what does RoPE do better? Double-click the cell below and write three or four sentences. A person reads them.
 
 # %% answer only_places [markdown] points=2
 # <!-- BEGIN SOLUTION -->
-# Right: what is added says the place. Wrong: the dot product of two encodings is a sum of cosines of (p − q) ω, which depends on the distance alone, and one matrix, the same for all places, moves an encoding by k steps; so a learned projection can ask for "three words before me". But the place is mixed into the word, and the scores also contain products of words with places, which a model must learn to tell apart, and which look different where it was never trained. RoPE turns queries and keys, so each score depends on the distance by construction; nothing is added to the words, and the values stay as they are.
+# Right: what is added encodes the absolute position. Wrong: the dot product of two encodings is a sum of cosines of (p − q) ω, which depends on the offset alone, and one matrix, the same for all positions, moves an encoding by k steps. So a learned projection can ask for "three tokens before me". But the encoding is mixed with the embedding, and the scores also contain products of content with position, which the model must learn to separate and which it has only seen at the positions of its training. RoPE rotates queries and keys, so each score depends on the offset by construction; nothing is added to the embeddings, and the values stay as they are.
 # <!-- END SOLUTION -->
 
 
 # %% [markdown]
-# ## What you know now
+# ## Where you stand
 #
-# - Attention alone reads a **bag**: reorder the words, and the outputs are reordered with them.
-# - **Sinusoidal**: pairs of columns are clock hands of different speeds, sine and cosine of the **same** angle, added to the words. Dot products depend on the distance, and one matrix moves every place by $k$ steps.
-# - The **base** sets how slow the slowest clock is: $2\pi \cdot 10000$ places, almost. It is no maximum length.
-# - **Learned**: a vector for each place. Simple, and it ends at `max_length`.
-# - **Relative bias**: a learned number for each distance and head, added to the scores; far distances share the last one.
-# - **RoPE** turns queries and keys by their place, pair by pair, never the values. Scores depend on the offset alone.
-# - On rows longer than in training, ways that tell distances carry farther than ways that tell places.
+# - Attention alone is permutation equivariant: reorder the tokens, and the outputs are reordered with them.
+# - *Sinusoidal*: sine and cosine pairs of different frequencies, added to the embeddings. Their dot product depends on the offset, and one matrix moves every position by $k$.
+# - The base sets the longest wavelength, almost $2\pi \cdot 10000$ positions. It is no maximum length.
+# - *Learned*: a vector for each absolute position; it ends at `max_length`.
+# - *Relative bias*: a parameter for each offset and head, added to the scores. ALiBi fixes it.
+# - *RoPE* rotates queries and keys, never values. Scores depend on the offset.
+
+# %% [markdown]
+# And from the measurements on one layer:
 #
-# **The question that is left.** Attention, several heads, layer norm, residuals, dropout, places: all parts lie on the table. How do they fit together into one block, in which order, and how deep can you stack it? That is lesson 7, the encoder.
+# - Which way wins depends on the question. Absolute positions solved Backwards, relative ones did not.
+# - Beyond the training length, relative and rotary kept *Two before* far longer than sinusoidal and learned.
+#
+# **The question that is left.** You now have attention, heads, masks, norms, residual connections, dropout and positions. How do they combine into one block, in which order, and how deep can you stack it? That is lesson 7, the encoder.

@@ -9,8 +9,8 @@ from torch import Tensor, nn
 
 
 # %% wrong sinusoidal_encoding as_in_the_listing
-# Sine and cosine of a pair have two different angles, as in the slide's listing: i counts pairs,
-# so columns 2i and 2i + 1 share one speed.
+# The sine and the cosine of a pair have different angles, as in the slide's listing. i counts
+# pairs, so columns 2i and 2i + 1 share one frequency.
 def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
     if d_model % 2:
         raise ValueError(f"d_model must be even; got {d_model}")
@@ -20,8 +20,8 @@ def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Ten
 
 
 # %% wrong sinusoidal_encoding as_in_the_listing_by_loops
-# Sine and cosine of a pair have two different angles, as in the slide's listing: i counts pairs,
-# so columns 2i and 2i + 1 share one speed.
+# The sine and the cosine of a pair have different angles, as in the slide's listing. i counts
+# pairs, so columns 2i and 2i + 1 share one frequency.
 def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
     if d_model % 2:
         raise ValueError(f"d_model must be even; got {d_model}")
@@ -34,15 +34,15 @@ def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Ten
 
 
 # %% wrong sinusoidal_encoding a_speed_for_each_column of="as_in_the_listing"
-# Each column has a speed of its own, base^(-column / d_model): columns 2i and 2i + 1 share one,
-# that of the pair.
+# Each column has its own frequency, base^(-column / d_model). Columns 2i and 2i + 1 should share
+# the frequency of their pair.
 # replace: angles = torch.arange(length)[:, None] / base ** (2 * columns / d_model)
 # by:      angles = torch.arange(length)[:, None] / base ** (columns / d_model)
 
 
 # %% wrong sinusoidal_encoding halves
-# All sines stand in the left half and all cosines in the right: they alternate, sine and cosine
-# of a pair side by side.
+# All sines are in the left half and all cosines in the right. They should alternate, the sine and
+# cosine of a pair side by side.
 def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
     if d_model % 2:
         raise ValueError(f"d_model must be even; got {d_model}")
@@ -51,64 +51,64 @@ def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Ten
 
 
 # %% wrong sinusoidal_encoding cosine_first of="halves"
-# Your cosines stand in the even columns and your sines in the odd ones: the sine comes first.
+# Your cosines are in the even columns and your sines in the odd ones. The sine comes first.
 # replace: return torch.cat([angles.sin(), angles.cos()], dim=-1)
 # by:      return torch.stack([angles.cos(), angles.sin()], dim=-1).flatten(-2)
 
 # %% wrong sinusoidal_encoding places_from_one of="clocks_that_get_faster"
-# Your first row is place 1: places count from 0, and place 0 is [0, 1, 0, 1, …].
+# Your first row is position 1. Positions count from 0, and position 0 is [0, 1, 0, 1, …].
 # replace: length)[:, None] * base ** (
 # by:      1, length + 1)[:, None] * base ** (-
 
 # %% wrong sinusoidal_encoding linear_speeds of="clocks_that_get_faster"
-# Your speeds fall in equal steps, 1 - 2i / d_model: they fall by equal factors, as powers of the
-# base.
+# Your frequencies fall in equal steps, 1 - 2i / d_model. They should fall by equal factors, as
+# powers of the base.
 # replace: angles = torch.arange(length)[:, None] * base ** (torch.arange(0, d_model, 2) / d_model)
 # by:      speeds = 1 - torch.arange(0, d_model, 2) / d_model
 #          angles = torch.arange(length)[:, None] * speeds
 
 # %% wrong sinusoidal_encoding speeds_of_one_over_i of="clocks_that_get_faster"
-# Your speeds are 1, 1/2, 1/3, …: they are powers of the base, and each is smaller than the one
+# Your frequencies are 1, 1/2, 1/3, … They should be powers of the base, each smaller than the one
 # before by the same factor.
 # replace: angles = torch.arange(length)[:, None] * base ** (torch.arange(0, d_model, 2) / d_model)
 # by:      speeds = 1 / torch.arange(1, d_model // 2 + 1)
 #          angles = torch.arange(length)[:, None] * speeds
 
 # %% wrong sinusoidal_encoding half_the_exponent of="clocks_that_get_faster"
-# Your exponent is i / d_model, half of what it should be: it is 2i / d_model, so that the last
-# clock is almost base times slower than the first.
+# Your exponent is i / d_model, half of what it should be. With 2i / d_model the last frequency is
+# almost base times lower than the first.
 # replace: angles = torch.arange(length)[:, None] * base ** (torch.arange(0, d_model, 2) / d_model)
 # by:      speeds = base ** (-torch.arange(d_model // 2) / d_model)
 #          angles = torch.arange(length)[:, None] * speeds
 
 # %% wrong sinusoidal_encoding twice_the_exponent of="clocks_that_get_faster"
-# Your exponent is 4i / d_model, twice what it should be: 2i already runs over 0, 2, 4, …
+# Your exponent is 4i / d_model, twice what it should be. 2i already runs over 0, 2, 4, …
 # replace: angles = torch.arange(length)[:, None] * base ** (torch.arange(0, d_model, 2) / d_model)
 # by:      evens = torch.arange(0, d_model, 2)
 #          angles = torch.arange(length)[:, None] * base ** (-2 * evens / d_model)
 
 # %% wrong sinusoidal_encoding logarithm_of_base_ten of="clocks_that_get_faster"
-# You take the logarithm of the base to base 10 and put it back with exp: exp belongs to the
-# natural logarithm, math.log.
+# You take the logarithm of the base to base 10, but exp is the inverse of the natural logarithm,
+# math.log.
 # replace: angles = torch.arange(length)[:, None] * base ** (torch.arange(0, d_model, 2) / d_model)
 # by:      speeds = torch.exp(torch.arange(0, d_model, 2) * (-math.log10(base) / d_model))
 #          angles = torch.arange(length)[:, None] * speeds
 
 # %% wrong sinusoidal_encoding logarithm_of_base_two of="clocks_that_get_faster"
-# You take the logarithm of the base to base 2 and put it back with exp: exp belongs to the
-# natural logarithm, math.log.
+# You take the logarithm of the base to base 2, but exp is the inverse of the natural logarithm,
+# math.log.
 # replace: angles = torch.arange(length)[:, None] * base ** (torch.arange(0, d_model, 2) / d_model)
 # by:      speeds = torch.exp(torch.arange(0, d_model, 2) * (-math.log2(base) / d_model))
 #          angles = torch.arange(length)[:, None] * speeds
 
 # %% wrong sinusoidal_encoding base_ignored of="clocks_that_get_faster"
-# Your base is always 10000: use the one that you are given.
+# Your base is always 10000. Use the argument `base`.
 # replace: length)[:, None] * base ** (
 # by:      length)[:, None] * 10000.0 ** (-
 
 
 # %% wrong sinusoidal_encoding clocks_that_get_faster
-# Your clocks get faster from left to right: the exponent of the base is negative.
+# Your frequencies rise from left to right. The exponent of the base should be negative.
 def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
     if d_model % 2:
         raise ValueError(f"d_model must be even; got {d_model}")
@@ -117,24 +117,24 @@ def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Ten
 
 
 # %% wrong sinusoidal_encoding exponent_down_to_minus_one of="clocks_that_get_faster"
-# Your last speed is 1 / base exactly: divide 2i by d_model, not by d_model - 2.
+# Your last frequency is 1 / base exactly. Divide 2i by d_model, not by d_model - 2.
 # replace: angles = torch.arange(length)[:, None] * base ** (torch.arange(0, d_model, 2) / d_model)
 # by:      speeds = base ** -torch.linspace(0, 1, d_model // 2)
 #          angles = torch.arange(length)[:, None] * speeds
 
 # %% wrong sinusoidal_encoding last_speed_missing_its_place of="clocks_that_get_faster"
-# Your first speed is already below 1: the pairs count from i = 0, and base^0 = 1.
+# Your first frequency is already below 1. The pairs count from i = 0, and base^0 = 1.
 # replace: torch.arange(0, d_model, 2)
 # by:      -torch.arange(2, d_model + 2, 2)
 
 # %% wrong sinusoidal_encoding turned_table of="halves"
-# Your table lies on its side: a row is a place, a column a wave.
+# Your table is transposed: a row is a position, a column is a wave.
 # replace: return torch.cat([angles.sin(), angles.cos()], dim=-1)
 # by:      return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2).T
 
 
 # %% wrong sinusoidal_encoding angles_only
-# These are the angles: their sines and cosines are still missing.
+# These are the angles. Their sines and cosines are still missing.
 def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
     if d_model % 2:
         raise ValueError(f"d_model must be even; got {d_model}")
@@ -143,33 +143,33 @@ def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Ten
 
 
 # %% wrong sinusoidal_encoding sines_only of="angles_only"
-# There are sines in every column: the odd columns hold the cosine of the same angle.
+# Every column holds a sine. The odd columns should hold the cosine of the same angle.
 # replace: return (torch.arange(length)[:, None] * speeds).repeat_interleave(2, dim=-1)
 # by:      return (torch.arange(length)[:, None] * speeds).repeat_interleave(2, dim=-1).sin()
 
 # %% wrong sinusoidal_encoding turns_for_radians of="clocks_that_get_faster"
-# Your angles are 2π times too large: ω is the angle of a step in radians, so there is no 2π in
-# the formula.
+# Your angles are 2π times too large. The frequency ω is already in radians per position, so there
+# is no 2π in the formula.
 # replace: angles = torch.arange(length)[:, None] * base ** (torch.arange(0, d_model, 2) / d_model)
 # by:      speeds = 2 * math.pi * base ** (-torch.arange(0, d_model, 2) / d_model)
 #          angles = torch.arange(length)[:, None] * speeds
 
 # %% wrong sinusoidal_encoding places_as_a_share of="clocks_that_get_faster"
-# You divide the places by the length: then a step in a short text is another step than in a long
-# one. The angle is the place itself times the speed.
+# You divide the positions by the length, so a step depends on the length of the text. The angle is
+# the position itself times the frequency.
 # replace: angles = torch.arange(length)[:, None] * base ** (torch.arange(0, d_model, 2) / d_model)
 # by:      places = torch.arange(length)[:, None] / length
 #          angles = places * base ** (-torch.arange(0, d_model, 2) / d_model)
 
 # %% wrong sinusoidal_encoding degrees of="clocks_that_get_faster"
-# You turn the angles from degrees to radians, but they are in radians already.
+# You convert the angles from degrees to radians, but they are in radians already.
 # replace: angles = torch.arange(length)[:, None] * base ** (torch.arange(0, d_model, 2) / d_model)
 # by:      angles = torch.arange(length)[:, None] * base ** (-torch.arange(0, d_model, 2) / d_model)
 #          angles = torch.deg2rad(angles)
 
 
 # %% wrong sinusoidal_encoding numpy_float64
-# Your numbers are right, but come in NumPy's float64: hand them back in torch's default dtype.
+# Your values are right, but their dtype is NumPy's float64. Return torch's default dtype.
 def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
     if d_model % 2:
         raise ValueError(f"d_model must be even; got {d_model}")
@@ -179,54 +179,55 @@ def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Ten
 
 
 # %% wrong sinusoidal_encoding axes_stacked_the_wrong_way of="halves"
-# All sines stand in the left half and all cosines in the right: they alternate, sine and cosine
-# of a pair side by side.
+# All sines are in the left half and all cosines in the right. They should alternate, the sine and
+# cosine of a pair side by side.
 # replace: return torch.cat([angles.sin(), angles.cos()], dim=-1)
 # by:      return torch.stack([angles.sin(), angles.cos()], dim=1).flatten(1)
 
 # %% wrong sinusoidal_encoding whole_numbers of="clocks_that_get_faster"
-# Your exponents are rounded down to whole numbers: divide with /, not with //.
+# Your exponents are rounded down to integers. Divide with /, not with //.
 # replace: angles = torch.arange(length)[:, None] * base ** (torch.arange(0, d_model, 2) / d_model)
 # by:      angles = torch.arange(length)[:, None] * base ** (
 #              -(torch.arange(0, d_model, 2) // d_model).float()
 #          )
 
 # %% wrong sinusoidal_encoding half_precision of="halves"
-# Your numbers went through half precision: stay in the default dtype.
+# Your values went through half precision. Compute in the default dtype.
 # replace: return torch.cat([angles.sin(), angles.cos()], dim=-1)
 # by:      return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2).half().float()
 
 # %% wrong sinusoidal_encoding plus_for_times of="clocks_that_get_faster"
-# You add the speed to the place: the angle is the place times the speed.
+# You add the frequency to the position. The angle is the position times the frequency.
 # replace: angles = torch.arange(length)[:, None] * base ** (torch.arange(0, d_model, 2) / d_model)
 # by:      angles = torch.arange(length)[:, None] + base ** (-torch.arange(0, d_model, 2) / d_model)
 
 # %% wrong sinusoidal_encoding with_a_batch_axis of="halves"
-# Your table has a batch axis in front: it is (length, d_model), and fits every batch by itself.
+# Your table has a batch axis in front. Return (length, d_model), which broadcasts over every
+# batch.
 # replace: return torch.cat([angles.sin(), angles.cos()], dim=-1)
 # by:      return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[None]
 
 # %% wrong sinusoidal_encoding scaled_to_length_one of="halves"
-# Your rows have the length 1: leave sine and cosine as they are, nothing is normalised.
+# Your rows have length 1. Do not normalise: sine and cosine are used as they are.
 # replace: return torch.cat([angles.sin(), angles.cos()], dim=-1)
 # by:      return F.normalize(torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2), dim=-1)
 
 
 # %% wrong sinusoidal_encoding odd_width_truncated
-# An odd width slips through: raise a ValueError that names it, before you compute anything.
+# An odd width is accepted. Raise a ValueError that names it, before you compute anything.
 def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
     angles = torch.arange(length)[:, None] * base ** (-torch.arange(0, d_model, 2) / d_model)
     return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)[:, :d_model]
 
 
 # %% wrong sinusoidal_encoding odd_width_in_silence of="odd_width_asserted"
-# An odd width slips through: raise a ValueError that names it, before you compute anything.
+# An odd width is accepted. Raise a ValueError that names it, before you compute anything.
 # replace: assert d_model % 2 == 0, f"d_model is odd: {d_model}"
 # by:
 
 
 # %% wrong sinusoidal_encoding odd_width_asserted
-# An odd width stops with an AssertionError: raise a ValueError, which is for wrong values.
+# An odd width ends in an AssertionError. Raise a ValueError, the exception for wrong values.
 def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
     assert d_model % 2 == 0, f"d_model is odd: {d_model}"
     angles = torch.arange(length)[:, None] * base ** (-torch.arange(0, d_model, 2) / d_model)
@@ -234,14 +235,14 @@ def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Ten
 
 
 # %% wrong sinusoidal_encoding odd_width_without_its_number of="odd_width_asserted"
-# Your error does not say which width it was: put d_model into its message.
+# Your error does not name the width. Put d_model into its message.
 # replace: assert d_model % 2 == 0, f"d_model is odd: {d_model}"
 # by:      if d_model % 2:
 #              raise ValueError("d_model must be even")
 
 
 # %% wrong sinusoidal_encoding odd_width_does_not_fit
-# An odd width runs into PyTorch's own error about shapes: look at d_model first, and raise a
+# An odd width ends in PyTorch's own error about shapes. Check d_model first, and raise a
 # ValueError that names it.
 def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
     table = torch.zeros(length, d_model)
@@ -252,15 +253,14 @@ def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Ten
 
 
 # %% wrong sinusoidal_encoding length_looked_at of="odd_width_asserted"
-# You refuse odd lengths: a text may have any length, it is the width, d_model, that must be
-# even.
+# You refuse odd lengths. A text may have any length; it is the width, d_model, that must be even.
 # replace: assert d_model % 2 == 0, f"d_model is odd: {d_model}"
 # by:      if length % 2:
 #              raise ValueError(f"must be even: {length}")
 
 
 # %% wrong sinusoidal_encoding overflow
-# base to the power of 2i is too large for float32: divide the exponent by d_model first.
+# base to the power of 2i overflows float32. Divide the exponent by d_model first.
 def sinusoidal_encoding(length, d_model, base=10000.0):
     if d_model % 2:
         raise ValueError(f"odd d_model {d_model}")
@@ -270,7 +270,7 @@ def sinusoidal_encoding(length, d_model, base=10000.0):
 
 
 # %% wrong sinusoidal_encoding kept_for_the_width
-# You keep a table and forget the base it was made with.
+# You keep a table from an earlier call, although it was computed with another base.
 _tables = {}
 
 
@@ -348,8 +348,8 @@ def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Ten
 
 
 # %% wrong shift_matrix transposed of="offset_negated"
-# Your matrix moves back by offset steps, not forward: the sines stand on the wrong sides. The
-# encoding is a row on the left of the matrix, so the first column makes the new sine.
+# Your matrix moves back by offset steps, not forward: the sines have the wrong signs. The encoding
+# is a row on the left of the matrix, so the first column makes the new sine.
 # replace: angles = -offset * base ** (-torch.arange(0, d_model, 2) / d_model)
 # by:      angles = offset * base ** (-torch.arange(0, d_model, 2) / d_model)
 # replace: matrix[2 * i, 2 * i + 1] = -b.sin()
@@ -359,8 +359,8 @@ def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Ten
 
 
 # %% wrong shift_matrix offset_negated
-# Your matrix moves back by offset steps, not forward: the sines stand on the wrong sides. The
-# encoding is a row on the left of the matrix, so the first column makes the new sine.
+# Your matrix moves back by offset steps, not forward: the sines have the wrong signs. The encoding
+# is a row on the left of the matrix, so the first column makes the new sine.
 def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
     angles = -offset * base ** (-torch.arange(0, d_model, 2) / d_model)
     matrix = torch.zeros(d_model, d_model)
@@ -373,22 +373,22 @@ def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
 
 
 # %% wrong shift_matrix turned_at_the_end of="offset_negated"
-# Your matrix moves back by offset steps, not forward: the sines stand on the wrong sides. The
-# encoding is a row on the left of the matrix, so the first column makes the new sine.
+# Your matrix moves back by offset steps, not forward: the sines have the wrong signs. The encoding
+# is a row on the left of the matrix, so the first column makes the new sine.
 # replace: angles = -offset * base ** (-torch.arange(0, d_model, 2) / d_model)
 # by:      angles = offset * base ** (-torch.arange(0, d_model, 2) / d_model)
 # replace: return matrix
 # by:      return matrix.T
 
 # %% wrong shift_matrix no_minus of="offset_negated"
-# Both sines have the same sign: in cos(a + b) = cos a cos b - sin a sin b there is a minus.
+# Both sines have the same sign. In cos(a + b) = cos a cos b - sin a sin b there is a minus.
 # replace: angles = -offset * base ** (-torch.arange(0, d_model, 2) / d_model)
 # by:      angles = offset * base ** (-torch.arange(0, d_model, 2) / d_model)
 # replace: matrix[2 * i, 2 * i + 1] = -b.sin()
 # by:      matrix[2 * i, 2 * i + 1] = b.sin()
 
 # %% wrong shift_matrix both_minus of="offset_negated"
-# Both sines are negative: in sin(a + b) = sin a cos b + cos a sin b there is a plus.
+# Both sines are negative. In sin(a + b) = sin a cos b + cos a sin b there is a plus.
 # replace: angles = -offset * base ** (-torch.arange(0, d_model, 2) / d_model)
 # by:      angles = offset * base ** (-torch.arange(0, d_model, 2) / d_model)
 # replace: matrix[2 * i + 1, 2 * i] = b.sin()
@@ -396,8 +396,8 @@ def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
 
 
 # %% wrong shift_matrix sine_on_the_diagonal
-# Sines stand on the diagonal and cosines beside it: with offset 0 nothing should move, and cos 0
-# = 1 is what keeps it.
+# The sines are on the diagonal and the cosines beside it. With offset 0 nothing should move, so
+# the diagonal holds cos 0 = 1.
 def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
     angles = offset * base ** (-torch.arange(0, d_model, 2) / d_model)
     matrix = torch.zeros(d_model, d_model)
@@ -410,46 +410,47 @@ def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
 
 
 # %% wrong shift_matrix one_speed_for_all of="offset_negated"
-# All pairs turn at the same speed, 1 radian a step: each has its own, base^(-2i / d_model).
+# All pairs rotate with the same frequency, 1 radian per step. Each pair has its own, base^(-2i /
+# d_model).
 # replace: angles = -offset * base ** (-torch.arange(0, d_model, 2) / d_model)
 # by:      angles = torch.full((d_model // 2,), float(offset))
 
 # %% wrong shift_matrix half_the_exponent of="offset_negated"
-# Your exponent is i / d_model, half of what it should be: pair i has the speed base^(-2i /
+# Your exponent is i / d_model, half of what it should be. Pair i has the frequency base^(-2i /
 # d_model).
 # replace: angles = -offset * base ** (-torch.arange(0, d_model, 2) / d_model)
 # by:      angles = offset * base ** (-torch.arange(d_model // 2) / d_model)
 
 # %% wrong shift_matrix twice_the_exponent of="offset_negated"
-# Your exponent is doubled twice: an arange in steps of 2 holds the 2i already.
+# Your exponent is doubled twice. An arange in steps of 2 already holds 2i.
 # replace: angles = -offset * base ** (-torch.arange(0, d_model, 2) / d_model)
 # by:      angles = offset * base ** (-2 * torch.arange(0, d_model, 2) / d_model)
 
 # %% wrong shift_matrix base_ignored of="offset_negated"
-# Your base is always 10000: use the one that you are given.
+# Your base is always 10000. Use the argument `base`.
 # replace: angles = -offset * base ** (-torch.arange(0, d_model, 2) / d_model)
 # by:      angles = offset * 10000.0 ** (-torch.arange(0, d_model, 2) / d_model)
 
 # %% wrong shift_matrix faster_clocks of="offset_negated"
-# Your slow clocks are the fast ones: the exponent of the base is negative.
+# Your frequencies rise from pair to pair. The exponent of the base should be negative.
 # replace: angles = -offset * base ** (-torch.arange(0, d_model, 2) / d_model)
 # by:      angles = offset * base ** (torch.arange(0, d_model, 2) / d_model)
 
 # %% wrong shift_matrix offset_ignored of="offset_negated"
-# Your matrix takes one step, whatever offset says: the angle of a pair is the offset times its
-# speed.
+# Your matrix moves by one step whatever offset is. The angle of a pair is the offset times its
+# frequency.
 # replace: angles = -offset * base ** (-torch.arange(0, d_model, 2) / d_model)
 # by:      angles = base ** (-torch.arange(0, d_model, 2) / d_model)
 
 # %% wrong shift_matrix distance_without_sign of="offset_negated"
-# Your matrix moves forward even when offset is negative: keep its sign.
+# Your matrix moves forward even when offset is negative. Keep its sign.
 # replace: angles = -offset * base ** (-torch.arange(0, d_model, 2) / d_model)
 # by:      angles = abs(offset) * base ** (-torch.arange(0, d_model, 2) / d_model)
 
 
 # %% wrong shift_matrix halves
-# Your pairs are column i and column i + d_model / 2: in this encoding sine and cosine stand side
-# by side, in 2i and 2i + 1.
+# Your pairs are column i and column i + d_model / 2. In this encoding a sine and its cosine are
+# neighbours, 2i and 2i + 1.
 def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
     angles = offset * base ** (-torch.arange(0, d_model, 2) / d_model)
     cosines, sines = torch.diag(angles.cos()), torch.diag(angles.sin())
@@ -457,8 +458,8 @@ def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
 
 
 # %% wrong shift_matrix all_pairs_mixed
-# Your blocks stand outside the diagonal too, so that each pair takes in all others: outside the
-# 2 × 2 blocks on the diagonal all is 0.
+# You have blocks outside the diagonal too, so the pairs mix. Outside the 2 × 2 blocks on the
+# diagonal all entries should be 0.
 def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
     angles = offset * base ** (-torch.arange(0, d_model, 2) / d_model)
     rows = torch.stack(
@@ -472,28 +473,27 @@ def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
 
 
 # %% wrong shift_matrix permutation_of_rows
-# Your matrix moves columns from place to place: it should turn each pair by an angle.
+# Your matrix moves columns to other columns. It should rotate each pair by an angle.
 def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
     return torch.eye(d_model).roll(offset, dims=1)
 
 
 # %% wrong shift_matrix cosines_only
-# Only the cosines are there: a turn needs the sines beside the diagonal too.
+# Only the cosines are there. A rotation also needs the sines beside the diagonal.
 def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
     angles = offset * base ** (-torch.arange(0, d_model, 2) / d_model)
     return torch.diag(angles.cos().repeat_interleave(2))
 
 
 # %% wrong shift_matrix stacked_blocks of="all_pairs_mixed"
-# You return the blocks one behind the other: put them on the diagonal of one matrix, (d_model,
-# d_model).
+# You return a stack of blocks. Put them on the diagonal of one matrix, (d_model, d_model).
 # replace: rows = torch.stack(
 # by:      return torch.stack(
 # replace: return rows.reshape(d_model, 2).repeat(1, d_model // 2)
 # by:
 
 # %% wrong shift_matrix float64 of="offset_negated"
-# Your numbers are right, but come in float64: hand them back in torch's default dtype.
+# Your values are right, but their dtype is float64. Return torch's default dtype.
 # replace: angles = -offset * base ** (-torch.arange(0, d_model, 2) / d_model)
 # by:      angles = offset * base ** (-torch.arange(0, d_model, 2) / d_model)
 # replace: return matrix
@@ -501,7 +501,8 @@ def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
 
 
 # %% wrong shift_matrix first_block_for_all
-# All pairs turn at the same speed, 1 radian a step: each has its own, base^(-2i / d_model).
+# All pairs rotate with the same frequency, 1 radian per step. Each pair has its own, base^(-2i /
+# d_model).
 def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
     b = torch.tensor(float(offset))
     block = torch.stack([b.cos(), -b.sin(), b.sin(), b.cos()]).reshape(2, 2)
@@ -509,13 +510,13 @@ def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
 
 
 # %% wrong shift_matrix turns_for_radians of="offset_negated"
-# Your angles are 2π times too large: speeds are in radians a step already.
+# Your angles are 2π times too large. The frequencies are already in radians per position.
 # replace: angles = -offset * base ** (-torch.arange(0, d_model, 2) / d_model)
 # by:      angles = 2 * math.pi * offset * base ** (-torch.arange(0, d_model, 2) / d_model)
 
 
 # %% wrong shift_matrix a_speed_for_each_column
-# Each column turns by an angle of its own: both columns of a pair have one speed, base^(-2i /
+# Each column rotates by its own angle. Both columns of a pair share one frequency, base^(-2i /
 # d_model).
 def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
     angles = offset * base ** (-torch.arange(d_model) / d_model)
@@ -526,13 +527,13 @@ def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
 
 
 # %% wrong shift_matrix whole_turns_only_forward of="offset_negated"
-# Your matrix is the identity for a negative offset: it should move back.
+# Your matrix is the identity for a negative offset. It should move back.
 # replace: angles = -offset * base ** (-torch.arange(0, d_model, 2) / d_model)
 # by:      angles = max(offset, 0) * base ** (-torch.arange(0, d_model, 2) / d_model)
 
 
 # %% wrong shift_matrix overflow
-# base to the power of 2i is too large for float32: divide the exponent by d_model first.
+# base to the power of 2i overflows float32. Divide the exponent by d_model first.
 def shift_matrix(offset, d_model, base=10000.0):
     a = offset / (base ** torch.arange(0, d_model, 2)) ** (1 / d_model)
     return torch.block_diag(
@@ -541,7 +542,8 @@ def shift_matrix(offset, d_model, base=10000.0):
 
 
 # %% wrong shift_matrix least_squares
-# You solve for any matrix that shifts: the one that is wanted has 2 by 2 blocks, and 0 elsewhere.
+# You solve for any matrix that shifts. The one asked for has 2 × 2 blocks on the diagonal and 0
+# elsewhere.
 def shift_matrix(offset, d_model, base=10000.0):
     a = torch.arange(-100, 100)[:, None] * base ** (-torch.arange(0, d_model, 2) / d_model)
     b = (torch.arange(-100, 100)[:, None] + offset) * base ** (
@@ -602,41 +604,40 @@ def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
 
 
 # %% wrong repaired_entry as_in_the_listing
-# This is the listing's own angle, in which every column has another: columns 2i and 2i + 1 share
-# one.
+# This is the angle of the listing, in which every column has its own. Columns 2i and 2i + 1 should
+# share one.
 def repaired_entry(position: int, column: int, d_model: int) -> float:
     angle = position / 10000 ** (2 * column / d_model)
     return math.cos(angle) if column % 2 else math.sin(angle)
 
 
 # %% wrong repaired_entry column_in_the_exponent of="as_in_the_listing"
-# Your exponent is column / d_model, so the cosine of a pair has a smaller angle than its sine:
-# take 2i with i = column // 2.
+# Your exponent is column / d_model, so the cosine of a pair has a smaller angle than its sine. Use
+# 2i with i = column // 2.
 # replace: angle = position / 10000 ** (2 * column / d_model)
 # by:      angle = position / 10000 ** (column / d_model)
 
 # %% wrong repaired_entry half_the_exponent of="as_in_the_listing"
-# Your exponent is i / d_model, half of what it should be: it is 2i / d_model, with i the number
-# of the pair.
+# Your exponent is i / d_model, half of what it should be. It is 2i / d_model, where i is the
+# number of the pair.
 # replace: angle = position / 10000 ** (2 * column / d_model)
 # by:      angle = position / 10000 ** (column // 2 / d_model)
 
 # %% wrong repaired_entry twice_the_exponent of="as_in_the_listing"
-# Your exponent is twice too large: 2i, with i = column // 2, is the even number of the two
-# columns.
+# Your exponent is twice too large. With i = column // 2, 2i is the even one of the two columns.
 # replace: angle = position / 10000 ** (2 * column / d_model)
 # by:      angle = position / 10000 ** (4 * (column // 2) / d_model)
 
 
 # %% wrong repaired_entry cosine_first
-# Sine and cosine have changed places: even columns hold the sine.
+# Sine and cosine are swapped. Even columns hold the sine.
 def repaired_entry(position: int, column: int, d_model: int) -> float:
     angle = position / 10000 ** (2 * (column // 2) / d_model)
     return math.sin(angle) if column % 2 else math.cos(angle)
 
 
 # %% wrong repaired_entry halves
-# You have sines in the left half and cosines in the right: they alternate.
+# Your sines are in the left half and your cosines in the right. They should alternate.
 def repaired_entry(position: int, column: int, d_model: int) -> float:
     half = d_model // 2
     angle = position / 10000 ** (2 * (column % half) / d_model)
@@ -650,41 +651,40 @@ def repaired_entry(position: int, column: int, d_model: int) -> float:
 
 
 # %% wrong repaired_entry exponent_positive of="as_in_the_listing"
-# Your angles grow with the column: the position is divided by the power of 10000.
+# Your angles grow with the column. The position is divided by the power of 10000.
 # replace: angle = position / 10000 ** (2 * column / d_model)
 # by:      angle = position * 10000 ** (2 * (column // 2) / d_model)
 
 # %% wrong repaired_entry rounded_exponent of="as_in_the_listing"
-# Your exponent is rounded down to 0, so all columns have the same angle: divide by d_model with
-# /.
+# Your exponent is rounded down to 0, so all columns have the same angle. Divide by d_model with /.
 # replace: angle = position / 10000 ** (2 * column / d_model)
 # by:      angle = position / 10000 ** (column // 2 * 2 // d_model)
 
 # %% wrong repaired_entry rounded_up of="as_in_the_listing"
-# You round up: columns 1 and 2 then form a pair. Columns 0 and 1 are pair 0: round down.
+# You round up, so columns 1 and 2 form a pair. Columns 0 and 1 are pair 0: round down.
 # replace: angle = position / 10000 ** (2 * column / d_model)
 # by:      angle = position / 10000 ** (2 * ((column + 1) // 2) / d_model)
 
 # %% wrong repaired_entry position_from_one of="as_in_the_listing"
-# You count positions from 1: the first is 0.
+# You count positions from 1. The first is 0.
 # replace: angle = position / 10000 ** (2 * column / d_model)
 # by:      angle = (position + 1) / 10000 ** (2 * (column // 2) / d_model)
 
 
 # %% wrong repaired_entry angle_only
-# This is the angle: its sine or cosine is still missing.
+# This is the angle. Its sine or cosine is still missing.
 def repaired_entry(position: int, column: int, d_model: int) -> float:
     return position / 10000 ** (2 * (column // 2) / d_model)
 
 
 # %% wrong repaired_entry another_base of="as_in_the_listing"
-# Your base is not 10000, the one of the slide: count its zeros.
+# Your base is not the 10000 of the slide. Count its zeros.
 # replace: angle = position / 10000 ** (2 * column / d_model)
 # by:      angle = position / 1000 ** (2 * (column // 2) / d_model)
 
 
 # %% wrong repaired_entry cosine_of_the_next_pair
-# You round up: columns 1 and 2 then form a pair. Columns 0 and 1 are pair 0: round down.
+# You round up, so columns 1 and 2 form a pair. Columns 0 and 1 are pair 0: round down.
 def repaired_entry(position: int, column: int, d_model: int) -> float:
     pair = (column + column % 2) / 2
     wave = math.cos if column % 2 else math.sin
@@ -724,91 +724,92 @@ def repaired_entry(position: int, column: int, d_model: int) -> float:
 
 
 # %% wrong wavelengths without_two_pi
-# You forgot the 2π: a full turn is 2π radians, and 1 / ω places make one radian.
+# The factor 2π is missing. A full turn is 2π radians, and 1 / ω positions make only one radian.
 def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
     return base ** (torch.arange(0, d_model, 2) / d_model)
 
 
 # %% wrong wavelengths half_a_turn
-# These are half turns: a full turn is 2π radians.
+# These are half turns. A full turn is 2π radians.
 def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
     return math.pi * base ** (torch.arange(0, d_model, 2) / d_model)
 
 
 # %% wrong wavelengths speeds
-# These are the speeds, radians for each place: how many places make 2π radians?
+# These are the frequencies, in radians per position. How many positions make 2π radians?
 def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
     return base ** (-torch.arange(0, d_model, 2) / d_model)
 
 
 # %% wrong wavelengths turns_in_a_step
-# Your clocks need fewer and fewer places: divide 2π by the speed, do not multiply.
+# Your wavelengths get shorter from pair to pair. Divide 2π by the frequency instead of
+# multiplying.
 def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
     return 2 * math.pi * base ** (-torch.arange(0, d_model, 2) / d_model)
 
 
 # %% wrong wavelengths turns_upside_down
-# This is the part of a turn in one step: one over it is the number of places.
+# This is the fraction of a turn in one step. Its reciprocal is the number of positions.
 def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
     return base ** (-torch.arange(0, d_model, 2) / d_model) / (2 * math.pi)
 
 
 # %% wrong wavelengths one_for_each_column
-# Every column has a number: sine and cosine of a pair share one, so there are d_model / 2.
+# You return one value per column. Sine and cosine of a pair share one, so there are d_model / 2.
 def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
     return 2 * math.pi * base ** (torch.arange(d_model) // 2 * 2 / d_model)
 
 
 # %% wrong wavelengths half_the_exponent
-# Your exponent is i / d_model: the pair i has the speed base^(-2i / d_model).
+# Your exponent is i / d_model. Pair i has the frequency base^(-2i / d_model).
 def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
     return 2 * math.pi * base ** (torch.arange(d_model // 2) / d_model)
 
 
 # %% wrong wavelengths twice_the_exponent
-# Your exponent is doubled twice: an arange in steps of 2 holds the 2i already.
+# Your exponent is doubled twice. An arange in steps of 2 already holds 2i.
 def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
     return 2 * math.pi * base ** (2 * torch.arange(0, d_model, 2) / d_model)
 
 
 # %% wrong wavelengths base_ignored
-# Your base is always 10000: use the one that you are given.
+# Your base is always 10000. Use the argument `base`.
 def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
     return 2 * math.pi * 10000.0 ** (torch.arange(0, d_model, 2) / d_model)
 
 
 # %% wrong wavelengths degrees
-# A full turn is 2π here, not 360: the speeds are in radians.
+# A full turn is 2π here, not 360. The frequencies are in radians.
 def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
     return 360 * base ** (torch.arange(0, d_model, 2) / d_model)
 
 
 # %% wrong wavelengths rounded
-# You round to whole places: a turn may end between two of them.
+# You round to whole positions. A turn may end between two positions.
 def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
     return (2 * math.pi * base ** (torch.arange(0, d_model, 2) / d_model)).round()
 
 
 # %% wrong wavelengths slowest_first
-# Your clocks stand in the wrong order: the fastest comes first.
+# Your wavelengths are in the wrong order. The shortest comes first.
 def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
     return (2 * math.pi * base ** (torch.arange(0, d_model, 2) / d_model)).flip(0)
 
 
 # %% wrong wavelengths slowest_alone
-# You return one clock alone: there is a number for each pair.
+# You return a single wavelength. There should be one for each pair.
 def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
     return torch.tensor([2 * math.pi * base ** ((d_model - 2) / d_model)])
 
 
 # %% wrong wavelengths up_to_the_base
-# Your last clock takes 2π · base places: divide 2i by d_model, not by d_model - 2.
+# Your longest wavelength is 2π · base. Divide 2i by d_model, not by d_model - 2.
 def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
     return 2 * math.pi * base ** torch.linspace(0, 1, d_model // 2)
 
 
 # %% wrong wavelengths from_pair_one
-# Your first clock is already slow: the pairs count from i = 0, and the first speed is 1.
+# Your first wavelength is too long. The pairs count from i = 0, and the first frequency is 1.
 def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
     return 2 * math.pi * base ** (torch.arange(2, d_model + 2, 2) / d_model)
 
@@ -844,8 +845,8 @@ def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
 
 
 # %% wrong LearnedPositions one_row_for_each_sequence of="solution"
-# Your rows go along the batch: sequence b gets row b in all its places. The place of a word is
-# counted along the length, x.shape[-2].
+# Your rows go along the batch: every token of sequence b gets row b. Positions count along the
+# length, x.shape[-2].
 # replace: length, most = x.shape[-2], self.table.num_embeddings
 # by:      length, most = x.shape[-2], self.table.weight.shape[0]
 # replace:     raise ValueError(f"the input has length {length}, the table only {most} rows")
@@ -854,70 +855,70 @@ def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
 #          return x + self.table.weight[: x.shape[0], None]
 
 # %% wrong LearnedPositions indices_of_the_batch of="one_row_for_each_sequence"
-# Your rows go along the batch: sequence b gets row b in all its places. The place of a word is
-# counted along the length, x.shape[-2].
+# Your rows go along the batch: every token of sequence b gets row b. Positions count along the
+# length, x.shape[-2].
 # replace: return x + self.table.weight[: x.shape[0], None]
 # by:      return x + self.table(torch.arange(x.shape[0]))[:, None]
 
 # %% wrong LearnedPositions as_many_rows_as_sequences of="one_row_for_each_sequence"
-# You take as many rows as there are sequences: take as many as there are words, x.shape[-2].
+# You take as many rows as there are sequences. Take as many as there are tokens, x.shape[-2].
 # replace: return x + self.table.weight[: x.shape[0], None]
 # by:      return x + self.table.weight[: x.shape[0]]
 
 # %% wrong LearnedPositions rows_only of="one_row_for_each_sequence"
-# You return the rows alone: they are added to x.
+# You return the rows alone. They should be added to x.
 # replace: return x + self.table.weight[: x.shape[0], None]
 # by:      return self.table.weight[:length]
 
 # %% wrong LearnedPositions rows_for_each_sequence_only of="one_row_for_each_sequence"
-# You return the rows alone: they are added to x.
+# You return the rows alone. They should be added to x.
 # replace: return x + self.table.weight[: x.shape[0], None]
 # by:      return self.table.weight[:length].expand_as(x)
 
 # %% wrong LearnedPositions multiplied of="one_row_for_each_sequence"
-# You multiply x by the rows: they are added to it.
+# You multiply x by the rows. They should be added.
 # replace: return x + self.table.weight[: x.shape[0], None]
 # by:      return x * self.table.weight[:length]
 
 # %% wrong LearnedPositions from_row_one of="one_row_for_each_sequence"
-# You begin at row 1: the first word stands at place 0, and gets row 0.
+# You begin at row 1. The first token is at position 0 and gets row 0.
 # replace: return x + self.table.weight[: x.shape[0], None]
 # by:      return x + self.table(torch.arange(1, length + 1) % most)
 
 # %% wrong LearnedPositions last_rows of="one_row_for_each_sequence"
-# You take the last rows of the table: the first word gets row 0.
+# You take the last rows of the table. The first token should get row 0.
 # replace: return x + self.table.weight[: x.shape[0], None]
 # by:      return x + self.table.weight[-length:]
 
 # %% wrong LearnedPositions rows_turned_round of="one_row_for_each_sequence"
-# Your rows run backwards: word p gets row p.
+# Your rows are in reverse order. Token p should get row p.
 # replace: return x + self.table.weight[: x.shape[0], None]
 # by:      return x + self.table.weight[:length].flip(0)
 
 # %% wrong LearnedPositions first_row_for_all of="one_row_for_each_sequence"
-# All words get row 0: word p gets row p.
+# All tokens get row 0. Token p should get row p.
 # replace: return x + self.table.weight[: x.shape[0], None]
 # by:      return x + self.table.weight[0]
 
 # %% wrong LearnedPositions last_row_for_all of="one_row_for_each_sequence"
-# All words get the same row, the one of the length: word p gets row p.
+# All tokens get the same row, the one of the last position. Token p should get row p.
 # replace: return x + self.table.weight[: x.shape[0], None]
 # by:      return x + self.table(torch.tensor(length - 1))
 
 # %% wrong LearnedPositions detached of="one_row_for_each_sequence"
-# No gradient reaches the table, so it cannot learn: leave out detach, .data and
+# No gradient reaches the table, so it cannot be trained. Remove detach, .data and
 # requires_grad_(False).
 # replace: return x + self.table.weight[: x.shape[0], None]
 # by:      return x + self.table.weight[:length].detach()
 
 # %% wrong LearnedPositions data of="one_row_for_each_sequence"
-# No gradient reaches the table, so it cannot learn: leave out detach, .data and
+# No gradient reaches the table, so it cannot be trained. Remove detach, .data and
 # requires_grad_(False).
 # replace: return x + self.table.weight[: x.shape[0], None]
 # by:      return x + self.table.weight.data[:length]
 
 # %% wrong LearnedPositions frozen of="one_row_for_each_sequence"
-# No gradient reaches the table, so it cannot learn: leave out detach, .data and
+# No gradient reaches the table, so it cannot be trained. Remove detach, .data and
 # requires_grad_(False).
 # replace: self.table = nn.Embedding(max_length, d_model)
 # by:      self.table = nn.Embedding(max_length, d_model)
@@ -926,18 +927,18 @@ def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
 # by:      return x + self.table.weight[:length]
 
 # %% wrong LearnedPositions scaled of="one_row_for_each_sequence"
-# You scale x by the root of d_model before you add: here x comes as it is.
+# You scale x by √d_model before the addition. Here x is used as it is.
 # replace: return x + self.table.weight[: x.shape[0], None]
 # by:      return x * x.shape[-1] ** 0.5 + self.table.weight[:length]
 
 # %% wrong LearnedPositions added_in_place of="one_row_for_each_sequence"
-# You write into the caller's x: make a new tensor, x + rows.
+# You modify the caller's x. Make a new tensor, x + rows.
 # replace: return x + self.table.weight[: x.shape[0], None]
 # by:      x += self.table.weight[:length]
 #          return x
 
 # %% wrong LearnedPositions another_name of="one_row_for_each_sequence"
-# The part is called `table`: the check loads its numbers by this name.
+# The part should be called `table`. The check loads its weights by this name.
 # replace: self.table = nn.Embedding(max_length, d_model)
 # by:      self.positions = nn.Embedding(max_length, d_model)
 # replace: length, most = x.shape[-2], self.table.weight.shape[0]
@@ -946,8 +947,8 @@ def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
 # by:      return x + self.positions.weight[:length]
 
 # %% wrong LearnedPositions a_bare_parameter of="one_row_for_each_sequence"
-# Your table is a bare parameter: the docstring asks for an nn.Embedding, whose numbers are
-# called table.weight.
+# Your table is a bare parameter. The docstring asks for an nn.Embedding, whose parameter is called
+# table.weight.
 # replace: self.table = nn.Embedding(max_length, d_model)
 # by:      self.table = nn.Parameter(torch.randn(max_length, d_model))
 # replace: length, most = x.shape[-2], self.table.weight.shape[0]
@@ -956,7 +957,7 @@ def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
 # by:      return x + self.table[:length]
 
 # %% wrong LearnedPositions sizes_swapped of="one_row_for_each_sequence"
-# The two sizes of nn.Embedding are swapped: first the number of rows, max_length, then their
+# The two sizes of nn.Embedding are swapped. First comes the number of rows, max_length, then their
 # width.
 # replace: self.table = nn.Embedding(max_length, d_model)
 # by:      self.table = nn.Embedding(d_model, max_length)
@@ -964,14 +965,14 @@ def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
 # by:      return x + self.table.weight[:length]
 
 # %% wrong LearnedPositions one_row_more of="one_row_for_each_sequence"
-# Your table has one row more than max_length: places count from 0 to max_length - 1.
+# Your table has one row too many. Positions count from 0 to max_length - 1.
 # replace: self.table = nn.Embedding(max_length, d_model)
 # by:      self.table = nn.Embedding(max_length + 1, d_model)
 # replace: return x + self.table.weight[: x.shape[0], None]
 # by:      return x + self.table.weight[:length]
 
 # %% wrong LearnedPositions row_zero_kept_for_padding of="one_row_for_each_sequence"
-# Row 0 gets no gradient, because it is set apart for padding: here it is the first place.
+# Row 0 gets no gradient, because it is reserved for padding. Here it is the first position.
 # replace: self.table = nn.Embedding(max_length, d_model)
 # by:      self.table = nn.Embedding(max_length, d_model, padding_idx=0)
 # replace: return x + self.table.weight[: x.shape[0], None]
@@ -979,8 +980,8 @@ def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
 
 
 # %% wrong LearnedPositions too_long_unnoticed
-# An input that is too long runs into PyTorch's own error: compare its length with max_length,
-# and raise a ValueError that names both.
+# An input that is too long ends in PyTorch's own error. Compare its length with max_length, and
+# raise a ValueError that names both.
 class LearnedPositions(nn.Module):
     def __init__(self, max_length: int, d_model: int) -> None:
         super().__init__()
@@ -991,60 +992,61 @@ class LearnedPositions(nn.Module):
 
 
 # %% wrong LearnedPositions too_long_by_index of="too_long_unnoticed"
-# An input that is too long runs into PyTorch's own error: compare its length with max_length,
-# and raise a ValueError that names both.
+# An input that is too long ends in PyTorch's own error. Compare its length with max_length, and
+# raise a ValueError that names both.
 # replace: return x + self.table.weight[: x.shape[-2]]
 # by:      return x + self.table(torch.arange(x.shape[-2]))
 
 # %% wrong LearnedPositions too_long_gets_the_last_row of="too_long_unnoticed"
-# An input that is too long passes, and nobody hears of it: raise a ValueError that names its
-# length and max_length.
+# An input that is too long is accepted without an error. Raise a ValueError that names its length
+# and max_length.
 # replace: return x + self.table.weight[: x.shape[-2]]
 # by:      last = self.table.num_embeddings - 1
 #          return x + self.table(torch.arange(x.shape[-2]).clamp(max=last))
 
 # %% wrong LearnedPositions too_long_begins_again of="too_long_unnoticed"
-# An input that is too long passes, and nobody hears of it: raise a ValueError that names its
-# length and max_length.
+# An input that is too long is accepted without an error. Raise a ValueError that names its length
+# and max_length.
 # replace: return x + self.table.weight[: x.shape[-2]]
 # by:      return x + self.table(torch.arange(x.shape[-2]) % self.table.num_embeddings)
 
 # %% wrong LearnedPositions too_long_is_cut of="too_long_unnoticed"
-# An input that is too long passes, and nobody hears of it: raise a ValueError that names its
-# length and max_length.
+# An input that is too long is accepted without an error. Raise a ValueError that names its length
+# and max_length.
 # replace: return x + self.table.weight[: x.shape[-2]]
 # by:      return x[..., : self.table.num_embeddings, :] + self.table.weight[: x.shape[-2]]
 
 # %% wrong LearnedPositions as_long_as_the_table_refused of="too_long_unnoticed"
-# An input exactly as long as the table has a row for each word: refuse only what is longer.
+# You refuse an input of length max_length, although the table has a row for each token. Refuse
+# only longer ones.
 # replace: def forward(self, x: Tensor) -> Tensor:
 # by:      def forward(self, x: Tensor) -> Tensor:
 #              if x.shape[-2] >= self.table.num_embeddings:
 #                  raise ValueError(f"{x.shape[-2]} words for {self.table.num_embeddings} rows")
 
 # %% wrong LearnedPositions one_number_named of="too_long_unnoticed"
-# Your error does not name both numbers: say the length, and the table's max_length.
+# Your error does not name both numbers. Give the length and max_length.
 # replace: def forward(self, x: Tensor) -> Tensor:
 # by:      def forward(self, x: Tensor) -> Tensor:
 #              if x.shape[-2] > self.table.num_embeddings:
 #                  raise ValueError(f"{x.shape[-2]} words are too many")
 
 # %% wrong LearnedPositions index_error of="too_long_unnoticed"
-# You raise an IndexError: the docstring asks for a ValueError.
+# You raise an IndexError. The docstring asks for a ValueError.
 # replace: def forward(self, x: Tensor) -> Tensor:
 # by:      def forward(self, x: Tensor) -> Tensor:
 #              if x.shape[-2] > self.table.num_embeddings:
 #                  raise IndexError(f"{x.shape[-2]} words for {self.table.num_embeddings} rows")
 
 # %% wrong LearnedPositions asserted of="solution"
-# An assert stops with an AssertionError: the docstring asks for a ValueError.
+# An assert ends in an AssertionError. The docstring asks for a ValueError.
 # replace: if length > most:
 #              raise ValueError(f"the input has length {length}, the table only {most} rows")
 # by:      assert length <= most, f"{length} words for {most} rows"
 
 # %% wrong LearnedPositions second_axis of="too_long_unnoticed"
-# You take the axis 1 as the length: that is so in a batch, and not for one sequence alone. Count
-# from the end.
+# You take axis 1 as the length. That is right with a batch and wrong for one sequence alone: count
+# axes from the end.
 # replace: return x + self.table.weight[: x.shape[-2]]
 # by:      many, most = x.shape[1], self.table.num_embeddings
 #          if many > most:
@@ -1052,12 +1054,12 @@ class LearnedPositions(nn.Module):
 #          return x + self.table(torch.arange(many))
 
 # %% wrong LearnedPositions dropout_too of="one_row_for_each_sequence"
-# Some numbers of your result are 0 and the others larger: there is no dropout in this module.
+# Some values of your result are 0 and the others larger. There is no dropout in this module.
 # replace: return x + self.table.weight[: x.shape[0], None]
 # by:      return F.dropout(x + self.table.weight[:length], 0.5)
 
 # %% wrong LearnedPositions a_projection_too of="one_row_for_each_sequence"
-# You have a layer besides the table: the docstring names every part.
+# You have a layer besides the table. The docstring names every part.
 # replace: self.table = nn.Embedding(max_length, d_model)
 # by:      self.table = nn.Embedding(max_length, d_model)
 #          self.mix = nn.Linear(d_model, d_model)
@@ -1065,8 +1067,8 @@ class LearnedPositions(nn.Module):
 # by:      return self.mix(x + self.table.weight[:length])
 
 # %% wrong LearnedPositions copied_at_the_start of="one_row_for_each_sequence"
-# What you add is a copy, made when the module was built: use self.table in forward, where it is
-# what training and loading have made of it.
+# You add a copy that was made when the module was built. Use self.table in forward, so that
+# training and loading have an effect.
 # replace: self.table = nn.Embedding(max_length, d_model)
 # by:      self.table = nn.Embedding(max_length, d_model)
 #          self.rows = self.table.weight.detach().clone()
@@ -1074,7 +1076,7 @@ class LearnedPositions(nn.Module):
 # by:      return x + self.rows[:length]
 
 # %% wrong LearnedPositions rows_kept of="only_in_training"
-# You keep the rows of the first call: other lengths need other rows.
+# You keep the rows of the first call. Other lengths need other rows.
 # replace: self.table = nn.Embedding(max_length, d_model)
 # by:      self.table = nn.Embedding(max_length, d_model)
 #          self.places = None
@@ -1084,7 +1086,7 @@ class LearnedPositions(nn.Module):
 #          return x + self.table(self.places)
 
 # %% wrong LearnedPositions stale_rows of="only_in_training"
-# You keep a copy of the table: what it learns afterwards is lost.
+# You keep a copy of the table, so later training has no effect.
 # replace: self.table = nn.Embedding(max_length, d_model)
 # by:      self.table = nn.Embedding(max_length, d_model)
 #          self.kept = {}
@@ -1095,7 +1097,7 @@ class LearnedPositions(nn.Module):
 
 
 # %% wrong LearnedPositions only_in_training
-# In evaluation the positions are missing: they are always added.
+# The positions are missing in evaluation mode. They should always be added.
 class LearnedPositions(nn.Module):
     def __init__(self, max_length, d_model):
         super().__init__()
@@ -1109,7 +1111,7 @@ class LearnedPositions(nn.Module):
 
 
 # %% wrong LearnedPositions counting_on of="only_in_training"
-# You go on counting from the last call: each call begins with the first row.
+# You go on counting from the last call. Each call should begin with row 0.
 # replace: self.table = nn.Embedding(max_length, d_model)
 # by:      self.table = nn.Embedding(max_length, d_model)
 #          self.start = 0
@@ -1188,7 +1190,8 @@ class LearnedPositions(nn.Module):
 
 
 # %% wrong relative_bias offsets_reversed
-# Your offsets run backwards, query - key: the word before is -1, that is key - query.
+# Your offsets have the wrong sign: you compute query - key. The token before has the offset -1,
+# which is key - query.
 def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
     far = (len(table) - 1) // 2
     offsets = torch.arange(query_length)[:, None] - torch.arange(key_length)
@@ -1197,63 +1200,65 @@ def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
 
 
 # %% wrong relative_bias index_reversed of="solution"
-# Your offsets run backwards, query - key: the word before is -1, that is key - query.
+# Your offsets have the wrong sign: you compute query - key. The token before has the offset -1,
+# which is key - query.
 # replace: rows = offsets.clamp(-far, far) + far  # (query, key)
 # by:      rows = far - offsets.clamp(-far, far)
 
 # %% wrong relative_bias table_reversed of="query_and_key_swapped"
-# Your offsets run backwards, query - key: the word before is -1, that is key - query.
+# Your offsets have the wrong sign: you compute query - key. The token before has the offset -1,
+# which is key - query.
 # replace: return table[rows].permute(2, 1, 0)
 # by:      return table.flip(0)[rows].permute(2, 0, 1)
 
 # %% wrong relative_bias distance_without_direction of="offsets_reversed"
-# The word before and the word after get the same number: the offset keeps its sign.
+# The token before and the token after get the same value. Keep the sign of the offset.
 # replace: offsets = torch.arange(query_length)[:, None] - torch.arange(key_length)
 # by:      offsets = (torch.arange(key_length) - torch.arange(query_length)[:, None]).abs()
 
 # %% wrong relative_bias not_moved_to_the_middle of="solution"
-# Offset 0 reads row 0, and negative offsets read from the end of the table: add max_distance, so
-# that -max_distance is row 0.
+# Offset 0 reads row 0, and negative offsets read from the end of the table. Add max_distance, so
+# that -max_distance becomes row 0.
 # replace: rows = offsets.clamp(-far, far) + far  # (query, key)
 # by:      rows = offsets.clamp(-far, far)
 
 # %% wrong relative_bias not_clipped_below of="solution"
-# Only offsets above max_distance are held: what lies too far to the left comes to a negative
-# row, and that counts from the end of the table.
+# You clip only large positive offsets. Large negative ones lead to a negative row index, which
+# counts from the end of the table.
 # replace: rows = offsets.clamp(-far, far) + far  # (query, key)
 # by:      rows = offsets.clamp(max=far) + far
 
 # %% wrong relative_bias not_clipped of="solution"
-# You read beyond the end of the table: hold the offsets at ±max_distance, which is (number of
-# rows - 1) / 2.
+# You read beyond the end of the table. Clip the offsets to ±max_distance, which is (number of rows
+# - 1) / 2.
 # replace: rows = offsets.clamp(-far, far) + far  # (query, key)
 # by:      rows = offsets + far
 
 # %% wrong relative_bias wrapped_round of="solution"
-# Offsets beyond the table begin again at its other end: far to the right is not far to the left.
-# Hold them at ±max_distance.
+# Offsets beyond the table wrap around to its other end, so far after becomes far before. Clip them
+# to ±max_distance.
 # replace: rows = offsets.clamp(-far, far) + far  # (query, key)
 # by:      rows = (offsets + far) % len(table)
 
 # %% wrong relative_bias clipped_after_adding of="solution"
-# You hold the row at max_distance, not the offset: all words after get the number of the word
-# itself.
+# You clip the row at max_distance, not the offset. All tokens after the query get the value of the
+# query's own position.
 # replace: rows = offsets.clamp(-far, far) + far  # (query, key)
 # by:      rows = (offsets + far).clamp(0, far)
 
 # %% wrong relative_bias clipped_one_too_near of="solution"
-# You hold the offsets one step too near: the rows at both ends of the table are never read.
+# You clip the offsets one step too early. The rows at both ends of the table are never read.
 # replace: rows = offsets.clamp(-far, far) + far  # (query, key)
 # by:      rows = offsets.clamp(1 - far, far - 1) + far
 
 # %% wrong relative_bias heads_last of="query_and_key_swapped"
-# Your heads stand last: scores are (heads, query, key).
+# Your heads are the last axis. Scores have the shape (heads, query, key).
 # replace: return table[rows].permute(2, 1, 0)
 # by:      return table[rows]
 
 
 # %% wrong relative_bias query_and_key_swapped
-# Queries and keys have changed places: a row is a query, a column a key.
+# Queries and keys are swapped. A row is a query, a column is a key.
 def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
     far = (len(table) - 1) // 2
     offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
@@ -1262,34 +1267,34 @@ def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
 
 
 # %% wrong relative_bias heads_in_between of="query_and_key_swapped"
-# Your heads stand between queries and keys: scores are (heads, query, key).
+# Your heads are between queries and keys. Scores have the shape (heads, query, key).
 # replace: return table[rows].permute(2, 1, 0)
 # by:      return table[rows].transpose(1, 2)
 
 # %% wrong relative_bias reshaped of="query_and_key_swapped"
-# You reshape (query, key, heads) into (heads, query, key): that keeps the order of the numbers
-# and mixes them up. Move the axis with permute.
+# You reshape (query, key, heads) into (heads, query, key), which mixes the values up. Move the
+# axis with permute.
 # replace: return table[rows].permute(2, 1, 0)
 # by:      return table[rows].reshape(table.shape[1], query_length, key_length)
 
 # %% wrong relative_bias heads_meaned of="query_and_key_swapped"
-# You have one number for all heads: each head has its own column of the table.
+# You use one value for all heads. Each head has its own column of the table.
 # replace: return table[rows].permute(2, 1, 0)
 # by:      return table.mean(1, keepdim=True)[rows].permute(2, 0, 1).expand(table.shape[1], -1, -1)
 
 # %% wrong relative_bias first_head_for_all of="query_and_key_swapped"
-# All heads get the first column: each head has its own.
+# All heads get the first column. Each head has its own.
 # replace: return table[rows].permute(2, 1, 0)
 # by:      return table[:, :1][rows].permute(2, 0, 1).expand(table.shape[1], -1, -1)
 
 # %% wrong relative_bias far_gets_nothing of="query_and_key_swapped"
-# What is farther than max_distance gets 0: it should get the number at the nearest end.
+# Offsets beyond max_distance get 0. They should get the value at the nearest end of the table.
 # replace: return table[rows].permute(2, 1, 0)
 # by:      return torch.where(offsets.abs() <= far, table[rows].permute(2, 0, 1), 0.0)
 
 
 # %% wrong relative_bias aligned_at_the_end
-# You line up the last query with the last key: here both count from place 0.
+# You align the last query with the last key. Here both count from position 0.
 def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
     far = (len(table) - 1) // 2
     offsets = (
@@ -1300,20 +1305,19 @@ def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
 
 
 # %% wrong relative_bias one_off of="offsets_reversed"
-# Your offsets are one too large: a word and itself have the offset 0.
+# Your offsets are one too large. A token has the offset 0 to itself.
 # replace: offsets = torch.arange(query_length)[:, None] - torch.arange(key_length)
 # by:      offsets = torch.arange(key_length) - torch.arange(query_length)[:, None] + 1
 
 # %% wrong relative_bias softmaxed of="query_and_key_swapped"
-# You turn the numbers into weights: this is the bias alone, softmax comes after it is added to
-# the scores.
+# You apply softmax. This is the bias alone; softmax comes after it is added to the scores.
 # replace: return table[rows].permute(2, 1, 0)
 # by:      return table[rows].permute(2, 0, 1).softmax(-1)
 
 
 # %% wrong relative_bias max_distance_too_large
-# You read beyond the end of the table: hold the offsets at ±max_distance, which is (number of
-# rows - 1) / 2.
+# You read beyond the end of the table. Clip the offsets to ±max_distance, which is (number of rows
+# - 1) / 2.
 def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
     far = len(table) // 2 + 1
     offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
@@ -1322,15 +1326,15 @@ def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
 
 
 # %% wrong relative_bias detached of="query_and_key_swapped"
-# No gradient reaches the table, so it cannot learn: take its rows by indexing, without detach,
-# .data or a new tensor of its numbers.
+# No gradient reaches the table, so it cannot be trained. Index the table itself, without detach,
+# .data or a new tensor of its values.
 # replace: return table[rows].permute(2, 1, 0)
 # by:      return table.detach()[rows].permute(2, 0, 1)
 
 
 # %% wrong relative_bias made_anew
-# No gradient reaches the table, so it cannot learn: take its rows by indexing, without detach,
-# .data or a new tensor of its numbers.
+# No gradient reaches the table, so it cannot be trained. Index the table itself, without detach,
+# .data or a new tensor of its values.
 def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
     far = (len(table) - 1) // 2
     heads = table.shape[1]
@@ -1342,22 +1346,23 @@ def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
 
 
 # %% wrong relative_bias square of="offsets_reversed"
-# You make it as if there were as many keys as queries: the two lengths may differ.
+# You assume as many keys as queries. The two lengths may differ.
 # replace: offsets = torch.arange(query_length)[:, None] - torch.arange(key_length)
 # by:      offsets = torch.arange(query_length) - torch.arange(query_length)[:, None]
 
 # %% wrong relative_bias index_as_the_bias of="query_and_key_swapped"
-# These are the rows of the table: look up what stands there.
+# These are the row indices. Look up the values in the table.
 # replace: return table[rows].permute(2, 1, 0)
 # by:      return rows.to(table.dtype).expand(table.shape[1], -1, -1)
 
 # %% wrong relative_bias transposed_rows of="query_and_key_swapped"
-# Your offsets run backwards, query - key: the word before is -1, that is key - query.
+# Your offsets have the wrong sign: you compute query - key. The token before has the offset -1,
+# which is key - query.
 # replace: offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
 # by:      offsets = torch.arange(query_length) - torch.arange(key_length)[:, None]
 
 # %% wrong relative_bias kept_rows
-# You keep the rows of an earlier call: they depend on the table's length too.
+# You keep the rows of an earlier call, but they also depend on the length of the table.
 _rows = {}
 
 
@@ -1428,7 +1433,7 @@ def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Ten
 
 
 # %% wrong rotary_embedding half_split of="pairs_stacked"
-# Your pairs are feature i and feature i + d/2, as in some libraries: here neighbours are a pair,
+# Your pairs are feature i and feature i + d/2, as in some libraries. Here neighbours form a pair,
 # 2i and 2i + 1.
 # replace: first, second = x[..., 0::2], x[..., 1::2]
 # by:      first, second = x.chunk(2, -1)
@@ -1437,7 +1442,7 @@ def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Ten
 
 
 # %% wrong rotary_embedding rotate_half
-# Your pairs are feature i and feature i + d/2, as in some libraries: here neighbours are a pair,
+# Your pairs are feature i and feature i + d/2, as in some libraries. Here neighbours form a pair,
 # 2i and 2i + 1.
 def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
     if x.shape[-1] % 2:
@@ -1449,38 +1454,39 @@ def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Ten
 
 
 # %% wrong rotary_embedding put_together_in_halves of="pairs_stacked"
-# You turn the right pairs, but put the new features together in two halves: feature 2i and 2i +
-# 1 go back side by side.
+# You rotate the right pairs, but return the new features in two halves. Features 2i and 2i + 1
+# should be interleaved again.
 # replace: return torch.stack(pair, -1).flatten(-2)
 # by:      return torch.cat(pair, -1)
 
 # %% wrong rotary_embedding positions_ignored of="pairs_stacked"
-# You count the rows yourself, 0, 1, 2, …: the place of each row is handed over in positions.
+# You count the rows yourself, 0, 1, 2, … The position of each row is given by `positions`.
 # replace: angles = positions[:, None] * speeds
 # by:      angles = torch.arange(x.shape[-2])[:, None] * speeds
 
 # %% wrong rotary_embedding turned_backwards of="pairs_stacked"
-# You turn the wrong way round: at place 1, [1, 0] should become [cos 1, sin 1]. The minus stands
-# in the first feature.
+# You rotate in the wrong direction. At position 1, [1, 0] should become [cos 1, sin 1]: the minus
+# belongs to the first feature.
 # replace: first * angles.cos() - second * angles.sin(),
 #          first * angles.sin() + second * angles.cos(),
 # by:      first * angles.cos() + second * angles.sin(),
 #          second * angles.cos() - first * angles.sin(),
 
 # %% wrong rotary_embedding positions_negated of="pairs_stacked"
-# You turn the wrong way round: at place 1, [1, 0] should become [cos 1, sin 1]. The minus stands
-# in the first feature.
+# You rotate in the wrong direction. At position 1, [1, 0] should become [cos 1, sin 1]: the minus
+# belongs to the first feature.
 # replace: angles = positions[:, None] * speeds
 # by:      angles = -positions[:, None] * speeds
 
 # %% wrong rotary_embedding no_minus of="pairs_stacked"
-# Both features are sums: the first is a difference, even · cos - odd · sin, or the lengths
-# change.
+# Both features are sums. The first should be a difference, even · cos - odd · sin; otherwise the
+# lengths change.
 # replace: first * angles.cos() - second * angles.sin(),
 # by:      first * angles.cos() + second * angles.sin(),
 
 # %% wrong rotary_embedding second_from_the_new_first of="pairs_stacked"
-# Your second feature is made from the new first one: both new features come from both old ones.
+# Your second feature is computed from the new first one. Both new features are computed from both
+# old ones.
 # replace: pair = (
 #              first * angles.cos() - second * angles.sin(),
 #              first * angles.sin() + second * angles.cos(),
@@ -1489,15 +1495,15 @@ def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Ten
 #          pair = first, first * angles.sin() + second * angles.cos()
 
 # %% wrong rotary_embedding sine_and_cosine_swapped of="pairs_stacked"
-# Sine and cosine have changed places: at place 0 nothing should turn, and cos 0 = 1 is what
-# keeps it.
+# Sine and cosine are swapped. Nothing should rotate at position 0, where cos 0 = 1 keeps each
+# feature.
 # replace: first * angles.cos() - second * angles.sin(),
 #          first * angles.sin() + second * angles.cos(),
 # by:      first * angles.sin() - second * angles.cos(),
 #          first * angles.cos() + second * angles.sin(),
 
 # %% wrong rotary_embedding first_features_only of="pairs_stacked"
-# Only the first feature of each pair changes: the second one does too, even · sin + odd · cos.
+# Only the first feature of each pair changes. The second should become even · sin + odd · cos.
 # replace: pair = (
 #              first * angles.cos() - second * angles.sin(),
 #              first * angles.sin() + second * angles.cos(),
@@ -1505,7 +1511,8 @@ def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Ten
 # by:      pair = first * angles.cos() - second * angles.sin(), second
 
 # %% wrong rotary_embedding scaled_only of="pairs_stacked"
-# Each feature is only multiplied by a cosine or a sine: a turn mixes the two features of a pair.
+# Each feature is only multiplied by a cosine or a sine. A rotation mixes the two features of a
+# pair.
 # replace: pair = (
 #              first * angles.cos() - second * angles.sin(),
 #              first * angles.sin() + second * angles.cos(),
@@ -1513,7 +1520,7 @@ def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Ten
 # by:      pair = first * angles.cos(), second * angles.sin()
 
 # %% wrong rotary_embedding added_as_an_encoding of="pairs_stacked"
-# You add sines and cosines to x: RoPE turns x and adds nothing.
+# You add sines and cosines to x. RoPE rotates x and adds nothing.
 # replace: pair = (
 #              first * angles.cos() - second * angles.sin(),
 #              first * angles.sin() + second * angles.cos(),
@@ -1521,38 +1528,39 @@ def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Ten
 # by:      pair = first + angles.sin(), second + angles.cos()
 
 # %% wrong rotary_embedding base_ignored of="pairs_stacked"
-# Your base is always 10000: use the one that you are given.
+# Your base is always 10000. Use the argument `base`.
 # replace: speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
 # by:      speeds = 10000.0 ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
 
 # %% wrong rotary_embedding half_the_exponent of="pairs_stacked"
-# Your exponent is i / d, half of what it should be: pair i turns at the speed base^(-2i / d).
+# Your exponent is i / d, half of what it should be. Pair i has the frequency base^(-2i / d).
 # replace: speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
 # by:      speeds = base ** (-torch.arange(x.shape[-1] // 2, dtype=x.dtype) / x.shape[-1])
 
 # %% wrong rotary_embedding twice_the_exponent of="pairs_stacked"
-# Your exponent is doubled twice: an arange in steps of 2 holds the 2i already.
+# Your exponent is doubled twice. An arange in steps of 2 already holds 2i.
 # replace: speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
 # by:      speeds = base ** (-2 * torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
 
 # %% wrong rotary_embedding faster_pairs of="pairs_stacked"
-# Your later pairs turn faster: the exponent of the base is negative.
+# Your frequencies rise from pair to pair. The exponent of the base should be negative.
 # replace: speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
 # by:      speeds = base ** (torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
 
 # %% wrong rotary_embedding one_speed_for_all of="pairs_stacked"
-# All pairs turn at the same speed: pair i has base^(-2i / d).
+# All pairs have the same frequency. Pair i has base^(-2i / d).
 # replace: speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
 # by:      speeds = torch.ones(x.shape[-1] // 2, dtype=x.dtype)
 
 # %% wrong rotary_embedding linear_speeds of="pairs_stacked"
-# Your speeds fall in equal steps, 1 - 2i / d: they fall by equal factors, as powers of the base.
+# Your frequencies fall in equal steps, 1 - 2i / d. They should fall by equal factors, as powers of
+# the base.
 # replace: speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
 # by:      speeds = 1 - torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1]
 
 
 # %% wrong rotary_embedding a_speed_for_each_feature
-# Each feature has a speed of its own: the two of a pair turn together, by one angle.
+# Each feature has its own frequency. The two features of a pair rotate together, by one angle.
 def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
     if x.shape[-1] % 2:
         raise ValueError(f"an odd number of features: {x.shape[-1]}")
@@ -1563,49 +1571,49 @@ def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Ten
 
 
 # %% wrong rotary_embedding positions_from_one of="pairs_stacked"
-# You count places from 1: place 0 is not turned at all.
+# You count positions from 1. Position 0 should not rotate at all.
 # replace: angles = positions[:, None] * speeds
 # by:      angles = (positions[:, None] + 1) * speeds
 
 # %% wrong rotary_embedding positions_squared of="pairs_stacked"
-# Your angles grow with the square of the place, so moving a text changes its scores: the angle
-# is the place times the speed.
+# Your angles grow with the square of the position, so moving a text changes its scores. The angle
+# is the position times the frequency.
 # replace: angles = positions[:, None] * speeds
 # by:      angles = positions[:, None] ** 2 * speeds
 
 # %% wrong rotary_embedding relative_to_the_first of="pairs_stacked"
-# You count places from the first of the row: take them as they are handed over, absolute.
+# You count positions from the first row. Use the absolute positions that are given.
 # replace: angles = positions[:, None] * speeds
 # by:      angles = (positions - positions[0])[:, None] * speeds
 
 # %% wrong rotary_embedding positions_sorted of="pairs_stacked"
-# You put the places in order: each belongs to its own row of x.
+# You sort the positions. Each belongs to its own row of x.
 # replace: angles = positions[:, None] * speeds
 # by:      angles = positions.sort().values[:, None] * speeds
 
 # %% wrong rotary_embedding float32_speeds of="pairs_stacked"
-# Your speeds are computed in float32, and the result is no more accurate than that: make them in
-# the dtype of x.
+# Your frequencies are computed in float32, which limits the accuracy of the result. Compute them
+# in the dtype of x.
 # replace: speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
 #          angles = positions[:, None] * speeds
 # by:      speeds = base ** (-torch.arange(0, x.shape[-1], 2) / x.shape[-1])
 #          angles = (positions[:, None] * speeds).to(x.dtype)
 
 # %% wrong rotary_embedding float32_out of="pairs_stacked"
-# Your result comes in float32 whatever x is: keep the dtype of x.
+# Your result is float32 whatever x is. Keep the dtype of x.
 # replace: speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
 # by:      speeds = base ** (-torch.arange(0, x.shape[-1], 2) / x.shape[-1])
 # replace: first, second = x[..., 0::2], x[..., 1::2]
 # by:      first, second = x.float()[..., 0::2], x.float()[..., 1::2]
 
 # %% wrong rotary_embedding float64_out of="pairs_stacked"
-# Your result comes in float64 whatever x is: keep the dtype of x.
+# Your result is float64 whatever x is. Keep the dtype of x.
 # replace: speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
 # by:      speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=torch.float64) / x.shape[-1])
 
 
 # %% wrong rotary_embedding in_place
-# You write into the caller's x: make a new tensor.
+# You modify the caller's x. Make a new tensor.
 def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
     if x.shape[-1] % 2:
         raise ValueError(f"an odd number of features: {x.shape[-1]}")
@@ -1618,25 +1626,25 @@ def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Ten
 
 
 # %% wrong rotary_embedding along_the_batch of="pairs_stacked"
-# Your angles run along the first axis, the batch: the place belongs to the second axis from the
-# end, the length.
+# Your angles run along the first axis, the batch. Positions belong to the length, the second axis
+# from the end.
 # replace: angles = positions[:, None] * speeds
 # by:      angles = positions.repeat(x.shape[0])[: x.shape[0], None] * speeds
 #          if x.dim() > 2:
 #              angles = angles.reshape(x.shape[0], *[1] * (x.dim() - 2), -1)
 
 # %% wrong rotary_embedding degrees of="pairs_stacked"
-# You take the angles for degrees: they are in radians already.
+# You treat the angles as degrees. They are in radians already.
 # replace: angles = positions[:, None] * speeds
 # by:      angles = torch.deg2rad(positions[:, None] * speeds)
 
 # %% wrong rotary_embedding turns_for_radians of="pairs_stacked"
-# Your angles are 2π times too large: place times speed is in radians already.
+# Your angles are 2π times too large. Position times frequency is already in radians.
 # replace: angles = positions[:, None] * speeds
 # by:      angles = 2 * math.pi * positions[:, None] * speeds
 
 # %% wrong rotary_embedding no_batch_allowed of="pairs_stacked"
-# Your function takes two axes only: there may be a batch and heads in front. Count axes from the
+# Your function accepts two axes only. There may be a batch and heads in front: count axes from the
 # end.
 # replace: first, second = x[..., 0::2], x[..., 1::2]
 # by:      first, second = x[:, 0::2], x[:, 1::2]
@@ -1644,41 +1652,41 @@ def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Ten
 # by:      return torch.stack(pair, -1).flatten(1)
 
 # %% wrong rotary_embedding scaled of="pairs_stacked"
-# Your rows change their length: a turn keeps it. Nothing is divided by a root here.
+# The lengths of your rows change, but a rotation keeps them. Do not divide by a square root here.
 # replace: return torch.stack(pair, -1).flatten(-2)
 # by:      return torch.stack(pair, -1).flatten(-2) / x.shape[-1] ** 0.5
 
 # %% wrong rotary_embedding detached of="pairs_stacked"
-# No gradient flows back to x: compute with x itself, without detach or .data.
+# No gradient flows back to x. Compute with x itself, without detach or .data.
 # replace: first, second = x[..., 0::2], x[..., 1::2]
 # by:      first, second = x.detach()[..., 0::2], x.detach()[..., 1::2]
 
 # %% wrong rotary_embedding odd_width_in_silence of="pairs_stacked"
-# An odd width runs into PyTorch's own error about shapes: look at the width first, and raise a
+# An odd width ends in PyTorch's own error about shapes. Check the width first, and raise a
 # ValueError that names it.
 # replace: if x.shape[-1] % 2:
 #              raise ValueError(f"an odd number of features: {x.shape[-1]}")
 # by:
 
 # %% wrong rotary_embedding odd_width_asserted of="pairs_stacked"
-# An odd width stops with an AssertionError: raise a ValueError.
+# An odd width ends in an AssertionError. Raise a ValueError.
 # replace: if x.shape[-1] % 2:
 #              raise ValueError(f"an odd number of features: {x.shape[-1]}")
 # by:      assert x.shape[-1] % 2 == 0, f"odd: {x.shape[-1]}"
 
 # %% wrong rotary_embedding odd_width_left_over of="pairs_stacked"
-# The last feature of an odd width is left as it is, and nobody hears of it: raise a ValueError
-# that names the width.
+# The last feature of an odd width is left unchanged, without an error. Raise a ValueError that
+# names the width.
 # replace: raise ValueError(f"an odd number of features: {x.shape[-1]}")
 # by:      return torch.cat([rotary_embedding(x[..., :-1], positions, base), x[..., -1:]], -1)
 
 # %% wrong rotary_embedding odd_width_without_its_number of="pairs_stacked"
-# Your error does not say which width it was: put it into the message.
+# Your error does not name the width. Put it into the message.
 # replace: raise ValueError(f"an odd number of features: {x.shape[-1]}")
 # by:      raise ValueError("the width must be even")
 
 # %% wrong rotary_embedding odd_length_refused of="pairs_stacked"
-# You refuse odd lengths: it is the width, the last axis, that must be even.
+# You refuse odd lengths. It is the width, the last axis, that must be even.
 # replace: if x.shape[-1] % 2:
 #              raise ValueError(f"an odd number of features: {x.shape[-1]}")
 # by:      if x.shape[-2] % 2:
@@ -1686,7 +1694,7 @@ def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Ten
 
 
 # %% wrong rotary_embedding overflow
-# base to the power of 2i is too large for float32: divide the exponent by d first.
+# base to the power of 2i overflows float32. Divide the exponent by d first.
 def rotary_embedding(x, positions, base=10000.0):
     d = x.shape[-1]
     if d % 2:
@@ -1697,7 +1705,7 @@ def rotary_embedding(x, positions, base=10000.0):
 
 
 # %% wrong rotary_embedding heads_before_length of="overflow"
-# You guess which axis is the length: it is the last but one, whatever stands before it.
+# You guess which axis is the length. It is always the second axis from the end.
 # replace: a = positions[:, None] / (base ** torch.arange(0, d, 2, dtype=x.dtype)) ** (1 / d)
 # by:      a = positions[:, None] * base ** (-torch.arange(0, d, 2, dtype=x.dtype) / d)
 #          where = [i for i, n in enumerate(x.shape[:-1]) if n == len(positions)]
@@ -1790,19 +1798,19 @@ def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Ten
 
 
 # %% wrong rotary_attention value_turned_too of="solution"
-# You turn the values too: they are what is taken in, and stay as they are.
+# You rotate the values too. They carry content and should not be rotated.
 # replace: key = rotary_embedding(key, positions, base)
 # by:      key = rotary_embedding(key, positions, base)
 #          value = rotary_embedding(value, positions, base)
 
 # %% wrong rotary_attention output_turned of="solution"
-# You turn the output: only queries and keys are turned, before the scores.
+# You rotate the output. Only queries and keys are rotated, before the scores.
 # replace: F.scaled_dot_product_attention(query, key, value)
 # by:      rotary_embedding(F.scaled_dot_product_attention(query, key, value), positions, base)
 
 
 # %% wrong rotary_attention nothing_turned
-# Nothing is turned: keep what rotary_embedding returns for query and key, under their names.
+# Nothing is rotated. Assign the results of rotary_embedding to query and key.
 def rotary_attention(
     query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
 ) -> Tensor:
@@ -1810,105 +1818,105 @@ def rotary_attention(
 
 
 # %% wrong rotary_attention results_forgotten of="solution"
-# Nothing is turned: keep what rotary_embedding returns for query and key, under their names.
+# Nothing is rotated. Assign the results of rotary_embedding to query and key.
 # replace: query = rotary_embedding(query, positions, base)
 #          key = rotary_embedding(key, positions, base)
 # by:      rotary_embedding(query, positions, base)
 #          rotary_embedding(key, positions, base)
 
 # %% wrong rotary_attention query_only of="solution"
-# Only the queries are turned: the keys must be turned too, by their own places, so that the
-# distance is left.
+# Only the queries are rotated. Rotate the keys by their positions too, so that the score depends
+# on the offset.
 # replace: key = rotary_embedding(key, positions, base)
 # by:
 
 # %% wrong rotary_attention key_only of="solution"
-# Only the keys are turned: the queries must be turned too, by their own places, so that the
-# distance is left.
+# Only the keys are rotated. Rotate the queries by their positions too, so that the score depends
+# on the offset.
 # replace: query = rotary_embedding(query, positions, base)
 # by:
 
 # %% wrong rotary_attention value_in_place_of_key of="solution"
-# You turn the values in place of the keys: queries and keys meet in the scores.
+# You rotate the values instead of the keys. The scores are computed from queries and keys.
 # replace: key = rotary_embedding(key, positions, base)
 # by:      value = rotary_embedding(value, positions, base)
 
 # %% wrong rotary_attention own_positions of="solution"
-# You count the places yourself, 0, 1, 2, …: they are handed over.
+# You count the positions yourself, 0, 1, 2, … Use the argument `positions`.
 # replace: ) -> Tensor:
 # by:      ) -> Tensor:
 #              positions = torch.arange(query.shape[-2])
 
 # %% wrong rotary_attention keys_turned_backwards of="solution"
-# You turn the keys the other way: then the score depends on the sum of the two places, not on
-# their distance.
+# You rotate the keys in the other direction. Then the score depends on the sum of the two
+# positions, not on their offset.
 # replace: key = rotary_embedding(key, positions, base)
 # by:      key = rotary_embedding(key, -positions, base)
 
 # %% wrong rotary_attention base_forgotten of="solution"
-# You do not hand on the base: it stays at 10000 whatever you are given.
+# You do not pass on the base, so it is 10000 whatever the caller gives.
 # replace: query = rotary_embedding(query, positions, base)
 #          key = rotary_embedding(key, positions, base)
 # by:      query, key = rotary_embedding(query, positions), rotary_embedding(key, positions)
 
 # %% wrong rotary_attention no_scale of="solution"
-# Your weights are too sharp: the scores are not divided by √d_k.
+# Your weights are too sharp. The scores are not divided by √d_k.
 # replace: return F.scaled_dot_product_attention(query, key, value)
 # by:      return torch.softmax(query @ key.transpose(-2, -1), dim=-1) @ value
 
 # %% wrong rotary_attention divided_by_d_k of="solution"
-# Your weights are too even: divide by the root of d_k, not by d_k.
+# Your weights are too even. Divide by √d_k, not by d_k.
 # replace: return F.scaled_dot_product_attention(query, key, value)
 # by:      return torch.softmax(query @ key.transpose(-2, -1) / key.shape[-1], dim=-1) @ value
 
 # %% wrong rotary_attention scale_of_the_values of="solution"
-# You divide by the root of d_v: the scores are made of d_k products, so it is the root of d_k.
+# You divide by √d_v. A score is a sum of d_k products, so divide by √d_k.
 # replace: F.scaled_dot_product_attention(query, key, value)
 # by:      torch.softmax(query @ key.transpose(-2, -1) / value.shape[-1] ** 0.5, dim=-1) @ value
 
 # %% wrong rotary_attention softmax_over_queries of="solution"
-# Your weights sum to 1 over the queries: softmax runs over the keys, the last axis.
+# Your weights sum to 1 over the queries. Softmax runs over the keys, the last axis.
 # replace: return F.scaled_dot_product_attention(query, key, value)
 # by:      scores = query @ key.transpose(-2, -1) / key.shape[-1] ** 0.5
 #          return torch.softmax(scores, dim=-2) @ value
 
 # %% wrong rotary_attention causal_as_well of="solution"
-# Your first word sees itself alone: nobody asked for a causal mask.
+# Your first token attends only to itself. There should be no causal mask.
 # replace: return F.scaled_dot_product_attention(query, key, value)
 # by:      return F.scaled_dot_product_attention(query, key, value, is_causal=True)
 
 # %% wrong rotary_attention keys_turned_by_the_query of="solution"
-# You hand the turned query over as the key: turn the key itself.
+# You use the rotated query as the key. Rotate the key itself.
 # replace: key = rotary_embedding(key, positions, base)
 # by:      key = rotary_embedding(query, positions, base)
 
 # %% wrong rotary_attention turned_twice of="solution"
-# Queries and keys are turned twice, so every distance counts double.
+# Queries and keys are rotated twice, so every offset counts double.
 # replace: key = rotary_embedding(key, positions, base)
 # by:      key = rotary_embedding(key, positions, base)
 #          query = rotary_embedding(query, positions, base)
 #          key = rotary_embedding(key, positions, base)
 
 # %% wrong rotary_attention weights_only of="solution"
-# These are the weights: blend the values with them.
+# These are the weights. Multiply them by the values.
 # replace: return F.scaled_dot_product_attention(query, key, value)
 # by:      return torch.softmax(query @ key.transpose(-2, -1) / key.shape[-1] ** 0.5, dim=-1)
 
 # %% wrong rotary_attention with_the_weights of="solution"
-# You return the weights too: the docstring asks for the output alone.
+# You return the weights too. The docstring asks for the output alone.
 # replace: return F.scaled_dot_product_attention(query, key, value)
 # by:      weights = torch.softmax(query @ key.transpose(-2, -1) / key.shape[-1] ** 0.5, dim=-1)
 #          return weights @ value, weights
 
 # %% wrong rotary_attention turned_after_the_scores of="nothing_turned"
-# You turn the scores: queries and keys are turned before they meet.
+# You rotate the scores. Queries and keys are rotated before the scores are computed.
 # replace: return F.scaled_dot_product_attention(query, key, value)
 # by:      scores = query @ key.transpose(-2, -1) / key.shape[-1] ** 0.5
 #          scores = rotary_embedding(scores, positions, base)
 #          return torch.softmax(scores, dim=-1) @ value
 
 # %% wrong rotary_attention query_and_key_exchanged of="solution"
-# Queries and keys have changed roles: who asks is the query, and its row of weights sums to 1.
+# Queries and keys are swapped. Each query has its own row of weights, which sums to 1.
 # replace: return F.scaled_dot_product_attention(query, key, value)
 # by:      return F.scaled_dot_product_attention(key, query, value)
 
