@@ -9,112 +9,112 @@ from torch import Tensor
 
 
 # %% wrong causal_mask upper_triangle
-# Every word sees itself and the words after it, as if the text ran from right to left: keep the
-# other triangle, the columns up to the diagonal.
+# Each query may attend to its own position and to later ones, as if the text ran from right to
+# left: keep the other triangle.
 def causal_mask(length: int) -> Tensor:
     return torch.ones(length, length, dtype=torch.bool).triu()
 
 
 # %% wrong causal_mask comparison_turned_round of="comparison"
-# Every word sees itself and the words after it, as if the text ran from right to left: keep the
-# other triangle, the columns up to the diagonal.
-# replace: return places[:, None] >= places
-# by:      return places[:, None] <= places
+# Each query may attend to its own position and to later ones, as if the text ran from right to
+# left: keep the other triangle.
+# replace: return positions[:, None] >= positions
+# by:      return positions[:, None] <= positions
 
 # %% wrong causal_mask places_on_the_wrong_sides of="comparison"
-# Every word sees itself and the words after it, as if the text ran from right to left: keep the
-# other triangle, the columns up to the diagonal.
-# replace: return places[:, None] >= places
-# by:      return places >= places[:, None]
+# Each query may attend to its own position and to later ones, as if the text ran from right to
+# left: keep the other triangle.
+# replace: return positions[:, None] >= positions
+# by:      return positions >= positions[:, None]
 
 
 # %% wrong causal_mask diagonal_forbidden
-# The diagonal is False, so no word sees itself, and the first one sees nothing at all: a word may
-# know itself, it is written already.
+# The diagonal is False, so no query may attend to its own position, and the first query may
+# attend to nothing: keep the diagonal, that token is already known.
 def causal_mask(length: int) -> Tensor:
     return torch.ones(length, length, dtype=torch.bool).tril(-1)
 
 
 # %% wrong causal_mask strictly_before of="comparison"
-# The diagonal is False, so no word sees itself, and the first one sees nothing at all: a word may
-# know itself, it is written already.
-# replace: return places[:, None] >= places
-# by:      return places[:, None] > places
+# The diagonal is False, so no query may attend to its own position, and the first query may
+# attend to nothing: keep the diagonal, that token is already known.
+# replace: return positions[:, None] >= positions
+# by:      return positions[:, None] > positions
 
 
 # %% wrong causal_mask true_is_forbidden
-# You mark what is forbidden, and here True means allowed: turn each True and False round.
+# You mark the keys that are masked out, but here True means may attend: invert the mask.
 def causal_mask(length: int) -> Tensor:
     return torch.ones(length, length, dtype=torch.bool).triu(1)
 
 
 # %% wrong causal_mask later_places of="comparison"
-# You mark what is forbidden, and here True means allowed: turn each True and False round.
-# replace: return places[:, None] >= places
-# by:      return places[:, None] < places
+# You mark the keys that are masked out, but here True means may attend: invert the mask.
+# replace: return positions[:, None] >= positions
+# by:      return positions[:, None] < positions
 
 
 # %% wrong causal_mask one_too_wide
-# Each word also sees the next one, which is just the answer it has to predict: the diagonal is
-# the last that is allowed.
+# Each query may also attend to the next key, which holds its target: the diagonal is the last one
+# that is allowed.
 def causal_mask(length: int) -> Tensor:
     return torch.ones(length, length, dtype=torch.bool).tril(1)
 
 
 # %% wrong causal_mask ones_and_zeros
-# Your mask holds numbers, 1 and 0, and a mask holds True and False: turn it into bool.
+# Your mask contains the numbers 1 and 0, but it should be boolean: convert it to torch.bool.
 def causal_mask(length: int) -> Tensor:
     return torch.ones(length, length).tril()
 
 
 # %% wrong causal_mask whole_numbers
-# Your mask holds numbers, 1 and 0, and a mask holds True and False: turn it into bool.
+# Your mask contains the numbers 1 and 0, but it should be boolean: convert it to torch.bool.
 def causal_mask(length: int) -> Tensor:
     return torch.ones(length, length, dtype=torch.long).tril()
 
 
 # %% wrong causal_mask minus_infinities
-# You return what is added to the scores, 0 and −∞: the mask itself says only True, may attend, or
-# False.
+# You return what is added to the scores, 0 and −∞: the mask itself is boolean, True = may attend.
 def causal_mask(length: int) -> Tensor:
     return torch.full((length, length), -math.inf).triu(1)
 
 
 # %% wrong causal_mask all_allowed
-# Nothing is forbidden: a word must not see the words after it.
+# Nothing is masked: no query may attend to later keys.
 def causal_mask(length: int) -> Tensor:
     return torch.ones(length, length, dtype=torch.bool)
 
 
 # %% wrong causal_mask itself_alone
-# Each word sees itself and nothing else: the words before it are written too, and may be seen.
+# Each query may attend only to its own position: it may also attend to all earlier ones.
 def causal_mask(length: int) -> Tensor:
     return torch.eye(length, dtype=torch.bool)
 
 
 # %% wrong causal_mask one_word_back
-# Each word sees itself and one word before it: it may see all words before it, however far.
+# Each query may attend to its own position and to one before it: it may attend to all earlier
+# positions, however far back.
 def causal_mask(length: int) -> Tensor:
     square = torch.ones(length, length, dtype=torch.bool)
     return square.tril() & square.triu(-1)
 
 
 # %% wrong causal_mask other_corner
-# Your triangle sits in the wrong corner: the first word sees all keys but the later ones see
-# fewer and fewer; the first row has one True, the last has all.
+# Your triangle is upside down: query 0 may attend to every key, and later queries to fewer and
+# fewer. The first row should have one True, the last row all.
 def causal_mask(length: int) -> Tensor:
     return torch.ones(length, length, dtype=torch.bool).tril().flip(0)
 
 
 # %% wrong causal_mask mirrored
-# Your triangle hangs on the wrong diagonal: the first word sees the last key alone. Query i sees
-# the keys 0 to i.
+# Your triangle is mirrored: query 0 may attend only to the last key. Query i may attend to keys 0
+# to i.
 def causal_mask(length: int) -> Tensor:
     return torch.ones(length, length, dtype=torch.bool).tril().flip(1)
 
 
 # %% wrong causal_mask first_row_left_out
-# The first word sees nothing: your loop begins with the second one.
+# The first query may attend to nothing: your loop starts with the second one.
 def causal_mask(length: int) -> Tensor:
     mask = torch.zeros(length, length, dtype=torch.bool)
     for i in range(1, length):
@@ -123,32 +123,32 @@ def causal_mask(length: int) -> Tensor:
 
 
 # %% wrong causal_mask one_row
-# You return one row, and a mask has a row for each query: its shape is (length, length).
+# You return one row, but a mask has a row for each query: its shape is (length, length).
 def causal_mask(length: int) -> Tensor:
     return torch.arange(length) <= length - 1
 
 
 # %% wrong causal_mask with_a_batch
-# Your mask has one axis too many: it is the same for every sentence, so (length, length) is
+# Your mask has one axis too many: it is the same for every sequence, so (length, length) is
 # enough.
 def causal_mask(length: int) -> Tensor:
     return torch.ones(1, length, length, dtype=torch.bool).tril()
 
 
 # %% wrong causal_mask always_three
-# Your mask is 3 by 3 whatever the length: make it from `length`.
+# Your mask is 3 by 3 for every length: build it from `length`.
 def causal_mask(length: int) -> Tensor:
     return torch.tensor([[True, False, False], [True, True, False], [True, True, True]])
 
 
 # %% wrong causal_mask one_longer of="comparison"
-# Your mask has one row and one column too many: the places run from 0 to length − 1.
-# replace: places = torch.arange(length)
-# by:      places = torch.arange(length + 1)
+# Your mask has one row and one column too many: positions run from 0 to length − 1.
+# replace: positions = torch.arange(length)
+# by:      positions = torch.arange(length + 1)
 
 
 # %% wrong causal_mask list_of_lists
-# You return a Python list: make a tensor of it.
+# You return a Python list: convert it to a tensor.
 def causal_mask(length: int) -> Tensor:
     return [[j <= i for j in range(length)] for i in range(length)]
 
@@ -160,15 +160,15 @@ def causal_mask(length: int) -> Tensor:
 
 
 # %% wrong causal_mask table_of_64
-# Your table ends at 64 words: build the mask for the length that is asked for.
+# Your table ends at length 64: build the mask for the length that is given.
 def causal_mask(length: int) -> Tensor:
     return torch.ones(64, 64, dtype=torch.bool).tril()[:length, :length]
 
 
 # %% right causal_mask comparison
 def causal_mask(length: int) -> Tensor:
-    places = torch.arange(length)
-    return places[:, None] >= places
+    positions = torch.arange(length)
+    return positions[:, None] >= positions
 
 
 # %% right causal_mask not_the_upper_triangle
@@ -212,109 +212,112 @@ def causal_mask(length: int) -> Tensor:
 
 
 # %% wrong repaired_mask as_on_the_slide
-# This is the slide's own condition, i ≤ j, by which a query sees itself and what comes after it:
-# turn the comparison round.
+# This is the slide's own condition, i ≤ j, under which a query may attend to its own position and
+# to later ones: reverse the comparison.
 def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
     return query_places[:, None] <= key_places
 
 
 # %% wrong repaired_mask strictly_before
-# A query may see its own place too: not only what stands strictly before it.
+# A query may also attend to its own position, not only to earlier ones.
 def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
     return query_places[:, None] > key_places
 
 
 # %% wrong repaired_mask only_the_future
-# Your mask is True where a look is forbidden: at the places after the query's own.
+# Your mask is True where attention is not allowed, at positions after the query: invert it.
 def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
     return query_places[:, None] < key_places
 
 
 # %% wrong repaired_mask places_of_the_keys_ignored
-# You ignore the places of the keys: read both places from the tensors that you are given.
+# You ignore the positions of the keys: read both positions from the tensors that you are given.
 def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
     return query_places[:, None] > torch.arange(len(key_places))
 
 
 # %% wrong repaired_mask its_own_place_only
-# Each query sees its own place alone: the places before it are allowed too.
+# Each query may attend only to its own position: earlier positions are allowed too.
 def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
     return query_places[:, None] == key_places
 
 
 # %% wrong repaired_mask transposed
-# Rows and columns have changed places: a row belongs to a query, a column to a key.
+# Rows and columns are swapped: a row belongs to a query, a column to a key.
 def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
     return key_places[:, None] <= query_places
 
 
 # %% wrong repaired_mask turned_the_result
-# Rows and columns have changed places: a row belongs to a query, a column to a key.
+# Rows and columns are swapped: a row belongs to a query, a column to a key.
 def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
     return (query_places[:, None] >= key_places).T
 
 
 # %% wrong repaired_mask places_ignored
-# You compare where the places stand in their tensors, and not the places themselves: the first
-# query need not stand at the first place of the text.
+# You compare indices in the tensors instead of the positions that they hold: the first query need
+# not be at the first position of the text.
 def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
     return torch.ones(len(query_places), len(key_places), dtype=torch.bool).tril()
 
 
 # %% wrong repaired_mask counted_anew
-# You compare where the places stand in their tensors, and not the places themselves: the first
-# query need not stand at the first place of the text.
+# You compare indices in the tensors instead of the positions that they hold: the first query need
+# not be at the first position of the text.
 def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
     return torch.arange(len(query_places))[:, None] >= torch.arange(len(key_places))
 
 
 # %% wrong repaired_mask aligned_at_the_end
-# You take it that the last query stands at the last key: read both places from the tensors that
-# you are given.
+# You assume that the last query is at the position of the last key: read both positions from the
+# tensors that you are given.
 def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
     rows, columns = len(query_places), len(key_places)
     return torch.ones(rows, columns, dtype=torch.bool).tril(columns - rows)
 
 
 # %% wrong repaired_mask no_axis_for_the_queries
-# Each query is to be compared with every key: give the queries an axis of their own, as rows.
+# Each query must be compared with every key: give the queries an axis of their own, as rows.
 def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
     return query_places >= key_places
 
 
 # %% wrong repaired_mask numbers
-# Your mask holds numbers, and a mask holds True and False: leave the comparison as it is.
+# Your mask contains numbers, but it should be boolean: return the comparison as it is.
 def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
     return (query_places[:, None] >= key_places).float()
 
 
 # %% wrong repaired_mask one_too_wide
-# Each query also sees the place after its own: i ≥ j, with nothing added.
+# Each query may also attend to the position after its own: the condition is i ≥ j, with nothing
+# added.
 def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
     return query_places[:, None] + 1 >= key_places
 
 
 # %% wrong repaired_mask keys_sorted
-# Your columns come out as if the keys were sorted: a column belongs to the key that stands there.
+# Your columns are in the order of sorted positions: keep the keys in the order that you are
+# given.
 def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
     return query_places[:, None] >= key_places.sort().values
 
 
 # %% wrong repaired_mask queries_sorted
-# You sort the queries first, so the rows no longer belong to the queries that you were given:
-# keep their order.
+# You sort the queries, so your rows no longer match them: keep the queries in the order that you
+# are given.
 def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
     return query_places.sort().values[:, None] >= key_places
 
 
 # %% wrong repaired_mask the_last_query_for_all
-# Every query gets the same row, that of the last one: compare each query's own place.
+# Every query gets the same row, that of the last position: compare each query with its own
+# position.
 def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
     return (key_places <= query_places.max()).expand(len(query_places), -1)
 
 
 # %% wrong repaired_mask table_of_512
-# Your table ends at place 512: compare the places themselves, and any place will do.
+# Your table ends at position 512: compare the positions directly, and any position will work.
 def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
     return torch.ones(512, 512).tril().bool()[query_places][:, key_places]
 
@@ -350,141 +353,140 @@ def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
 
 
 # %% wrong padding_mask true_is_padding
-# You mark the padding, and here True means may attend: the words are True, the padding False.
+# You mark the padding, but here True means may attend: real tokens are True, padding is False.
 def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
-    places = torch.arange(max_length)
-    return (places >= lengths[:, None])[:, None]
+    positions = torch.arange(max_length)
+    return (positions >= lengths[:, None])[:, None]
 
 
 # %% wrong padding_mask turned_round of="true_is_padding"
-# You mark the padding, and here True means may attend: the words are True, the padding False.
-# replace: return (places >= lengths[:, None])[:, None]
-# by:      return ~(places < lengths[:, None]).unsqueeze(1)
+# You mark the padding, but here True means may attend: real tokens are True, padding is False.
+# replace: return (positions >= lengths[:, None])[:, None]
+# by:      return ~(positions < lengths[:, None]).unsqueeze(1)
 
 # %% wrong padding_mask one_too_many of="true_is_padding"
-# One piece of padding in each sentence counts as a word: places count from 0, so a sentence of 2
-# words has the places 0 and 1.
-# replace: return (places >= lengths[:, None])[:, None]
-# by:      return (places <= lengths[:, None])[:, None]
+# One padding token in each sequence counts as real: positions count from 0, so a sequence of 2
+# tokens has positions 0 and 1.
+# replace: return (positions >= lengths[:, None])[:, None]
+# by:      return (positions <= lengths[:, None])[:, None]
 
 
 # %% wrong padding_mask one_too_few
-# The last word of each sentence is taken for padding: places count from 0, so a sentence of 2
-# words has the places 0 and 1.
+# The last real token of each sequence counts as padding: positions count from 0, so a sequence of
+# 2 tokens has positions 0 and 1.
 def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
-    places = torch.arange(max_length) + 1
-    return (places < lengths[:, None])[:, None]
+    positions = torch.arange(max_length) + 1
+    return (positions < lengths[:, None])[:, None]
 
 
 # %% wrong padding_mask no_axis_for_the_queries
-# The axis of size 1 in the middle is missing: without it the batch would meet the queries of the
-# scores.
+# The axis of size 1 in the middle is missing: without it, the batch axis would align with the
+# queries of the scores.
 def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
     return torch.arange(max_length) < lengths[:, None]
 
 
 # %% wrong padding_mask along_the_queries
-# The mask stands along the queries, (batch, max_length, 1): it must stand along the keys, the
-# last axis.
+# Your mask lies along the queries, (batch, max_length, 1): it should lie along the keys, the last
+# axis.
 def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
     return (torch.arange(max_length) < lengths[:, None])[:, :, None]
 
 
 # %% wrong padding_mask along_the_queries_from_columns
-# The mask stands along the queries, (batch, max_length, 1): it must stand along the keys, the
-# last axis.
+# Your mask lies along the queries, (batch, max_length, 1): it should lie along the keys, the last
+# axis.
 def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
     return torch.arange(max_length)[None, :, None] < lengths[:, None, None]
 
 
 # %% wrong padding_mask axis_in_front
-# The axis of size 1 stands first: it belongs between batch and key, where the scores have their
+# The axis of size 1 comes first: it belongs between batch and key, where the scores have their
 # queries.
 def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
     return (torch.arange(max_length) < lengths[:, None])[None]
 
 
 # %% wrong padding_mask ones_and_zeros
-# Your mask holds numbers, and a mask holds True and False: the comparison itself gives them.
+# Your mask contains numbers, but it should be boolean: return the comparison itself.
 def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
     return (torch.arange(max_length) < lengths[:, None])[:, None].float()
 
 
 # %% wrong padding_mask whole_numbers
-# Your mask holds numbers, and a mask holds True and False: the comparison itself gives them.
+# Your mask contains numbers, but it should be boolean: return the comparison itself.
 def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
     return (torch.arange(max_length) < lengths[:, None])[:, None].long()
 
 
 # %% wrong padding_mask max_length_ignored of="one_too_few"
-# Your mask is as long as the longest sentence, and the batch is filled up to max_length: make it
-# that long.
-# replace: places = torch.arange(max_length) + 1
-# by:      places = torch.arange(int(lengths.max()))
+# Your mask is only as long as the longest sequence, but the batch is padded to max_length: make
+# it that long.
+# replace: positions = torch.arange(max_length) + 1
+# by:      positions = torch.arange(int(lengths.max()))
 
 
 # %% wrong padding_mask square
-# You forbid the rows of padding too and return (batch, max_length, max_length): one row that
-# serves all queries is asked for.
+# You mask the queries of the padding too, and return (batch, max_length, max_length): return one
+# row that serves all queries.
 def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
     seen = torch.arange(max_length) < lengths[:, None]
     return seen[:, None, :] & seen[:, :, None]
 
 
 # %% wrong padding_mask row_for_each_query of="square"
-# You repeat the row for each query: (batch, 1, max_length) is enough, the axis of size 1 fits any
-# number of queries.
+# You repeat the row for each query: (batch, 1, max_length) is enough, because the axis of size 1
+# broadcasts.
 # replace: return seen[:, None, :] & seen[:, :, None]
 # by:      return seen[:, None, :].expand(-1, max_length, -1)
 
 # %% wrong padding_mask padding_in_front of="true_is_padding"
-# Your padding stands before the words: the words come first, the padding behind them.
-# replace: return (places >= lengths[:, None])[:, None]
-# by:      return (places >= max_length - lengths[:, None])[:, None]
+# Your padding comes before the real tokens: real tokens come first, then the padding.
+# replace: return (positions >= lengths[:, None])[:, None]
+# by:      return (positions >= max_length - lengths[:, None])[:, None]
 
 
 # %% wrong padding_mask all_words
-# Nothing is forbidden: the keys from place `length` on are padding.
+# Nothing is masked: the keys from position `length` on are padding.
 def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
     return torch.ones(len(lengths), 1, max_length, dtype=torch.bool)
 
 
 # %% wrong padding_mask only_the_last_word
-# One key of each sentence is True: all of its first `length` keys are words.
+# Only one key of each sequence is True: its first `length` keys are real tokens.
 def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
     return (torch.arange(max_length) == lengths[:, None] - 1)[:, None]
 
 
 # %% wrong padding_mask lengths_as_a_row
-# You compare the places with the lengths one by one: each sentence is to be compared with every
-# place, so the lengths need an axis of their own.
+# You compare positions and lengths one by one: each sequence must be compared with every
+# position, so the lengths need an axis of their own.
 def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
     return (torch.arange(max_length) < lengths)[:, None]
 
 
 # %% wrong padding_mask the_longest_for_all
-# All sentences get the mask of the longest: compare the places with each one's own length.
+# All sequences get the mask of the longest one: compare the positions with the length of each.
 def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
     return (torch.arange(max_length) < lengths.max()).expand(len(lengths), 1, max_length)
 
 
 # %% wrong padding_mask causal_too of="true_is_padding"
-# Your mask is causal as well, (batch, max_length, max_length): here only the padding is
-# forbidden, `&` adds the rest later.
-# replace: return (places >= lengths[:, None])[:, None]
-# by:      return (places[:, None] >= places) & (places < lengths[:, None])[:, None]
+# Your mask is causal as well, (batch, max_length, max_length): mask only the padding here. `&`
+# adds the causal mask later.
+# replace: return (positions >= lengths[:, None])[:, None]
+# by:      return (positions[:, None] >= positions) & (positions < lengths[:, None])[:, None]
 
 
 # %% wrong padding_mask changes_its_input
-# Your code writes into the caller's lengths: make a new tensor in place of changing the old one.
+# Your code modifies the caller's lengths: create a new tensor instead of changing the old one.
 def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
     lengths.sub_(1)
     return (torch.arange(max_length) <= lengths[:, None])[:, None]
 
 
 # %% wrong padding_mask minus_infinities of="square"
-# You return what is added to the scores, 0 and −∞: the mask itself says only True, may attend, or
-# False.
+# You return what is added to the scores, 0 and −∞: the mask itself is boolean, True = may attend.
 # replace: return seen[:, None, :] & seen[:, :, None]
 # by:      return torch.zeros(seen.shape).masked_fill(~seen, -math.inf)[:, None]
 
@@ -502,8 +504,8 @@ def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
 
 # %% right padding_mask unsqueezed
 def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
-    places = torch.arange(max_length).unsqueeze(0)
-    return (places < lengths.unsqueeze(1)).unsqueeze(1)
+    positions = torch.arange(max_length).unsqueeze(0)
+    return (positions < lengths.unsqueeze(1)).unsqueeze(1)
 
 
 # %% right padding_mask loop
@@ -521,8 +523,8 @@ def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
 
 # %% right padding_mask counted_down
 def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
-    places = torch.ones(len(lengths), max_length, dtype=torch.long).cumsum(1)
-    return (places <= lengths.reshape(-1, 1)).reshape(-1, 1, max_length)
+    positions = torch.ones(len(lengths), max_length, dtype=torch.long).cumsum(1)
+    return (positions <= lengths.reshape(-1, 1)).reshape(-1, 1, max_length)
 
 
 # %% right padding_mask not_the_padding
@@ -539,66 +541,69 @@ def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
 
 # %% wrong masked_row cut_off
 # You set the third weight to 0 and leave the others as they were, so they sum to 0.3: divide 1
-# and 2 by what is left of the sum, 1 + 2.
+# and 2 by their own sum, 1 + 2.
 masked_row = [0.1, 0.2, 0.0]
 
 # %% wrong masked_row nothing_forbidden
-# These are the weights with all three words allowed: the third one is forbidden, so its weight is
-# 0.
+# These are the weights without a mask: the third key is masked, so its weight is 0.
 masked_row = [0.1, 0.2, 0.7]
 
 # %% wrong masked_row score_becomes_zero
-# You let the forbidden score be 0, and exp(0) is 1, not 0: the forbidden word has no exp at all.
+# You set the masked score to 0, and exp(0) is 1, not 0: the exponential of the masked score must
+# be 0.
 masked_row = [1 / 4, 2 / 4, 1 / 4]
 
 # %% wrong masked_row shared_evenly
-# You give both words the same: their exps are 1 and 2, so the second still gets twice as much.
+# You give both keys the same weight: their exponentials are 1 and 2, so the second weight is
+# twice the first.
 masked_row = [1 / 2, 1 / 2, 0.0]
 
 # %% wrong masked_row rest_handed_out_evenly
-# You hand out the third word's 0.7 in equal halves: it goes to the others in proportion to their
-# exps, 1 to 2.
+# You share the third key's 0.7 equally: it goes to the others in proportion to their
+# exponentials, 1 to 2.
 masked_row = [0.45, 0.55, 0.0]
 
 # %% wrong masked_row in_the_wrong_order
-# The two weights have changed places: the second word has the larger exp.
+# The two weights are swapped: the second key has the larger exponential.
 masked_row = [2 / 3, 1 / 3, 0.0]
 
 # %% wrong masked_row exp_taken_again
-# You take exp of 1 and 2, but these are the exps already: only the division is left.
+# You take the exponential of 1 and 2, but these are exponentials already: only the division is
+# left.
 masked_row = [0.269, 0.731, 0.0]
 
 # %% wrong masked_row all_to_the_forbidden
-# The third word takes everything, and it is the forbidden one: what is forbidden gets 0.
+# You give all the weight to the masked key: a masked key gets weight 0.
 masked_row = [0.0, 0.0, 1.0]
 
 # %% wrong masked_row the_winner_takes_all
-# The larger of the two takes everything: softmax leaves the first word its share, one part to the
-# second's two.
+# You give all the weight to the larger one: softmax shares it, 1 part for the first key and 2 for
+# the second.
 masked_row = [0.0, 1.0, 0.0]
 
 # %% wrong masked_row not_divided
-# These are the exps, not yet weights: divide both by their sum.
+# These are exponentials, not weights yet: divide both by their sum.
 masked_row = [1.0, 2.0, 0.0]
 
 # %% wrong masked_row divided_by_the_old_sum_less_one
-# They do not sum to 1: divide by the sum of what is left, 1 + 2.
+# These weights do not sum to 1: divide by the sum of the exponentials that are left, 1 + 2.
 masked_row = [1 / 9, 2 / 9, 0.0]
 
 # %% wrong masked_row shared_by_three
-# You let all three words share evenly, the forbidden one too: it gets 0, and the others 1 to 2.
+# You give all three keys the same weight: the masked one gets 0, the others share the 1 as 1 to
+# 2.
 masked_row = [1 / 3, 1 / 3, 1 / 3]
 
 # %% wrong masked_row the_first_is_forbidden
-# You forbid the first word: the third one is forbidden.
+# You mask the first key: the third one is masked.
 masked_row = [0.0, 2 / 9, 7 / 9]
 
 # %% wrong masked_row the_second_is_forbidden
-# You forbid the second word: the third one is forbidden.
+# You mask the second key: the third one is masked.
 masked_row = [1 / 8, 0.0, 7 / 8]
 
 # %% wrong masked_row minus_infinity
-# −∞ becomes of the forbidden score; its weight is exp(−∞), divided by the sum: 0.
+# The masked score becomes −∞, but not its weight: exp(−∞), divided by the sum, is 0.
 masked_row = [1 / 3, 2 / 3, float("-inf")]
 
 # %% wrong masked_row two_numbers
@@ -606,7 +611,7 @@ masked_row = [1 / 3, 2 / 3, float("-inf")]
 masked_row = [1 / 3, 2 / 3]
 
 # %% wrong masked_row percent
-# These are percent: as parts of 1 they sum to 1.
+# These are percentages: as weights they sum to 1.
 masked_row = [33.3, 66.7, 0.0]
 
 # %% right masked_row decimals
@@ -628,8 +633,8 @@ masked_row = [0.333, 0.666, 0.0]
 
 
 # %% wrong masked_attention masked_after_softmax
-# You forbid after softmax, so the weights that are left no longer sum to 1: forbid the scores,
-# before softmax.
+# You apply the mask after the softmax, so the weights that are left no longer sum to 1: mask the
+# scores, before the softmax.
 def masked_attention(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
@@ -641,14 +646,13 @@ def masked_attention(
 
 
 # %% wrong masked_attention weights_times_mask of="masked_after_softmax"
-# You forbid after softmax, so the weights that are left no longer sum to 1: forbid the scores,
-# before softmax.
+# You apply the mask after the softmax, so the weights that are left no longer sum to 1: mask the
+# scores, before the softmax.
 # replace: weights = weights.masked_fill(~mask, 0.0)
 # by:      weights = weights * mask
 
 # %% wrong masked_attention polarity_turned_round of="nan_in_an_empty_row"
-# You forbid what is allowed, and allow what is forbidden: True means may attend, so −∞ goes where
-# the mask is False.
+# You use the mask the wrong way round: True means may attend, so −∞ goes where the mask is False.
 # replace: scores = scores.masked_fill(~mask, -math.inf)
 # by:      scores = scores.masked_fill(mask, -math.inf)
 # replace: weights = torch.softmax(scores, dim=-1)
@@ -657,8 +661,7 @@ def masked_attention(
 #              weights = weights.masked_fill(mask, 0.0)
 
 # %% wrong masked_attention polarity_of_where of="nan_in_an_empty_row"
-# You forbid what is allowed, and allow what is forbidden: True means may attend, so −∞ goes where
-# the mask is False.
+# You use the mask the wrong way round: True means may attend, so −∞ goes where the mask is False.
 # replace: scores = scores.masked_fill(~mask, -math.inf)
 # by:      scores = torch.where(mask, -math.inf, scores)
 # replace: weights = torch.softmax(scores, dim=-1)
@@ -666,76 +669,76 @@ def masked_attention(
 #          weights = weights.nan_to_num()
 
 # %% wrong masked_attention minus_hundred of="masked_after_softmax"
-# A forbidden score that lies far above the allowed ones takes all the weight from them: −∞ has to
-# stand in its place before softmax, and before you look for the largest score, if you subtract it.
+# A masked score that is far above the allowed ones takes all the weight from them: replace it by
+# −∞ before the softmax, and before you compute a maximum, if you subtract one.
 # replace: scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 # by:      scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 #          if mask is not None:
 #              scores = scores.masked_fill(~mask, -100.0)
 
 # %% wrong masked_attention minus_hundred_added of="masked_after_softmax"
-# A forbidden score that lies far above the allowed ones takes all the weight from them: −∞ has to
-# stand in its place before softmax, and before you look for the largest score, if you subtract it.
+# A masked score that is far above the allowed ones takes all the weight from them: replace it by
+# −∞ before the softmax, and before you compute a maximum, if you subtract one.
 # replace: scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 # by:      scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 #          if mask is not None:
 #              scores = scores - 100.0 * (~mask)
 
 # %% wrong masked_attention minus_thousand of="masked_after_softmax"
-# A forbidden score that lies far above the allowed ones takes all the weight from them: −∞ has to
-# stand in its place before softmax, and before you look for the largest score, if you subtract it.
+# A masked score that is far above the allowed ones takes all the weight from them: replace it by
+# −∞ before the softmax, and before you compute a maximum, if you subtract one.
 # replace: scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 # by:      scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 #          if mask is not None:
 #              scores = scores.masked_fill(~mask, -1000.0)
 
 # %% wrong masked_attention score_becomes_zero of="nan_in_an_empty_row"
-# The forbidden scores become 0, and exp(0) is 1: such a word still answers. It takes −∞ to make
-# its exp 0.
+# The masked scores become 0, and exp(0) is 1, so these keys still get weight: replace the scores
+# by −∞.
 # replace: scores = scores.masked_fill(~mask, -math.inf)
 # by:      scores = scores.masked_fill(~mask, 0.0)
 
 # %% wrong masked_attention scores_times_mask of="nan_in_an_empty_row"
-# The forbidden scores become 0, and exp(0) is 1: such a word still answers. It takes −∞ to make
-# its exp 0.
+# The masked scores become 0, and exp(0) is 1, so these keys still get weight: replace the scores
+# by −∞.
 # replace: scores = scores.masked_fill(~mask, -math.inf)
 # by:      scores = scores * mask
 
 # %% wrong masked_attention mask_added of="nan_in_an_empty_row"
-# You add True and False to the scores, which is 1 and 0: that lifts an allowed score by 1 and
-# forbids nothing.
+# You add the mask to the scores, as 1 and 0: that raises the allowed scores by 1 and masks
+# nothing.
 # replace: scores = scores.masked_fill(~mask, -math.inf)
 # by:      scores = scores + mask
 
 # %% wrong masked_attention empty_row_is_uniform of="nan_in_an_empty_row"
-# A query that may see nothing takes in everything: all its scores fall alike, and softmax sees
-# only differences. Its weights must become 0.
+# A query that may attend to nothing attends to everything: all its scores fall to the same
+# number, and softmax makes them equal weights. Its weights must become 0.
 # replace: scores = scores.masked_fill(~mask, -math.inf)
 # by:      scores = scores.masked_fill(~mask, -1e9)
 
 # %% wrong masked_attention smallest_number_of_the_dtype of="nan_in_an_empty_row"
-# A query that may see nothing takes in everything: all its scores fall alike, and softmax sees
-# only differences. Its weights must become 0.
+# A query that may attend to nothing attends to everything: all its scores fall to the same
+# number, and softmax makes them equal weights. Its weights must become 0.
 # replace: scores = scores.masked_fill(~mask, -math.inf)
 # by:      scores = scores.masked_fill(~mask, torch.finfo(scores.dtype).min)
 
 # %% wrong masked_attention nan_becomes_uniform of="nan_in_an_empty_row"
-# A query that may see nothing takes in everything: all its scores fall alike, and softmax sees
-# only differences. Its weights must become 0.
+# A query that may attend to nothing attends to everything: all its scores fall to the same
+# number, and softmax makes them equal weights. Its weights must become 0.
 # replace: weights = torch.softmax(scores, dim=-1)
 # by:      weights = torch.softmax(scores, dim=-1)
 #          weights = weights.nan_to_num(1.0 / scores.shape[-1])
 
 # %% wrong masked_attention large_number_subtracted of="nan_in_an_empty_row"
-# A query that may see nothing sees everything in your code, as if there were no mask: its weights
+# A query that may attend to nothing attends to everything, as if there were no mask: its weights
 # and its output must be 0.
 # replace: scores = scores.masked_fill(~mask, -math.inf)
 # by:      scores = scores - 1e6 * (~mask).to(scores.dtype)
 
 
 # %% wrong masked_attention nan_in_an_empty_row
-# A query that may see nothing has a row of −∞ alone, of which softmax makes NaN: set the weights
-# of what is forbidden to 0 afterwards.
+# A query that may attend to nothing has a row of −∞, and its softmax is NaN: set the weights of
+# masked keys to 0 afterwards.
 def masked_attention(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
@@ -747,15 +750,15 @@ def masked_attention(
 
 
 # %% wrong masked_attention nan_by_where of="nan_in_an_empty_row"
-# A query that may see nothing has a row of −∞ alone, of which softmax makes NaN: set the weights
-# of what is forbidden to 0 afterwards.
+# A query that may attend to nothing has a row of −∞, and its softmax is NaN: set the weights of
+# masked keys to 0 afterwards.
 # replace: scores = scores.masked_fill(~mask, -math.inf)
 # by:      scores = torch.where(mask, scores, -math.inf)
 
 
 # %% wrong masked_attention nan_written_over
-# You write into the result of softmax, which the backward pass still needs: make a new tensor, by
-# masked_fill or torch.where.
+# You modify the result of softmax in place, but the backward pass still needs it: create a new
+# tensor with masked_fill or torch.where.
 def masked_attention(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
@@ -768,20 +771,20 @@ def masked_attention(
 
 
 # %% wrong masked_attention nan_left_in_the_weights of="nan_in_an_empty_row"
-# A query that may see nothing has a row of −∞ alone, of which softmax makes NaN: set the weights
-# of what is forbidden to 0 afterwards.
+# A query that may attend to nothing has a row of −∞, and its softmax is NaN: set the weights of
+# masked keys to 0 afterwards.
 # replace: return weights @ value, weights
 # by:      output = (weights @ value).nan_to_num()
 #          return output, weights
 
 # %% wrong masked_attention nan_on_one_side of="nan_in_an_empty_row"
-# The weights are 0, but the output is still made of the NaN before them: multiply the mended
-# weights by the values.
+# The weights that you return are 0, but your output was computed from the NaN before: multiply
+# the corrected weights by the values.
 # replace: return weights @ value, weights
 # by:      return weights @ value, weights.nan_to_num()
 
 # %% wrong masked_attention minus_infinity_added of="nan_in_an_empty_row"
-# The numbers are right, but the gradient of a row of −∞ is NaN: put −∞ in place of the score
+# The values are right, but the gradient of a row of −∞ is NaN: replace the scores by −∞
 # (masked_fill, where) instead of adding it.
 # replace: scores = scores.masked_fill(~mask, -math.inf)
 # by:      scores = scores + torch.zeros_like(scores).masked_fill(~mask, -math.inf)
@@ -790,7 +793,7 @@ def masked_attention(
 #          weights = weights.nan_to_num()
 
 # %% wrong masked_attention logarithm_of_the_mask of="nan_in_an_empty_row"
-# The numbers are right, but the gradient of a row of −∞ is NaN: put −∞ in place of the score
+# The values are right, but the gradient of a row of −∞ is NaN: replace the scores by −∞
 # (masked_fill, where) instead of adding it.
 # replace: scores = scores.masked_fill(~mask, -math.inf)
 # by:      scores = scores + mask.to(scores.dtype).log()
@@ -799,27 +802,27 @@ def masked_attention(
 #          weights = weights.nan_to_num()
 
 # %% wrong masked_attention minus_infinity_times_the_mask of="nan_in_an_empty_row"
-# Your scores hold +∞, or 0 · ∞, which is no number: −∞, and only where the mask is False
+# Your scores contain +∞, or 0 · ∞, which is NaN: use −∞, and only where the mask is False
 # (masked_fill or where).
 # replace: scores = scores.masked_fill(~mask, -math.inf)
 # by:      scores = scores + (~mask) * -math.inf
 
 # %% wrong masked_attention plus_infinity of="nan_in_an_empty_row"
-# Your scores hold +∞, or 0 · ∞, which is no number: −∞, and only where the mask is False
+# Your scores contain +∞, or 0 · ∞, which is NaN: use −∞, and only where the mask is False
 # (masked_fill or where).
 # replace: scores = scores.masked_fill(~mask, -math.inf)
 # by:      scores = scores.masked_fill(~mask, math.inf)
 
 # %% wrong masked_attention mask_ignored of="nan_in_an_empty_row"
-# Your weights are those without a mask: it belongs to the scores, pair by pair, before softmax;
-# not to the queries, the values or the output.
+# Your weights are those without a mask: apply it to the scores, before the softmax, not to the
+# queries, the values or the output.
 # replace: if mask is not None:
 #              scores = scores.masked_fill(~mask, -math.inf)
 # by:
 
 
 # %% wrong masked_attention mask_required
-# None says that nothing is forbidden: ask for it before you use the mask.
+# None means that nothing is masked: test for None before you use the mask.
 def masked_attention(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
@@ -831,7 +834,7 @@ def masked_attention(
 
 
 # %% wrong masked_attention nothing_without_a_mask of="mask_required"
-# Without a mask all may look: you forbid everything.
+# Without a mask every query may attend to every key: you mask everything.
 # replace: scores = scores.masked_fill(~mask, -math.inf)  # pyright: ignore
 # by:      if mask is None:
 #              mask = torch.zeros_like(scores, dtype=torch.bool)
@@ -840,7 +843,8 @@ def masked_attention(
 # by:      weights = weights.masked_fill(~mask, 0.0)
 
 # %% wrong masked_attention causal_without_a_mask of="mask_required"
-# Without a mask all may look, ahead too: you take the causal mask when none is given.
+# Without a mask every query may attend to every key, later ones too: you apply a causal mask when
+# none is given.
 # replace: scores = scores.masked_fill(~mask, -math.inf)  # pyright: ignore
 # by:      if mask is None:
 #              mask = torch.ones_like(scores, dtype=torch.bool).tril()
@@ -849,14 +853,14 @@ def masked_attention(
 # by:      weights = weights.masked_fill(~mask, 0.0)
 
 # %% wrong masked_attention always_causal of="nan_in_an_empty_row"
-# You always use the causal mask: use the one that is given.
+# You always apply a causal mask: use the mask that is given.
 # replace: if mask is not None:
 #              scores = scores.masked_fill(~mask, -math.inf)
 # by:      mask = torch.ones_like(scores, dtype=torch.bool).tril()
 #          scores = scores.masked_fill(~mask, -math.inf)
 
 # %% wrong masked_attention causal_too of="masked_after_softmax"
-# You add a causal mask to the one that is given: forbid only what that one forbids.
+# You combine the given mask with a causal one: mask only what the given one masks.
 # replace: scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 # by:      scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 #          if mask is not None:
@@ -864,8 +868,8 @@ def masked_attention(
 #              scores = scores.masked_fill(~mask, -math.inf)
 
 # %% wrong masked_attention mask_along_the_queries of="masked_after_softmax"
-# You turn the mask round, so it stands along the queries: its last axis belongs to the keys, as
-# the scores' does.
+# You transpose the mask, so it lies along the queries: its last axis belongs to the keys, like
+# that of the scores.
 # replace: scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 # by:      scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 #          if mask is not None:
@@ -873,7 +877,7 @@ def masked_attention(
 #              scores = scores.masked_fill(~mask, -math.inf)
 
 # %% wrong masked_attention axis_put_in of="masked_after_softmax"
-# You put one more axis into the mask: it fits the scores as it is given.
+# You insert an axis into the mask: it broadcasts against the scores as it is.
 # replace: scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 # by:      scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 #          if mask is not None:
@@ -881,8 +885,8 @@ def masked_attention(
 #              scores = scores.masked_fill(~mask, -math.inf)
 
 # %% wrong masked_attention axes_squeezed_out of="masked_after_softmax"
-# You take the axis of size 1 out of the mask, and its batch meets the queries: leave it, it is
-# what fits all queries.
+# You squeeze the axis of size 1 out of the mask, so its batch axis aligns with the queries: keep
+# it, it broadcasts to all queries.
 # replace: scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 # by:      scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 #          if mask is not None:
@@ -898,24 +902,24 @@ def masked_attention(
 #              scores = scores.masked_fill(~mask, -math.inf)
 
 # %% wrong masked_attention rows_with_any_gap_are_emptied of="nan_in_an_empty_row"
-# You set every row to 0 in which something is forbidden: only a row in which everything is
-# forbidden becomes 0.
+# You set every row to 0 in which some key is masked: only a row in which every key is masked
+# becomes 0.
 # replace: weights = torch.softmax(scores, dim=-1)
 # by:      weights = torch.softmax(scores, dim=-1)
 #          if mask is not None:
 #              weights = torch.where(mask.all(-1, keepdim=True), weights, 0.0)
 
 # %% wrong masked_attention values_set_to_zero of="masked_after_softmax"
-# Your weights are those without a mask: it belongs to the scores, pair by pair, before softmax;
-# not to the queries, the values or the output.
+# Your weights are those without a mask: apply it to the scores, before the softmax, not to the
+# queries, the values or the output.
 # replace: weights = weights.masked_fill(~mask, 0.0)
 # by:      kept = mask.expand(scores.shape).any(-2)[..., None]
 #          value = value * kept
 
 
 # %% wrong masked_attention output_masked
-# Your weights are those without a mask: it belongs to the scores, pair by pair, before softmax;
-# not to the queries, the values or the output.
+# Your weights are those without a mask: apply it to the scores, before the softmax, not to the
+# queries, the values or the output.
 def masked_attention(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
@@ -928,14 +932,14 @@ def masked_attention(
 
 
 # %% wrong masked_attention softmax_over_axis_one of="nan_in_an_empty_row"
-# Your softmax runs over axis 1, which in a batch holds the queries: name the last axis, -1.
+# Your softmax runs over axis 1, which in a batch holds the queries: use the last axis, -1.
 # replace: weights = torch.softmax(scores, dim=-1)
 # by:      weights = torch.softmax(scores, dim=1).nan_to_num()
 
 
 # %% wrong masked_attention queries_masked
-# Your weights are those without a mask: it belongs to the scores, pair by pair, before softmax;
-# not to the queries, the values or the output.
+# Your weights are those without a mask: apply it to the scores, before the softmax, not to the
+# queries, the values or the output.
 def masked_attention(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
@@ -947,13 +951,13 @@ def masked_attention(
 
 
 # %% wrong masked_attention changes_the_mask of="nan_in_an_empty_row"
-# Your code writes into the caller's mask: make a new one in place of changing it.
+# Your code modifies the caller's mask: create a new one instead of changing it.
 # replace: if mask is not None:
 # by:      if mask is not None:
 #              mask[~mask.any(-1)] = True
 
 # %% wrong masked_attention turns_the_mask_in_place of="nan_in_an_empty_row"
-# Your code writes into the caller's mask: make a new one in place of changing it.
+# Your code modifies the caller's mask: create a new one instead of changing it.
 # replace: scores = scores.masked_fill(~mask, -math.inf)
 # by:      scores = scores.masked_fill(mask.logical_not_(), -math.inf)
 # replace: weights = torch.softmax(scores, dim=-1)
@@ -961,23 +965,23 @@ def masked_attention(
 #          weights = weights.nan_to_num()
 
 # %% wrong masked_attention empty_rows_see_everything of="nan_in_an_empty_row"
-# A query that may see nothing sees everything in your code, as if there were no mask: its weights
+# A query that may attend to nothing attends to everything, as if there were no mask: its weights
 # and its output must be 0.
 # replace: if mask is not None:
 # by:      if mask is not None:
 #              mask = mask | ~mask.any(-1, keepdim=True)
 
 # %% wrong masked_attention renormalised_afterwards of="masked_after_softmax"
-# A forbidden score that lies far above the allowed ones takes all the weight from them: −∞ has to
-# stand in its place before softmax, and before you look for the largest score, if you subtract it.
+# A masked score that is far above the allowed ones takes all the weight from them: replace it by
+# −∞ before the softmax, and before you compute a maximum, if you subtract one.
 # replace:     weights = weights.masked_fill(~mask, 0.0)
 # by:          weights = weights * mask
 #              weights = weights / weights.sum(-1, keepdim=True)
 #          weights = weights.nan_to_num()
 
 # %% wrong masked_attention renormalised_with_an_epsilon of="masked_after_softmax"
-# Your weights are right to a few digits only: mask before softmax, add nothing to their sum, and
-# stay out of float32.
+# Your weights are right only to a few digits: mask before the softmax, add nothing to the sum,
+# and do not convert to float32.
 # replace: weights = weights.masked_fill(~mask, 0.0)
 # by:      weights = weights * mask
 #          weights = weights / (weights.sum(-1, keepdim=True) + 1e-6)
@@ -991,34 +995,33 @@ def masked_attention(
 #          weights = powers / powers.sum(-1, keepdim=True)
 
 # %% wrong masked_attention no_scale of="masked_after_softmax"
-# The weights are too sharp: the scores are not divided by √d_k.
+# Your weights are too peaked: you do not divide the scores by √d_k.
 # replace: scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 # by:      scores = query @ key.transpose(-2, -1)
 #          if mask is not None:
 #              scores = scores.masked_fill(~mask, -math.inf)
 
 # %% wrong masked_attention divided_by_d_k of="masked_after_softmax"
-# The weights are too even: divide the scores by the root of d_k, not by d_k.
+# Your weights are too even: divide the scores by √d_k, not by d_k.
 # replace: scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 # by:      scores = query @ key.transpose(-2, -1) / query.shape[-1]
 #          if mask is not None:
 #              scores = scores.masked_fill(~mask, -math.inf)
 
 # %% wrong masked_attention root_of_the_length of="masked_after_softmax"
-# You divide by the root of the number of keys: d_k is the width of a query, its last axis.
+# You divide by the square root of the number of keys: d_k is the size of a query, its last axis.
 # replace: scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 # by:      scores = query @ key.transpose(-2, -1) / math.sqrt(key.shape[-2])
 #          if mask is not None:
 #              scores = scores.masked_fill(~mask, -math.inf)
 
 # %% wrong masked_attention softmax_over_the_queries of="nan_in_an_empty_row"
-# Each column sums to 1, and each row should: softmax runs over the keys, the last axis.
+# Each column sums to 1, but each row should: softmax runs over the keys, the last axis.
 # replace: weights = torch.softmax(scores, dim=-1)
 # by:      weights = torch.softmax(scores, dim=-2).nan_to_num()
 
 # %% wrong masked_attention two_axes_only of="masked_after_softmax"
-# Your transpose turns round all axes, or the wrong ones, when there is a batch: name the last
-# two.
+# With a batch, your transpose swaps all axes, or the wrong ones: swap the last two.
 # replace: scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 # by:      scores = query @ key.T / math.sqrt(query.shape[-1])
 #          if mask is not None:
@@ -1032,21 +1035,21 @@ def masked_attention(
 #          return weights @ value
 
 # %% wrong masked_attention wrong_order of="nan_in_an_empty_row"
-# The two results have changed places: the output comes first, then the weights.
+# The two results are swapped: return the output first, then the weights.
 # replace: return weights @ value, weights
 # by:      if mask is not None:
 #              weights = weights.masked_fill(~mask, 0.0)
 #          return weights, weights @ value
 
 # %% wrong masked_attention scores_returned of="nan_in_an_empty_row"
-# You return the scores as second result: asked for are the weights, after softmax.
+# You return the scores as the second result: return the weights, after the softmax.
 # replace: return weights @ value, weights
 # by:      if mask is not None:
 #              weights = weights.masked_fill(~mask, 0.0)
 #          return weights @ value, scores
 
 # %% wrong masked_attention weights_before_the_mask of="nan_in_an_empty_row"
-# You return the weights as they were before the mask: the output is made with others.
+# You return the weights from before the mask: return those that made the output.
 # replace: scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 # by:      scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 #          plain = torch.softmax(scores, dim=-1)
@@ -1056,15 +1059,15 @@ def masked_attention(
 #          return weights @ value, plain
 
 # %% wrong masked_attention detached of="masked_after_softmax"
-# No gradient flows: stay on the tensors that you are given, without detach.
+# No gradient flows: use the tensors that you are given, without detach.
 # replace: scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 # by:      scores = query.detach() @ key.detach().transpose(-2, -1) / math.sqrt(query.shape[-1])
 #          if mask is not None:
 #              scores = scores.masked_fill(~mask, -math.inf)
 
 # %% wrong masked_attention float32_on_the_way of="nan_in_an_empty_row"
-# Your weights are right to a few digits only: mask before softmax, add nothing to their sum, and
-# stay out of float32.
+# Your weights are right only to a few digits: mask before the softmax, add nothing to the sum,
+# and do not convert to float32.
 # replace: scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 # by:      scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 #          scores = scores.float()
@@ -1206,21 +1209,21 @@ def masked_attention(
 
 
 # %% wrong leaks_future always_leaks
-# Your function says yes to honest functions too: ask for the dependence on later inputs alone,
-# and answer False where there is none.
+# Your function reports a leak where there is none: test only for dependence on later inputs, and
+# return False where there is none.
 def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
     return True
 
 
 # %% wrong leaks_future never_leaks
-# Your function says no to everything: turned-round words do leak.
+# Your function never reports a leak: a reversal of the tokens does leak.
 def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
     return False
 
 
 # %% wrong leaks_future looks_at_the_past
-# You look at the other side of the diagonal, where the past reaches the future, as it may: row i
-# is the output, and the columns after i are forbidden.
+# You test the wrong side of the diagonal, where later outputs depend on earlier inputs, as they
+# may: row i is the output, and the columns after i must be 0.
 def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
     slopes = torch.autograd.functional.jacobian(attend, x)
     strongest = slopes.abs().amax(dim=(1, 3))
@@ -1228,8 +1231,8 @@ def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
 
 
 # %% wrong leaks_future axes_turned_round
-# You look at the other side of the diagonal, where the past reaches the future, as it may: row i
-# is the output, and the columns after i are forbidden.
+# You test the wrong side of the diagonal, where later outputs depend on earlier inputs, as they
+# may: row i is the output, and the columns after i must be 0.
 def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
     slopes = torch.autograd.functional.jacobian(attend, x)
     strongest = slopes.abs().amax(dim=(1, 3)).T
@@ -1237,29 +1240,29 @@ def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
 
 
 # %% wrong leaks_future diagonal_counts of="looks_at_the_past"
-# You count an output's own input as a leak: only inputs after it are forbidden, the diagonal is
-# not.
+# You count the dependence on an output's own input as a leak: only later inputs are forbidden,
+# the diagonal is allowed.
 # replace: return bool((strongest.tril(-1) > 1e-8).any())
 # by:      return bool((strongest.triu() > 1e-8).any())
 
 # %% wrong leaks_future any_dependence of="looks_at_the_past"
-# You ask whether anything depends on another word: what counts is later words alone.
+# You test for dependence on any other token: only later ones count.
 # replace: return bool((strongest.tril(-1) > 1e-8).any())
 # by:      own = torch.eye(len(x), dtype=torch.bool)
 #          return bool((strongest.masked_fill(own, 0.0) > 1e-8).any())
 
 
 # %% wrong leaks_future everything_counts
-# Your function says yes to honest functions too: ask for the dependence on later inputs alone,
-# and answer False where there is none.
+# Your function reports a leak where there is none: test only for dependence on later inputs, and
+# return False where there is none.
 def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
     slopes = torch.autograd.functional.jacobian(attend, x)
     return bool((slopes.abs() > 1e-8).any())
 
 
 # %% wrong leaks_future sum_of_all_outputs
-# You take the gradient of all outputs together, and that mixes later outputs, which may look
-# back, with earlier ones: take one output at a time.
+# You take the gradient of all outputs together, which mixes earlier outputs with later ones that
+# may depend on the past: take one output at a time.
 def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
     x = x.detach().clone().requires_grad_()
     (slope,) = torch.autograd.grad(attend(x).sum(), x)
@@ -1267,35 +1270,35 @@ def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
 
 
 # %% wrong leaks_future threshold_zero of="looks_at_the_past"
-# You count every derivative that is not exactly 0: rounding alone makes some of 1e-12. The
-# docstring says from where on one counts.
+# You count every derivative that is not exactly 0, but rounding alone causes some of 1e-12: the
+# docstring gives the threshold.
 # replace: return bool((strongest.tril(-1) > 1e-8).any())
 # by:      return bool((strongest.triu(1) > 0).any())
 
 # %% wrong leaks_future threshold_too_coarse of="looks_at_the_past"
-# Small leaks slip through: a derivative counts if it is larger than 1e-8. (If you change an input
-# and look: divide the change of the output by it.)
+# Your test misses small leaks: a derivative counts if it is larger than 1e-8. (If you change an
+# input and compare outputs, divide the change of the output by that of the input.)
 # replace: return bool((strongest.tril(-1) > 1e-8).any())
 # by:      return bool((strongest.triu(1) > 1e-2).any())
 
 # %% wrong leaks_future no_absolute_value of="axes_turned_round"
-# A negative derivative is a dependence too: take absolute values before you compare.
+# You miss negative derivatives: take absolute values before you compare.
 # replace: strongest = slopes.abs().amax(dim=(1, 3)).T
 # by:      strongest = slopes.amax(dim=(1, 3))
 
 # %% wrong leaks_future first_output_only of="looks_at_the_past"
-# You examine the first output alone: each output must be examined, by the inputs after it.
+# You test only the first output: test each output against all later inputs.
 # replace: return bool((strongest.tril(-1) > 1e-8).any())
 # by:      return bool((strongest[0, 1:] > 1e-8).any())
 
 # %% wrong leaks_future last_input_only of="looks_at_the_past"
-# You examine the last input alone: every input can leak into the outputs before it.
+# You test only the last input: every input can leak into earlier outputs.
 # replace: return bool((strongest.tril(-1) > 1e-8).any())
 # by:      return bool((strongest[:-1, -1] > 1e-8).any())
 
 
 # %% wrong leaks_future last_word_changed
-# You examine the last input alone: every input can leak into the outputs before it.
+# You test only the last input: every input can leak into earlier outputs.
 def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
     other = x.clone()
     other[-1] += 1.0
@@ -1303,42 +1306,41 @@ def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
 
 
 # %% wrong leaks_future neighbours_only of="looks_at_the_past"
-# You examine the next word alone: a word further off can leak too.
+# You test only the next token: later tokens can leak too.
 # replace: return bool((strongest.tril(-1) > 1e-8).any())
 # by:      return bool((strongest.diagonal(1) > 1e-8).any())
 
 # %% wrong leaks_future two_diagonals_off of="looks_at_the_past"
-# You leave out the next word, which is the commonest leak of all: everything right of the
-# diagonal is forbidden.
+# You leave out the next token: everything above the diagonal must be 0.
 # replace: return bool((strongest.tril(-1) > 1e-8).any())
 # by:      return bool((strongest.triu(2) > 1e-8).any())
 
 # %% wrong leaks_future features_for_words of="axes_turned_round"
-# You take the maximum over the words and keep the features: keep the two axes of length, and take
-# it over the other two.
+# You take the maximum over the positions and keep the features: keep the two position axes, and
+# take it over the other two.
 # replace: strongest = slopes.abs().amax(dim=(1, 3)).T
 # by:      strongest = slopes.abs().amax(dim=(0, 2))
 
 # %% wrong leaks_future first_feature_only of="axes_turned_round"
-# You examine the derivatives of one feature by one feature: a leak may run through any of them.
+# You test only one feature: a leak may run through any of them.
 # replace: strongest = slopes.abs().amax(dim=(1, 3)).T
 # by:      strongest = slopes[:, 0, :, 0].abs()
 
 # %% wrong leaks_future all_must_leak of="looks_at_the_past"
-# You ask whether all later inputs leak: one is enough.
+# You test whether all later inputs leak: one is enough.
 # replace: return bool((strongest.tril(-1) > 1e-8).any())
 # by:      later = torch.ones(len(x), len(x)).triu(1) == 1
 #          return bool((strongest[later] > 1e-8).all())
 
 # %% wrong leaks_future turned_answer of="looks_at_the_past"
-# Your answers are the wrong way round: True says that something leaks.
+# Your answers are inverted: True means that there is a leak.
 # replace: return bool((strongest.tril(-1) > 1e-8).any())
 # by:      return not bool((strongest.triu(1) > 1e-8).any())
 
 
 # %% wrong leaks_future change_not_divided
-# Small leaks slip through: a derivative counts if it is larger than 1e-8. (If you change an input
-# and look: divide the change of the output by it.)
+# Your test misses small leaks: a derivative counts if it is larger than 1e-8. (If you change an
+# input and compare outputs, divide the change of the output by that of the input.)
 def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
     for j in range(1, len(x)):
         other = x.clone()
@@ -1349,14 +1351,14 @@ def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
 
 
 # %% wrong leaks_future output_against_input
-# You compare the output with the input: what counts is whether it changes when a later input
-# does.
+# You compare the output with the input: compare two outputs, before and after a later input
+# changes.
 def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
     return bool(((attend(x) - x).abs() > 1e-8).any())
 
 
 # %% wrong leaks_future changes_its_input
-# Your code writes into the caller's x: change a copy.
+# Your code modifies the caller's x: change a copy.
 def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
     before = attend(x)
     for j in range(1, len(x)):
@@ -1368,18 +1370,18 @@ def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
 
 
 # %% wrong leaks_future a_mask_in_place_of_an_answer of="looks_at_the_past"
-# You return a tensor of answers: one True or False is asked for, whether any of them is True.
+# You return a tensor of answers: return a single True or False, whether any of them is True.
 # replace: return bool((strongest.tril(-1) > 1e-8).any())
 # by:      return strongest.triu(1) > 1e-8
 
 # %% wrong leaks_future size_in_place_of_an_answer of="looks_at_the_past"
-# You return the size of the leak: asked for is True or False, whether it is larger than 1e-8.
+# You return the size of the leak: return True or False, whether it is larger than 1e-8.
 # replace: return bool((strongest.tril(-1) > 1e-8).any())
 # by:      return strongest.triu(1).max()
 
 
 # %% wrong leaks_future no_gradient_asked_for
-# PyTorch follows only tensors that require a gradient: make a copy of x that does, or take the
+# PyTorch tracks only tensors that require a gradient: make a copy of x that does, or use
 # jacobian.
 def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
     output = attend(x)
@@ -1391,8 +1393,8 @@ def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
 
 
 # %% wrong leaks_future gradients_added_up
-# Your function says yes to honest functions too: ask for the dependence on later inputs alone,
-# and answer False where there is none.
+# Your function reports a leak where there is none: test only for dependence on later inputs, and
+# return False where there is none.
 def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
     source = x.detach().clone().requires_grad_()
     output = attend(source)
@@ -1411,35 +1413,35 @@ def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
 
 
 # %% wrong leaks_future loose
-# Small leaks slip through: a derivative counts if it is larger than 1e-8. (If you change an input
-# and look: divide the change of the output by it.)
+# Your test misses small leaks: a derivative counts if it is larger than 1e-8. (If you change an
+# input and compare outputs, divide the change of the output by that of the input.)
 def leaks_future(attend, x):
     jac = torch.autograd.functional.jacobian(attend, x).abs().amax((1, 3))
     return bool((jac.triu(1) > 1e-6).any())
 
 
 # %% wrong leaks_future norm
-# You take many small derivatives together: each counts by itself, from 1e-8 on.
+# You combine many small derivatives: each one counts by itself, from 1e-8 on.
 def leaks_future(attend, x):
     jac = torch.autograd.functional.jacobian(attend, x)
     return bool((jac.norm(dim=(1, 3)).triu(1) > 1e-8).any())
 
 
 # %% wrong leaks_future relative of="loose"
-# You measure derivatives by the largest one: each counts by itself, from 1e-8 on.
+# You compare each derivative with the largest one: each counts by itself, from 1e-8 on.
 # replace: return bool((jac.triu(1) > 1e-6).any())
 # by:      return bool(((jac / jac.max()).triu(1) > 1e-8).any())
 
 
 # %% wrong leaks_future at_zero
-# You take the derivatives at another place: they are wanted at x.
+# You compute the derivatives at another input: compute them at x.
 def leaks_future(attend, x):
     jac = torch.autograd.functional.jacobian(attend, torch.zeros_like(x))
     return bool((jac.abs().amax((1, 3)).triu(1) > 1e-8).any())
 
 
 # %% wrong leaks_future double of="at_zero"
-# You change the dtype of x, and a model has weights of its own dtype: leave x as it is.
+# You change the dtype of x, but a model has parameters of its own dtype: leave x as it is.
 # replace: jac = torch.autograd.functional.jacobian(attend, torch.zeros_like(x))
 # by:      jac = torch.autograd.functional.jacobian(attend, x.double())
 
