@@ -3,13 +3,13 @@
 #
 # **You build** attention, the operation at the heart of every Transformer. You start with the dot product of two vectors. You end with a module that gives the same numbers as PyTorch's own.
 #
-# **You need** Python, some PyTorch (tensors, `@`, `nn.Linear`, how to write an `nn.Module`), the dot product, mean and standard deviation, and what a gradient is.
+# **You need** Python, some PyTorch (tensors, `@`, how to write an `nn.Module`), the dot product, standard deviations, gradients, and softmax as the last step of a classifier.
 #
-# **You take away** softmax, scaled dot-product attention, and a reason for every symbol in its formula.
+# **You take away** your own softmax, scaled dot-product attention, and a reason for every symbol in its formula.
 #
-# **Time**: 110–130 minutes, 80 of them for the exercises. A good place to stop is marked half way.
+# **Time**: 110–130 minutes, about 80 of them for the exercises. A good place to stop is marked half way.
 #
-# Run the cells from top to bottom with Shift+Enter. The first one loads what the lesson needs.
+# Run the cells from top to bottom with Shift+Enter. The first two load what the lesson needs.
 
 # %% given imports
 import math
@@ -18,17 +18,16 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 from transformer_course import figures
-from transformer_course.checks import (
-    Check,
-    numbers,
-)  # numbers(2, 3): a fixed tensor of shape (2, 3)
+from transformer_course.checks import Check, numbers
+
+# numbers(2, 3) is a fixed tensor of shape (2, 3)
 
 # %% [markdown]
 # ## 1 · What does *it* mean?
 #
 # *The animal didn't cross the street because it was too tired.* What does *it* stand for? The animal, of course. Now change the last word to *wide*. Suddenly *it* stands for the street.
 #
-# A program that stores one vector for each word gives *it* the same vector in both sentences. So how can a model tell the two apart? It has to let *it* take in information from other words, and to choose them anew in every sentence:
+# A program that stores one vector for each word gives *it* the same vector in both sentences. So how can a model tell the two apart? It has to let *it* take in information from other words, and it has to choose these words anew in every sentence:
 
 # %%
 words = ["the", "animal", "didn't", "cross", "the", "street", "because", "it", "was", "too"]
@@ -42,13 +41,13 @@ figures.word_links(
 )
 
 # %% [markdown]
-# In **attention**, each word takes in information from all words, from some more than from others. The numbers in the figure are **attention weights**: they say how much each word contributes. They are positive and sum to 1. I made these up. At the end, a model that you built learns its own.
+# In **attention**, each word takes in information from all words, from some more than from others. The numbers in the figure are **attention weights**: they say how much each word contributes. They are positive and sum to 1. The ones here are made up. At the end, a model that you built learns its own.
 #
 # **Recall.** Three questions before you start. They are not graded.
 #
 # 1. `a` has the shape (2, 3), `b` the shape (3, 4). What is the shape of `a @ b`? What is its entry [0, 1]?
 # 2. What is the softmax of [2, 2, 2, 2]?
-# 3. You add up four independent numbers, each with standard deviation 1. What is the standard deviation of the sum?
+# 3. You add four independent numbers with standard deviation 1. What is the standard deviation of the sum?
 #
 # <details><summary>Answer 1</summary>(2, 4). The entry is the dot product of row 0 of a with column 1 of b.</details>
 # <details><summary>Answer 2</summary>[¼, ¼, ¼, ¼]. Equal inputs share the total of 1 equally.</details>
@@ -99,7 +98,7 @@ figures.attention_map(all_pairs, ["bank", "river", "money"], title="scores: all 
 # %% [markdown]
 # Read the map row by row. The row of *river* shows how well *river* matches each token: itself (4), then *bank* (2), and *money* not at all (0).
 #
-# Remember this layout. In every attention map of the course, *a row is a query* and *a column is a key*. A query is the token that is looking for information. A key is a token that may have it. Part 5 makes both precise.
+# Remember this layout. In every attention map of the course, *a row belongs to a query*, the token that looks for information. *A column belongs to a key*, a token that may have it. Part 5 makes both precise.
 
 # %% [markdown]
 # ## 3 · Softmax turns scores into weights
@@ -393,7 +392,7 @@ with Check("repaired_scores", "more tokens than features, and fewer") as check:
 # %% [markdown]
 # ## 5 · Query, key and value: three roles of a token
 #
-# Go back to the map of scores in part 2. It is **symmetric**: *bank* matches *river* exactly as well as *river* matches *bank*. It must be, because $x_i \cdot x_j = x_j \cdot x_i$. Language is different. *It* needs the noun that it stands for. The noun has no such need of *it*.
+# Go back to the map of scores in part 2. It is symmetric: *bank* matches *river* exactly as well as *river* matches *bank*. It must be, because $x_i \cdot x_j = x_j \cdot x_i$. Language is different. *It* needs the noun that it stands for. The noun has no such need of *it*.
 #
 # So a token gets a separate vector for each of its three roles:
 #
@@ -415,7 +414,7 @@ for name, table in (("x xᵀ", asks @ asks.T), ("queries keysᵀ", asks @ offers
 #
 # $$Q = X W^Q \qquad K = X W^K \qquad V = X W^V$$
 #
-# Such a product with a learned matrix is called a **projection**. The **query** of a token is its projection by $W^Q$ and says what the token looks for. Its **key**, made by $W^K$, is what queries are compared with. Its **value**, made by $W^V$, is what the weighted sum adds up.
+# A **projection** multiplies each embedding by a learned matrix. The **query** of a token is its projection by $W^Q$: what the token looks for. The **key** of a token is its projection by $W^K$: what queries are compared with. The **value** of a token is its projection by $W^V$: what it passes on.
 #
 # Each matrix has the shape $(d_{\text{model}}, d_{\text{out}})$, where $d_{\text{model}}$ is the width of the embeddings. Queries and keys meet in a dot product, so they share one width, $d_k$. Values may have another width, $d_v$.
 
@@ -570,7 +569,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: without the scale, the slope of the median query falls to almost zero as $d_k$ grows. Then almost no gradient reaches its scores. Divided by $\sqrt{d_k}$, the scores keep standard deviation 1, and the slope does not fall.
+# What to see: without the scale, the median slope falls to almost zero as $d_k$ grows. A typical query then gets almost no gradient. Divided by $\sqrt{d_k}$, the scores keep standard deviation 1, and the slope does not fall.
 #
 # **From the lecture**: *Transformers*, CSCI 4360/6360, slide "Scaled Dot Product", gives this reason.
 
@@ -580,16 +579,16 @@ figures.curves(
 # %% [markdown]
 # ## 7 · Once by hand
 #
-# First, compute one attention with pencil, paper and a calculator for exp. In this figure, which of the two keys fits the query better?
+# First, compute one attention with pencil, paper and a calculator for exp. The figure shows the query of the token *flying* and the keys of *flying* and *arrows*. Which key matches the query better?
 
 # %%
 figures.arrows(
-    {"query of flying": [0.0, 1.0], "key of flying": [1.0, 1.0], "key of arrows": [0.0, -1.0]},
+    {"query": [0.0, 1.0], "flying": [1.0, 1.0], "arrows": [0.0, -1.0]},
     axes=("feature 0", "feature 1"),
 )
 
 # %% [markdown]
-# The key of *flying* does: its dot product with the query is positive, the other one is negative. Here are all vectors of the two tokens, with $d_k = 2$:
+# The key of *flying* does: its dot product with the query is positive, the other one is negative. Here are all the vectors of the two tokens, with $d_k = 2$:
 #
 # | token | query | key | value |
 # |---|---|---|---|
@@ -661,13 +660,13 @@ with Check("arrows_output", "three decimals") as check:
 # %% [markdown]
 # ## 8 · Scaled dot-product attention
 #
-# You have all the parts. Let the rows of $Q$, $K$ and $V$ be the queries, keys and values. Then **scaled dot-product attention** is
+# You have all the parts. **Scaled dot-product attention** divides the scores by $\sqrt{d_k}$, takes their softmax, and adds up the values with these weights. In matrices:
 #
 # $$\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V$$
 #
 # (Vaswani et al., *Attention Is All You Need*, 2017, section 3.2.1.)
 #
-# Mind two things. First, the number of queries and of keys may differ, so the scores, of shape (query, key), need not be square. Second, the inputs may be batches. `@` and `transpose(-2, -1)` work on the last two axes and leave all other axes alone.
+# The numbers of queries and keys may differ, so the scores, of shape (query, key), need not be square. The inputs may also be batches. `@` and `transpose(-2, -1)` work on the last two axes and leave all other axes alone.
 #
 # **Predict.** `key` has the shape (8, 20, 64): 8 sequences, 20 tokens, width 64. What is the shape of `key.transpose(0, 1)`?
 #
@@ -836,7 +835,7 @@ pair = ["flying", "arrows"]
 show_attention_steps(scaled_dot_product_attention, two_queries, two_keys, two_values, pair)
 
 # %% [markdown]
-# What to see: a row of weights holds the share of each token. The same row of the output adds up the two values in these shares. Switch off the division by $\sqrt{d_k}$: in both rows, the larger weight grows.
+# What to see: each row of weights holds the shares of the two tokens. The same row of the output adds up the two values in these shares. Switch off the division by $\sqrt{d_k}$: in both rows, the larger weight grows.
 
 # %% [markdown]
 # ### Bug hunt: two more slides
@@ -959,7 +958,7 @@ with Check("repaired_lambdas", "equal to PyTorch's attention") as check:
 #
 # So far you were given the matrices. Now they become **parameters**, numbers that training adjusts. In PyTorch, parameters live in an `nn.Module`. Yours has three `nn.Linear` layers without bias, followed by your attention.
 #
-# This is **self-attention**: queries, keys and values all come from the same sequence. One such set of three projections with its attention is called a **head**. Lesson 3 combines several heads.
+# In **self-attention**, queries, keys and values all come from the same sequence. One such set of three projections with its attention is called a **head**. Lesson 3 combines several heads.
 #
 # `nn.Linear(d_model, d_head)` stores its matrix as (d_head, d_model) and computes `x @ weight.T`. So you only have to call it. Here `d_head` is the width of queries, keys and values alike: $d_k = d_v$.
 
@@ -1188,29 +1187,27 @@ figures.runs(
 # %% [markdown]
 # What to see: one layer gets half of the sentences right, in every run. More parameters do not help. Two layers **generalise**: they are right on pairs of nouns that they never saw together in training.
 #
-# Why half? Look at the weights of *it* on the two nouns, and divide one by the other:
+# Why half? Divide the weight of *it* on *animal* by its weight on *street*. The figure shows log₂ of this ratio, so +1 means twice as much on the animal:
 
 
 # %%
 def log_ratio(weights: Tensor) -> float:
-    """log₂(animal : street) for `it`: above 0 it prefers the animal, below 0 the street."""
-    nouns = weights[..., IT, :] + 1e-9
-    return (nouns[..., ANIMAL] / nouns[..., PLACE]).log2().item()
+    """log₂ (animal : street) for `it`. The 1e-9 keeps it between -30 and 30."""
+    nouns = weights[IT] + 1e-9  # weights: (length, length)
+    return (nouns[ANIMAL] / nouns[PLACE]).log2().item()
 
 
 def too(adjective: str) -> Tensor:
-    words = sentence("animal", "street", adjective)
-    return torch.tensor([index_of[word] for word in words])
+    """The tokens of the sentence with animal, street and this adjective."""
+    return torch.tensor([index_of[word] for word in sentence("animal", "street", adjective)])
 
 
-with torch.no_grad():
-    ratios = {
-        f"{layers} layer{'s' * (layers > 1)}, too {adjective}": [
-            log_ratio(trained(layers, seed)(too(adjective))[-1]) for seed in range(3)
-        ]
-        for layers in (1, 2)
-        for adjective in ("tired", "wide")
-    }
+# %%
+ratios = {}
+for name, count in (("1 layer", 1), ("2 layers", 2)):
+    for adjective in ("tired", "wide"):
+        last_weights = [trained(count, seed)(too(adjective))[-1] for seed in range(3)]
+        ratios[f"{name}, too {adjective}"] = [log_ratio(found) for found in last_weights]
 figures.runs(ratios, "log₂ (animal : street)", "Which noun does “it” prefer? (a dot is a run)")
 for name, found in ratios.items():
     print(f"{name:20}", "   ".join(f"{ratio:7.3f}" for ratio in found))
@@ -1218,7 +1215,7 @@ for name, found in ratios.items():
 # %% [markdown]
 # What to see: with one layer, each run has the same ratio in both sentences, up to rounding. With two layers the ratio changes its sign: *it* prefers the animal when it is too tired, and the street when it is too wide.
 #
-# The formula says why one layer cannot do this. The ratio of two weights of one query is $e^{s_{\text{animal}} - s_{\text{street}}}$. In the first layer these two scores come from the embeddings of *it*, *animal* and *street*. The last word is in neither. It changes only the sum below the fraction line, and that is the same for both nouns.
+# The formula says why one layer cannot do this. The ratio of two weights of one query is $e^{s_{\text{animal}} - s_{\text{street}}}$. In the first layer these two scores come from the embeddings of *it*, *animal* and *street*. The last word is in neither. It changes only the denominator, and that is the same for both nouns.
 #
 # Now see what one of your two-layer models does:
 
@@ -1240,26 +1237,32 @@ show_attention(torch.stack(layers)[:, None], names, title="your model's weights 
 #
 # **Predict.** The first layer must carry something of *tired* or *wide* to a token that decides the ratio in the last layer. To which one?
 #
-# <details><summary>To <em>it</em>, which then asks for the right noun</summary>That is the usual story, and a model could work like this. Look at what yours does.</details>
-# <details><summary>To the two nouns, which then answer differently</summary>This is what most runs turn out to do.</details>
+# <details><summary>To <em>it</em>, which then asks for the right noun</summary>A model could work like this. Most runs do not, as the figure below shows.</details>
+# <details><summary>To the two nouns, which then answer differently</summary>In most runs, yes. The figure below shows it.</details>
 # <details><summary>To no token: the last word decides on its own</summary>The ratio depends on the query of <em>it</em> and on the keys of the two nouns, and on nothing else.</details>
 #
 # You can test it by **activation patching**: run the first layer on both sentences, replace some vectors of “too tired” by those of “too wide”, and run the second layer. If the answer flips, these vectors carried the information.
 
 
 # %%
+def after_first_layer(reader: Reader, adjective: str) -> Tensor:
+    """The vectors of all tokens behind the first layer: (length, d_model)."""
+    x = reader.embedding(too(adjective))
+    output, _ = reader.layers[0](x)
+    return x + output
+
+
 def patched(seed: int, positions: list[int]) -> float:
-    """log₂(animal : street) on “too tired”, with the vectors at `positions` from “too wide”."""
+    """log₂ (animal : street) on “too tired”, with the vectors at `positions` from “too wide”."""
     reader = trained(2, seed)
-    first, second = reader.layers
     with torch.no_grad():
-        kept, replaced = (
-            x + first(x)[0] for x in map(reader.embedding, map(too, ("tired", "wide")))
-        )
-        kept[positions] = replaced[positions]
-        return log_ratio(second(kept)[1])
+        x = after_first_layer(reader, "tired")
+        x[positions] = after_first_layer(reader, "wide")[positions]
+        _, weights = reader.layers[1](x)
+    return log_ratio(weights)
 
 
+# %%
 figures.runs(
     {
         "nothing replaced": [patched(seed, []) for seed in range(8)],
@@ -1272,15 +1275,15 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: above zero *it* prefers the animal, below zero the street. Replacing the nouns flips the answer in most runs, replacing *it* in few. So in most runs the nouns gathered the adjective. All runs share the reason for stacking layers: *a layer can use what the layers below it have gathered.*
+# What to see: above zero *it* prefers the animal, below zero the street. Replacing the nouns flips the answer in most runs, replacing *it* in few. So in most runs the nouns carried the information. All runs share the reason for stacking layers: *a layer can use what the layers below it have gathered.*
 
 # %% [markdown]
-# One question is left from part 6: does a large scale of the scores hurt learning? Take the same two-layer model with the same training. But multiply its query matrices by 32 before the first step. Then all scores start out 32 times larger, as they would at $d_k = 1024$ without the division by $\sqrt{1024} = 32$.
+# One question is left from part 6: does a large scale of the scores hurt learning? Take the same two-layer model with the same training. But multiply its query matrices by 32 before the first step. Then the scores start out about 32 times larger, as they would at $d_k = 1024$ without the division by $\sqrt{1024} = 32$.
 
 # %%
 figures.runs(
     {
-        "as before": [accuracy(trained(2, seed)) for seed in range(8)],
+        "as before": [accuracy(trained(2, seed)) for seed in range(5)],
         "scores 32 times larger": [accuracy(trained(2, seed, enlarge=32.0)) for seed in range(5)],
     },
     "held-out accuracy",
@@ -1331,11 +1334,11 @@ for name, (mine, theirs) in zip(("output", "weights"), results, strict=True):
 # %% [markdown]
 # ## Where you stand
 #
-# - The **score** of a query and a key is their dot product. It says how well what one token looks for matches what another one offers.
+# - The score of a query and a key is their dot product. It says how well what one token looks for matches what another one offers.
 # - Softmax over the keys turns the scores of one query into attention weights: positive, with sum 1. Subtract the maximum first.
 # - The output is the weighted sum of the values, one row for each query.
 # - With independent features, dot products have standard deviation $\sqrt{d_k}$, and softmax of such large logits saturates. So divide by $\sqrt{d_k}$.
 # - Count axes from the end, and the same three lines serve every batch.
-# - In one layer, a query knows only its own token. In stacked layers, queries and keys can use what earlier layers gathered.
+# - In one layer, each query and each key knows only its own token. In stacked layers, they can use what earlier layers gathered.
 #
 # **What comes next.** Here every token attends to every token, also to those that come after it. A model that writes text must not see tokens that it has yet to write. How do you keep them hidden? That is lesson 2, masking.
