@@ -1,6 +1,6 @@
 """A class of fictitious students, each of whom submits one typical kind of notebook.
 
-Nothing here writes files: `autograder.commands.class_commands` does.
+Nothing here writes files: `autograder.commands.sample_command` does.
 """
 
 import hashlib

@@ -5,15 +5,13 @@ import functools
 import shlex
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from autograder import paths
 from autograder.authoring.lesson import find_lessons
 from autograder.commands.terminal import say
 from autograder.errors import CourseError
-
-if TYPE_CHECKING:
-    from autograder.gradebook.classroom import Classroom
+from autograder.gradebook import guard
+from autograder.gradebook.classroom import Classroom
 
 
 def add_classroom(added: argparse.ArgumentParser) -> None:
@@ -32,8 +30,6 @@ def alone(run: Callable[[argparse.Namespace], int]) -> Callable[[argparse.Namesp
 
     @functools.wraps(run)
     def locked(options: argparse.Namespace) -> int:
-        from autograder.gradebook import guard
-
         with guard.held(options.classroom):
             return run(options)
 
@@ -51,10 +47,8 @@ def add_students(added: argparse.ArgumentParser) -> None:
     )
 
 
-def open_class(options: argparse.Namespace) -> "tuple[Classroom, list[str]]":
+def open_class(options: argparse.Namespace) -> tuple[Classroom, list[str]]:
     """The classroom, and which of its released lessons are meant."""
-    from autograder.gradebook.classroom import Classroom
-
     names = [path.stem for path in find_lessons(options.lessons, options.course)]
     if not options.classroom.is_dir():
         raise _not_released(names[0], options)

@@ -3,18 +3,35 @@
 import argparse
 import sys
 import textwrap
+from importlib import import_module
 from typing import NoReturn
 
-from autograder.commands import author_commands, class_commands
 from autograder.commands.terminal import printable
 from autograder.errors import CourseError
 from autograder.paths import CONTAINER, COURSE, Course, display_path
 
+# command -> what it does; the module `NAME_command` has its DETAILS, add_options and run
+COMMANDS = {
+    "new": "begin a lesson",
+    "build": "make the notebooks of lessons",
+    "prove": "prove checks against the answers bank",
+    "release": "prepare lessons for grading",
+    "collect": "sort downloaded submissions into the classroom",
+    "grade": "grade what students handed in",
+    "feedback": "write feedback for students",
+    "export": "write the grades as CSV",
+    "gradescope": "write an autograder for Gradescope",
+    "similar": "list pairs of similar submissions",
+    "sample": "create a class to try grading",
+}
+
 
 def main(arguments: list[str] | None = None, course: Course = COURSE) -> None:
     """Run one command on a course; what a person can fix ends it in a clear line or two."""
-    options = parser().parse_args(arguments, argparse.Namespace(course=course))
+    arguments = sys.argv[1:] if arguments is None else arguments
     try:
+        chosen = parser(*arguments[:1])
+        options = chosen.parse_args(arguments, argparse.Namespace(course=course))
         sys.exit(options.run(options))
     except CourseError as error:
         _stop(str(error), error.exit_code)
@@ -49,8 +66,8 @@ class _Help(argparse.RawDescriptionHelpFormatter):
         self._action_max_length = len("    gradescope")
 
 
-def parser() -> argparse.ArgumentParser:
-    """The whole command line."""
+def parser(chosen: str = "") -> argparse.ArgumentParser:
+    """The command line; only the chosen command is imported, so that `--help` is fast."""
     top = argparse.ArgumentParser(
         prog="python -m autograder",
         description="Build, prove and grade the lessons.",
@@ -64,6 +81,12 @@ def parser() -> argparse.ArgumentParser:
             `python -m autograder COMMAND --help` says more about each."""),
     )
     commands = top.add_subparsers(title="commands", metavar="COMMAND", required=True)
-    author_commands.add_commands(commands)
-    class_commands.add_commands(commands)
+    for name, brief in COMMANDS.items():
+        added = commands.add_parser(name, help=brief, formatter_class=top.formatter_class)
+        if name == chosen:
+            command = import_module(f"autograder.commands.{name}_command")
+            title = f"{brief[0].upper()}{brief[1:]}."
+            added.description = f"{title}\n\n{textwrap.dedent(command.DETAILS)}"
+            command.add_options(added)
+            added.set_defaults(run=command.run)
     return top

@@ -2,21 +2,20 @@
 
 import argparse
 import contextlib
-import textwrap
 from collections import Counter
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.table import Table
 
 from autograder.commands.class_options import add_classroom, alone, open_class, typed
-from autograder.commands.terminal import Commands, console, progress, say
-
-if TYPE_CHECKING:
-    from autograder.gradebook.classroom import Classroom
-    from autograder.gradebook.collect import Collected
-    from autograder.intake.archive import Contents
-    from autograder.intake.naming import Owner
+from autograder.commands.terminal import console, progress, say
+from autograder.exporting import gradesheet, sheet
+from autograder.gradebook.classroom import Classroom
+from autograder.gradebook.collect import Collected, collect, read_known
+from autograder.gradebook.late import zone
+from autograder.intake.archive import Contents, Rejected, opened
+from autograder.intake.handins import sort
+from autograder.intake.naming import Owner
 
 SAME = 20  # lines with the same note: a student can hand in thousands of odd files
 BRIEF = "sort downloaded submissions into the classroom"
@@ -44,14 +43,8 @@ DETAILS = """\
     cannot be collected are listed with the reason, and the others are collected."""
 
 
-def add_command(commands: Commands) -> None:
-    """Declare it."""
-    added = commands.add_parser(
-        "collect",
-        help=BRIEF,
-        description=f"{BRIEF[0].upper()}{BRIEF[1:]}.\n\n{textwrap.dedent(DETAILS)}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+def add_options(added: argparse.ArgumentParser) -> None:
+    """Declare its options."""
     added.add_argument("lesson", metavar="LESSON", help="01 or a name")
     added.add_argument(
         "downloads", nargs="+", type=Path, metavar="FILE_OR_FOLDER", help="a zip, a folder, a file"
@@ -73,11 +66,11 @@ def add_command(commands: Commands) -> None:
         help="zone of the times in Moodle's file, such as Europe/Paris (default: this computer's)",
     )
     add_classroom(added)
-    added.set_defaults(run=_collect)
 
 
 @alone
-def _collect(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
+    """Collect the downloads; 1 if nothing was collected or a download is broken."""
     options.lessons = [options.lesson]
     classroom, (lesson,) = open_class(options)
     done, broken = _collected(classroom, lesson, options)
@@ -91,13 +84,9 @@ def _collect(options: argparse.Namespace) -> int:
 
 
 def _collected(
-    classroom: "Classroom", lesson: str, options: argparse.Namespace
-) -> "tuple[list[Collected], bool]":
+    classroom: Classroom, lesson: str, options: argparse.Namespace
+) -> tuple[list[Collected], bool]:
     """Collect everything; return the outcomes, and whether a download could not be read."""
-    from autograder.gradebook.collect import collect, read_known
-    from autograder.intake.archive import Rejected, opened
-    from autograder.intake.handins import sort
-
     roster, there = _roster(options), classroom.students(lesson)
     known = read_known(classroom, lesson)
     downloads: list[Contents] = []
@@ -121,16 +110,13 @@ def _collected(
     return done, bool(broken)
 
 
-def _roster(options: argparse.Namespace) -> "dict[str, Owner]":
-    from autograder.exporting import gradesheet, sheet
-    from autograder.gradebook.late import zone
-
+def _roster(options: argparse.Namespace) -> dict[str, Owner]:
     if not options.gradebook:
         return {}
     return gradesheet.roster(sheet.read(options.gradebook), zone(options.timezone))
 
 
-def _print(lesson: str, done: "list[Collected]") -> None:
+def _print(lesson: str, done: list[Collected]) -> None:
     """Print notes, late submissions without a time, and the counts."""
     repeated: Counter[tuple[str, ...]] = Counter()
     for each in done:

@@ -5,34 +5,34 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from autograder import paths
 from autograder.commands.class_options import add_classroom, open_class, say_penalties
-from autograder.commands.terminal import Commands, command, say
+from autograder.commands.terminal import add_lessons, say
 from autograder.errors import CourseError
-
-if TYPE_CHECKING:
-    from autograder.exporting.export import Graded
-    from autograder.exporting.gradesheet import Filled
+from autograder.exporting import export, gradesheet, sheet
+from autograder.exporting.export import Graded
+from autograder.exporting.gradesheet import Filled
+from autograder.gradebook.recorder import penalize
 
 FORMATS = {"nbgrader": "grades.csv", "canvas": "canvas.csv", "moodle": "moodle.csv"}
 
+DETAILS = """\
+    nbgrader  One row for each student and lesson, as nbgrader exports them: raw_score is what
+              was earned, score what remains after the late penalty.
+    canvas    For Canvas's Grades > Import. Pass the file from Grades > Export as --gradebook:
+              the lesson's column is filled in, or added if there is none with its name; other
+              assignments are left out, so that no newer grade is overwritten.
+    moodle    For one lesson. Pass the assignment's grading worksheet as --gradebook (View all
+              submissions > Download grading worksheet), and upload the written file there.
+              Without it, the file is a list for Grades > Import > CSV file.
+    Canvas and Moodle get the points after the late penalty. Students without points (nothing
+    handed in, or not graded yet) get no 0: their names and the reason are printed."""
 
-def add_command(commands: Commands) -> None:
-    """Declare it."""
-    details = """\
-        nbgrader  One row for each student and lesson, as nbgrader exports them: raw_score is what
-                  was earned, score what remains after the late penalty.
-        canvas    For Canvas's Grades > Import. Pass the file from Grades > Export as --gradebook:
-                  the lesson's column is filled in, or added if there is none with its name; other
-                  assignments are left out, so that no newer grade is overwritten.
-        moodle    For one lesson. Pass the assignment's grading worksheet as --gradebook (View all
-                  submissions > Download grading worksheet), and upload the written file there.
-                  Without it, the file is a list for Grades > Import > CSV file.
-        Canvas and Moodle get the points after the late penalty. Students without points (nothing
-        handed in, or not graded yet) get no 0: their names and the reason are printed."""
-    added = command(commands, "export", "write the grades as CSV", _export, details)
+
+def add_options(added: argparse.ArgumentParser) -> None:
+    """Declare its options."""
+    add_lessons(added)
     add_classroom(added)
     added.add_argument(
         "--format", choices=FORMATS, default="nbgrader", help="file format (default nbgrader)"
@@ -48,10 +48,8 @@ def add_command(commands: Commands) -> None:
     )
 
 
-def _export(options: argparse.Namespace) -> int:
-    from autograder.exporting import export, sheet
-    from autograder.gradebook.recorder import penalize
-
+def run(options: argparse.Namespace) -> int:
+    """Write the file."""
     classroom, lessons = open_class(options)
     _check(options, lessons)
     to = options.to or options.classroom / FORMATS[options.format]
@@ -83,12 +81,8 @@ def _check(options: argparse.Namespace, lessons: Sequence[str]) -> None:
         raise CourseError(f"{to} would be overwritten", "name another file with --to")
 
 
-def _filled(
-    options: argparse.Namespace, everyone: "Mapping[str, Sequence[Graded]]"
-) -> "Filled | None":
+def _filled(options: argparse.Namespace, everyone: Mapping[str, Sequence[Graded]]) -> Filled | None:
     """The list for Canvas or Moodle with the grades filled in; None for nbgrader."""
-    from autograder.exporting import export, gradesheet, sheet
-
     if options.format == "nbgrader":
         return None
     name = options.column
@@ -105,7 +99,7 @@ def _filled(
     return gradesheet.moodle(columns[0], about)
 
 
-def _tell(everyone: "Mapping[str, Sequence[Graded]]") -> None:
+def _tell(everyone: Mapping[str, Sequence[Graded]]) -> None:
     """Print the states of the submissions, and the students without points."""
     for lesson, rows in everyone.items():
         results = [row.result for row in rows]
@@ -118,7 +112,7 @@ def _tell(everyone: "Mapping[str, Sequence[Graded]]") -> None:
                 say(f"{result.student} has no row for {lesson}: {why}")
 
 
-def _tell_filled(options: argparse.Namespace, filled: "Filled", called: Mapping[str, str]) -> None:
+def _tell_filled(options: argparse.Namespace, filled: Filled, called: Mapping[str, str]) -> None:
     """Print what to know before uploading the file."""
     for note in filled.notes:
         say(note)

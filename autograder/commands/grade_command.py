@@ -6,7 +6,6 @@ import os
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import asdict
-from typing import TYPE_CHECKING
 
 from rich.markup import escape
 from rich.table import Table
@@ -23,57 +22,52 @@ from autograder.commands.class_options import (
     say_penalties,
 )
 from autograder.commands.grade_preview import preview_lesson
-from autograder.commands.terminal import (
-    Commands,
-    command,
-    console,
-    counted,
-    followed,
-    interruptible,
-    say,
-)
+from autograder.commands.terminal import add_lessons, console, counted, followed, interruptible, say
+from autograder.execution import sandbox
+from autograder.execution.executor import GraderError, Limits
+from autograder.gradebook.classroom import Classroom
+from autograder.gradebook.grade import ExecutionConfig, grade
 from autograder.gradebook.late import lateness
-
-if TYPE_CHECKING:
-    from autograder.gradebook.classroom import Classroom
-    from autograder.gradebook.grade import ExecutionConfig
-    from autograder.gradebook.status import Result
+from autograder.gradebook.recorder import penalize
+from autograder.gradebook.result import State
+from autograder.gradebook.status import Result, results
 
 REPORTS = "grade_reports"  # in the classroom
 INTERRUPTED = 130  # exit code, as in shells
 SHORT = 60  # rows; a longer table is limited to students with a note
 
+DETAILS = """\
+    Runs every submission that is new, was handed in again or was graded by other tests, and
+    records the result in the gradebook. A submission is expected at
+      CLASSROOM/submitted/STUDENT/NN_name/NN_name.ipynb
+    or in that folder under another name, in a subfolder or a zip; of several notebooks, the
+    newest of this lesson counts. Changes and losses by the tool that saved it are repaired.
+    Code runs in a sandbox, isolated from the tests. After an interruption, even a power
+    failure, run the same command to continue. The table shows for each student
+      graded          all points are decided
+      worth a look    graded, but a person should look at it: for instance, a package that is
+                      not installed here cost points; the line below gives the reason
+      needs marking   a written answer must be marked in nbgrader's formgrader
+                      (`jupyter lab` in CLASSROOM, menu Nbgrader)
+      timed-out       a cell was stopped by the time limit; other points count
+      memory          a cell exceeded the memory limit; other points count
+      crashed         a cell terminated Python; points earned before count
+      unreadable      the file cannot be read; the line below gives the reason
+      missing         no notebook was handed in
+      not graded yet  handed in since, or left over when grading was interrupted
+      failed          the grader itself failed; the line below gives the reason
+    After a test was fixed and the lesson released again, `--preview` shows whose grade would
+    change, and in which check; recording then runs nothing again. Manual marks, comments and
+    bonuses are kept, and a marked answer needs marking again only if it changed.
+    The results are also written to CLASSROOM/grade_reports/NN_name.json. On a Dask cluster,
+    each worker needs this checkout, its packages and the sandbox.
+    Exit code 0: graded, whatever the students did. 1: nothing could be done, or the grader
+    itself failed. 130: interrupted."""
 
-def add_command(commands: Commands) -> None:
-    """Declare it."""
-    details = """\
-        Runs every submission that is new, was handed in again or was graded by other tests, and
-        records the result in the gradebook. A submission is expected at
-          CLASSROOM/submitted/STUDENT/NN_name/NN_name.ipynb
-        or in that folder under another name, in a subfolder or a zip; of several notebooks, the
-        newest of this lesson counts. Changes and losses by the tool that saved it are repaired.
-        Code runs in a sandbox, isolated from the tests. After an interruption, even a power
-        failure, run the same command to continue. The table shows for each student
-          graded          all points are decided
-          worth a look    graded, but a person should look at it: for instance, a package that is
-                          not installed here cost points; the line below gives the reason
-          needs marking   a written answer must be marked in nbgrader's formgrader
-                          (`jupyter lab` in CLASSROOM, menu Nbgrader)
-          timed-out       a cell was stopped by the time limit; other points count
-          memory          a cell exceeded the memory limit; other points count
-          crashed         a cell terminated Python; points earned before count
-          unreadable      the file cannot be read; the line below gives the reason
-          missing         no notebook was handed in
-          not graded yet  handed in since, or left over when grading was interrupted
-          failed          the grader itself failed; the line below gives the reason
-        After a test was fixed and the lesson released again, `--preview` shows whose grade would
-        change, and in which check; recording then runs nothing again. Manual marks, comments and
-        bonuses are kept, and a marked answer needs marking again only if it changed.
-        The results are also written to CLASSROOM/grade_reports/NN_name.json. On a Dask cluster,
-        each worker needs this checkout, its packages and the sandbox.
-        Exit code 0: graded, whatever the students did. 1: nothing could be done, or the grader
-        itself failed. 130: interrupted."""
-    added = command(commands, "grade", "grade what students handed in", _grade, details)
+
+def add_options(added: argparse.ArgumentParser) -> None:
+    """Declare its options."""
+    add_lessons(added)
     add_classroom(added)
     add_students(added)
     which = added.add_mutually_exclusive_group()
@@ -115,12 +109,8 @@ def add_command(commands: Commands) -> None:
 
 
 @alone
-def _grade(options: argparse.Namespace) -> int:
-    from autograder.execution import sandbox
-    from autograder.execution.executor import Limits
-    from autograder.gradebook.grade import ExecutionConfig
-    from autograder.gradebook.result import State
-
+def run(options: argparse.Namespace) -> int:
+    """Grade the lessons; 1 if the grader failed, 130 after Ctrl-C."""
     if options.no_sandbox:
         say("NO SANDBOX: students' code can do here whatever you can do", style="bold red")
     elif not options.scheduler and (weakness := sandbox.weakness()):
@@ -144,19 +134,13 @@ def _grade(options: argparse.Namespace) -> int:
 
 
 def _grade_lesson(
-    classroom: "Classroom",
+    classroom: Classroom,
     lesson: str,
-    how: "ExecutionConfig",
+    how: ExecutionConfig,
     options: argparse.Namespace,
     stopping: Callable[[], bool],
-) -> "list[Result]":
+) -> list[Result]:
     """Grade the submissions of a lesson; return the results. `KeyboardInterrupt` if stopped."""
-    from autograder.execution.executor import GraderError
-    from autograder.gradebook.grade import grade
-    from autograder.gradebook.recorder import penalize
-    from autograder.gradebook.result import State
-    from autograder.gradebook.status import results
-
     everyone = {each.student: each for each in classroom.submissions(lesson)}
     chosen = [everyone[student] for student in chosen_students([*everyone], options)]
     if options.again:
@@ -192,7 +176,7 @@ def _grade_lesson(
     return found
 
 
-def _print_results(lesson: str, results: "list[Result]") -> None:
+def _print_results(lesson: str, results: list[Result]) -> None:
     """Print all results, or for a large class the counts and the results with a note."""
     shown = results
     if len(results) > SHORT:
@@ -221,7 +205,7 @@ def _points(points: float | None) -> str:
     return "–" if points is None else f"{points:g}"
 
 
-def _about_late(result: "Result") -> list[str]:
+def _about_late(result: Result) -> list[str]:
     """The lateness, the penalty and the remaining points."""
     if not result.late:
         return ["", "", _points(result.score)]

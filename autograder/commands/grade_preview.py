@@ -3,31 +3,26 @@
 import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from rich.markup import escape
 
 from autograder.commands.class_options import chosen_students, typed
 from autograder.commands.terminal import as_table, console, followed, say
-
-if TYPE_CHECKING:
-    from autograder.gradebook.classroom import Classroom
-    from autograder.gradebook.grade import ExecutionConfig
-    from autograder.gradebook.regrade import Change, Move
-    from autograder.gradebook.result import Finished
+from autograder.gradebook import regrade
+from autograder.gradebook.classroom import Classroom
+from autograder.gradebook.grade import ExecutionConfig, preview
+from autograder.gradebook.regrade import Change, Move
+from autograder.gradebook.result import Finished
 
 
 def preview_lesson(
-    classroom: "Classroom",
+    classroom: Classroom,
     lesson: str,
-    how: "ExecutionConfig",
+    how: ExecutionConfig,
     options: argparse.Namespace,
     stopping: Callable[[], bool],
-) -> "list[Finished]":
+) -> list[Finished]:
     """Run what the current tests have not graded, without recording it."""
-    from autograder.gradebook import regrade
-    from autograder.gradebook.grade import preview
-
     everyone = {each.student: each for each in classroom.submissions(lesson)}
     chosen = [everyone[student] for student in chosen_students([*everyone], options)]
     todo = [each for each in chosen if not each.obstacle and not each.is_recorded]
@@ -46,7 +41,7 @@ def preview_lesson(
     return results
 
 
-def _print_changes(lesson: str, changes: "Sequence[Change]") -> None:
+def _print_changes(lesson: str, changes: Sequence[Change]) -> None:
     """Print which grades would change, and the number of unchanged and first grades."""
     before = [change for change in changes if change.before is not None]
     moving = [change for change in before if change.before != change.after]
@@ -58,12 +53,12 @@ def _print_changes(lesson: str, changes: "Sequence[Change]") -> None:
         console.print(as_table(lesson, ("student", "now", "then", "changes"), rows))
 
 
-def _said(change: "Change") -> list[str]:
+def _said(change: Change) -> list[str]:
     said = [_moved(move) for move in change.moves]
     said += [f"{_moved(move)}, but the manual mark stays" for move in change.by_hand]
     return said + [f"{name}: answer changed, mark needs review" for name in change.to_mark]
 
 
-def _moved(move: "Move") -> str:
+def _moved(move: Move) -> str:
     before, after = ("unmarked" if p is None else f"{p:g}" for p in (move.before, move.after))
     return f"{move.name} {before} → {after}"

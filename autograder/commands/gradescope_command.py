@@ -6,23 +6,26 @@ from pathlib import Path
 from autograder import paths
 from autograder.authoring.lesson import find_lessons, read_lesson
 from autograder.commands.class_options import gibibytes, positive
-from autograder.commands.terminal import Commands, command, console, say
+from autograder.commands.terminal import add_lessons, console, say
 from autograder.errors import CourseError
+from autograder.gradescope import package
+from autograder.gradescope.settings import Settings
+
+DETAILS = """\
+    Upload the zip in a Programming Assignment under Configure Autograder, with Ubuntu 24.04 as
+    image and at least 1 CPU and 1.5 GB. Each check becomes a test with its points. Students see
+      for a failed check         its message, as in their notebook, with misconception and hint
+      for a failed hidden test   what it tests, or nothing (--hidden); never code or values
+    Written answers are marked by a person: enable Manual Grading, and add a question for each,
+    with the points printed here. Students' code runs in the sandbox; where Gradescope forbids
+    namespaces, Landlock replaces bubblewrap, which the log (visible only to you) reports. A
+    file that cannot be graded gets a message and 0 points until the next submission.
+    The zip contains hidden tests, but no solutions."""
 
 
-def add_command(commands: Commands) -> None:
-    """Declare it."""
-    details = """\
-        Upload the zip in a Programming Assignment under Configure Autograder, with Ubuntu 24.04 as
-        image and at least 1 CPU and 1.5 GB. Each check becomes a test with its points. Students see
-          for a failed check         its message, as in their notebook, with misconception and hint
-          for a failed hidden test   what it tests, or nothing (--hidden); never code or values
-        Written answers are marked by a person: enable Manual Grading, and add a question for each,
-        with the points printed here. Students' code runs in the sandbox; where Gradescope forbids
-        namespaces, Landlock replaces bubblewrap, which the log (visible only to you) reports. A
-        file that cannot be graded gets a message and 0 points until the next submission.
-        The zip contains hidden tests, but no solutions."""
-    added = command(commands, "gradescope", "write an autograder for Gradescope", _write, details)
+def add_options(added: argparse.ArgumentParser) -> None:
+    """Declare its options."""
+    add_lessons(added)
     added.add_argument(
         "--to", type=Path, metavar="FILE", help="file to write (default NN_name.zip in this folder)"
     )
@@ -56,10 +59,8 @@ def add_command(commands: Commands) -> None:
     )
 
 
-def _write(options: argparse.Namespace) -> int:
-    from autograder.gradescope import package
-    from autograder.gradescope.settings import Settings
-
+def run(options: argparse.Namespace) -> int:
+    """Write a zip for each lesson."""
     lessons = find_lessons(options.lessons, options.course)
     if options.to and len(lessons) > 1:
         raise CourseError("--to names one file", "name one lesson")

@@ -1,18 +1,17 @@
 """The `release` command: create gradebook entries and the students' files."""
 
 import argparse
-from typing import TYPE_CHECKING
+from datetime import datetime
 
 from autograder import paths
 from autograder.authoring import publish
 from autograder.authoring.lesson import Lesson, find_lessons, read_lesson
 from autograder.commands.class_options import add_classroom, alone, say_penalties, typed
-from autograder.commands.terminal import Commands, command, console, say
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from autograder.gradebook.classroom import Classroom
+from autograder.commands.terminal import add_lessons, console, say
+from autograder.gradebook import late
+from autograder.gradebook.classroom import Classroom
+from autograder.gradebook.recorder import penalize
+from autograder.gradebook.release import release, set_due
 
 DETAILS = """\
     Creates in the classroom
@@ -34,9 +33,9 @@ DETAILS = """\
     by default, there is none."""
 
 
-def add_command(commands: Commands) -> None:
-    """Declare it."""
-    added = command(commands, "release", "prepare lessons for grading", _release, DETAILS)
+def add_options(added: argparse.ArgumentParser) -> None:
+    """Declare its options."""
+    add_lessons(added)
     add_classroom(added)
     added.add_argument(
         "--due",
@@ -62,10 +61,8 @@ def _address(typed: str) -> str:
 
 
 @alone
-def _release(options: argparse.Namespace) -> int:
-    from autograder.gradebook.classroom import Classroom
-    from autograder.gradebook.release import release
-
+def run(options: argparse.Namespace) -> int:
+    """Release the lessons, and publish what students need."""
     due = _due(options)
     lessons = [read_lesson(path) for path in find_lessons(options.lessons, options.course)]
     repository = options.repository or publish.address(options.classroom)
@@ -82,7 +79,7 @@ def _release(options: argparse.Namespace) -> int:
     return 0
 
 
-def _say_again(classroom: "Classroom", lesson: str, options: argparse.Namespace) -> None:
+def _say_again(classroom: Classroom, lesson: str, options: argparse.Namespace) -> None:
     """Print how many graded submissions must be graded again."""
     submissions = [classroom.submission(lesson, s) for s in classroom.submitted(lesson)]
     graded = [each for each in submissions if each.kept and not each.is_recorded]
@@ -94,7 +91,7 @@ def _say_again(classroom: "Classroom", lesson: str, options: argparse.Namespace)
 
 
 def _publish(
-    classroom: "Classroom", new: list[Lesson], repository: str, options: argparse.Namespace
+    classroom: Classroom, new: list[Lesson], repository: str, options: argparse.Namespace
 ) -> None:
     """Write the students' files for all released lessons, including new ones."""
     names = {lesson.name for lesson in new}
@@ -113,18 +110,12 @@ def _publish(
         say(f"host it: push that folder to {repository}")
 
 
-def _due(options: argparse.Namespace) -> "tuple[datetime | None] | None":
+def _due(options: argparse.Namespace) -> tuple[datetime | None] | None:
     """The due date given by --due, which may be None; None without the option."""
-    from autograder.gradebook import late
-
     return None if options.due is None else (late.due(options.due),)
 
 
-def _set_due(classroom: "Classroom", lesson: str, due: "datetime | None") -> None:
-    from autograder.gradebook import late
-    from autograder.gradebook.recorder import penalize
-    from autograder.gradebook.release import set_due
-
+def _set_due(classroom: Classroom, lesson: str, due: datetime | None) -> None:
     set_due(classroom, lesson, late.in_utc(due) if due else None)
     if due:
         say(f"{lesson} is due {due:%A, %Y-%m-%d %H:%M %Z} ({late.in_utc(due):%Y-%m-%d %H:%M} UTC)")

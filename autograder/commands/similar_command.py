@@ -3,37 +3,39 @@
 import argparse
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from rich.markup import escape
 
 from autograder import paths
+from autograder.authoring.answer_bank import read_answers
+from autograder.authoring.lesson import find_lessons, read_lesson
 from autograder.commands.class_options import add_classroom, open_class, positive
-from autograder.commands.terminal import Commands, as_table, command, console, progress, say
-
-if TYPE_CHECKING:
-    from autograder.gradebook.classroom import Classroom
-    from autograder.similarity.compare import Cohort, Pair, Rarity
-    from autograder.similarity.parts import Part
+from autograder.commands.terminal import add_lessons, as_table, console, progress, say
+from autograder.gradebook.classroom import Classroom
+from autograder.intake.reading import Unreadable
+from autograder.intake.repair import repair
+from autograder.similarity.compare import Cohort, Pair, Rarity
+from autograder.similarity.page import index_page, pair_page
+from autograder.similarity.parts import Baseline, Part, fingerprints, parts
 
 FOLDER = "similar"  # in the classroom
 MAX_ROWS = 20  # of the table in the terminal
 
+DETAILS = """\
+    Compares submissions exercise by exercise, ignoring names, layout, comments and the order
+    of statements; also compares written answers and comments. The lesson, its solution, the
+    right answers of autograder/answers/NN_name.py and whatever is common in the class do not
+    count; the rarer a shared fragment, the more it counts.
+    Writes pages for each lesson, which need no network:
+      CLASSROOM/similar/NN_name/index.html      the pairs, most similar first
+      CLASSROOM/similar/NN_name/pair-001.html   both side by side, and why they are listed
+    This is evidence for a conversation, not a verdict: students who learn together write
+    similar code. The pages name students: keep them where you keep grades."""
 
-def add_command(commands: Commands) -> None:
-    """Declare it."""
-    details = """\
-        Compares submissions exercise by exercise, ignoring names, layout, comments and the order
-        of statements; also compares written answers and comments. The lesson, its solution, the
-        right answers of autograder/answers/NN_name.py and whatever is common in the class do not
-        count; the rarer a shared fragment, the more it counts.
-        Writes pages for each lesson, which need no network:
-          CLASSROOM/similar/NN_name/index.html      the pairs, most similar first
-          CLASSROOM/similar/NN_name/pair-001.html   both side by side, and why they are listed
-        This is evidence for a conversation, not a verdict: students who learn together write
-        similar code. The pages name students: keep them where you keep grades."""
-    brief = "list pairs of similar submissions"
-    added = command(commands, "similar", brief, _similar, details)
+
+def add_options(added: argparse.ArgumentParser) -> None:
+    """Declare its options."""
+    add_lessons(added)
     add_classroom(added)
     added.add_argument(
         "--to", type=Path, metavar="FOLDER", help="where to write (default CLASSROOM/similar)"
@@ -64,21 +66,19 @@ def _share(text: str) -> float:
     return share
 
 
-def _similar(options: argparse.Namespace) -> int:
+def run(options: argparse.Namespace) -> int:
+    """Compare the submissions of each lesson."""
     classroom, lessons = open_class(options)
     for lesson in lessons:
         _compare_lesson(classroom, lesson, options)
     return 0
 
 
-def _compare_lesson(classroom: "Classroom", lesson: str, options: argparse.Namespace) -> None:
-    from autograder.similarity.compare import Cohort
-    from autograder.similarity.parts import fingerprints
-
+def _compare_lesson(classroom: Classroom, lesson: str, options: argparse.Namespace) -> None:
     read = _Reading(classroom, lesson, options.course)
     everyone = Cohort()
-    for student, parts in read.all():
-        everyone.add(student, fingerprints(parts, read.baseline))
+    for student, found in read.all():
+        everyone.add(student, fingerprints(found, read.baseline))
     pairs = everyone.pairs(options.at_least)
     shown = pairs[: options.top]
     folder = (options.to or options.classroom / FOLDER) / lesson
@@ -92,11 +92,7 @@ def _compare_lesson(classroom: "Classroom", lesson: str, options: argparse.Names
 class _Reading:
     """Read a lesson's submissions one at a time, so that a class need not fit into memory."""
 
-    def __init__(self, classroom: "Classroom", lesson: str, course: paths.Course) -> None:
-        from autograder.authoring.answer_bank import read_answers
-        from autograder.authoring.lesson import find_lessons, read_lesson
-        from autograder.similarity.parts import Baseline
-
+    def __init__(self, classroom: Classroom, lesson: str, course: paths.Course) -> None:
         (path,) = find_lessons([lesson], course)
         source = read_lesson(path)
         answers = read_answers(source.bank, source) if source.bank.exists() else []
@@ -105,10 +101,8 @@ class _Reading:
         self.left_out: dict[str, str] = {}
         self._classroom = classroom
 
-    def all(self) -> "Iterator[tuple[str, Mapping[str, Part]]]":
+    def all(self) -> Iterator[tuple[str, Mapping[str, Part]]]:
         """Yield each student's parts; collect those that cannot be read in `left_out`."""
-        from autograder.intake.reading import Unreadable
-
         students = sorted(self._classroom.submitted(self.lesson))
         with progress() as bar:
             for student in bar.track(students, description=self.lesson):
@@ -120,22 +114,17 @@ class _Reading:
                 except (Unreadable, OSError) as why:
                     self.left_out[student] = str(why)
 
-    def one(self, student: str) -> "Mapping[str, Part]":
+    def one(self, student: str) -> Mapping[str, Part]:
         """The parts of a submission; raises `Unreadable`."""
-        from autograder.intake.repair import repair
-        from autograder.similarity.parts import parts
-
         submission = self._classroom.submission(self.lesson, student)
         repaired = repair(submission.take().notebook, submission.released)
         return parts(repaired.notebook, self.baseline)
 
 
 def _write_pages(
-    folder: Path, read: _Reading, everyone: "Cohort", pairs: "list[Pair]", shown: "list[Pair]"
+    folder: Path, read: _Reading, everyone: Cohort, pairs: list[Pair], shown: list[Pair]
 ) -> None:
     """Write all pages, and delete those of an earlier run."""
-    from autograder.similarity.page import index_page, pair_page
-
     rarity: Rarity = everyone.rarity
     named = [(f"pair-{number:03}.html", pair) for number, pair in enumerate(shown, 1)]
     for name, pair in named:
@@ -151,7 +140,7 @@ def _write_pages(
             old.unlink()
 
 
-def _print_pairs(lesson: str, everyone: "Cohort", pairs: "list[Pair]") -> None:
+def _print_pairs(lesson: str, everyone: Cohort, pairs: list[Pair]) -> None:
     count = f"{len(pairs) or 'no'} similar pair{'' if len(pairs) == 1 else 's'}"
     say(f"{lesson}: {len(everyone.students)} submissions compared, {count}")
     rows = [

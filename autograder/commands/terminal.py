@@ -1,9 +1,8 @@
-"""Declaring commands, and printing to the terminal."""
+"""Printing to the terminal, and the lessons that commands take."""
 
 import argparse
 import contextlib
 import signal
-import textwrap
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -20,8 +19,6 @@ from rich.text import Text
 
 if TYPE_CHECKING:
     from autograder.gradebook.result import Finished
-
-Commands = argparse._SubParsersAction
 
 
 def printable(text: str) -> str:
@@ -65,35 +62,9 @@ console = PrintableConsole(highlight=False, emoji=False)
 say = partial(console.print, soft_wrap=True, markup=False)
 
 
-def command(
-    commands: Commands,
-    name: str,
-    brief: str,
-    run: Callable[[argparse.Namespace], int],
-    details: str,
-) -> argparse.ArgumentParser:
-    """Add a command that takes lessons."""
-    added = declare(commands, name, brief, run, details)
+def add_lessons(added: argparse.ArgumentParser) -> None:
+    """Add the lessons that a command takes."""
     added.add_argument("lessons", nargs="*", metavar="LESSON", help="01 or a name (default: all)")
-    return added
-
-
-def declare(
-    commands: Commands,
-    name: str,
-    brief: str,
-    run: Callable[[argparse.Namespace], int],
-    details: str,
-) -> argparse.ArgumentParser:
-    """Add a command."""
-    added = commands.add_parser(
-        name,
-        help=brief,
-        description=f"{brief[0].upper()}{brief[1:]}.\n\n{textwrap.dedent(details)}",
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    added.set_defaults(run=run)
-    return added
 
 
 def progress(more: str = "") -> Progress:

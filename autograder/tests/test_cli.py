@@ -9,20 +9,6 @@ from autograder.authoring.lesson import all_lessons
 from autograder.commands import cli
 from autograder.paths import COURSE, Course
 
-COMMANDS = [
-    "new",
-    "build",
-    "prove",
-    "release",
-    "collect",
-    "grade",
-    "feedback",
-    "export",
-    "gradescope",
-    "similar",
-    "sample",
-]
-
 
 def ends(*words: str, course: Course = COURSE) -> str:
     """What `python -m autograder` says as it ends, with an exit code that tells of trouble."""
@@ -32,7 +18,7 @@ def ends(*words: str, course: Course = COURSE) -> str:
     return str(ended.value.code)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize("command", cli.COMMANDS)
 def test_help_says_what_a_command_does(command, capsys):
     with pytest.raises(SystemExit) as ended:
         cli.main([command, "--help"])
@@ -46,7 +32,18 @@ def test_the_first_help_names_every_command(capsys):
     with pytest.raises(SystemExit):
         cli.main(["--help"])
     said = capsys.readouterr().out
-    assert [command for command in COMMANDS if f"    {command} " not in said] == []
+    assert [command for command in cli.COMMANDS if f"    {command} " not in said] == []
+
+
+def test_the_first_help_imports_no_command():
+    script = "from autograder.commands import cli\ntry: cli.main(['--help'])\n"
+    listed = f"{script}finally: import sys; print(*sys.modules, file=sys.stderr)"
+    ended = subprocess.run([sys.executable, "-c", listed], capture_output=True, text=True)
+    assert ended.returncode == 0
+    modules = ended.stderr.split()
+    assert "autograder.commands.cli" in modules
+    heavy = {"torch", "nbgrader", "nbformat", "autograder.commands.grade_command"}
+    assert heavy.isdisjoint(modules)
 
 
 def test_on_windows_a_line_says_where_to_grade():

@@ -81,14 +81,14 @@ def test_without_a_title_the_name_is_the_title(course):
 )
 def test_a_number_or_name_that_no_lesson_has_is_refused(course, words, fix):
     assert f"fix: {fix}" in str(new(course, *words))
-    assert list(course.iterdir()) == []
+    assert list(course.root.iterdir()) == []
 
 
-@pytest.mark.parametrize("folder", ["SOLUTIONS", "ANSWERS"])
+@pytest.mark.parametrize("folder", ["solutions", "answers"])
 def test_a_number_that_is_taken_is_refused(course, folder):
-    taken = course / folder / "09_encoder.py"
-    taken.parent.mkdir()
+    taken = getattr(course, folder) / "09_encoder.py"
+    taken.parent.mkdir(parents=True)
     taken.write_text("mine", encoding="utf-8")
     said = str(new(course, "09", "decoder"))
     assert said.startswith(f"{taken}:1: number 09 is taken\n  fix: choose another number")
-    assert [path.read_text() for path in course.rglob("*.py")] == ["mine"]
+    assert [path.read_text() for path in course.root.rglob("*.py")] == ["mine"]
