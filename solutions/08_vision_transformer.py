@@ -1,29 +1,19 @@
 # %% [markdown]
 # # Lesson 8 · Vision Transformer
 #
-# **You build** a Transformer that reads images: you cut a picture into patches, put a class token in front, and train the whole on handwritten digits.
+# **You build** a Transformer that classifies images. You cut an image into patches, turn each patch into a token, add a class token and positions, and train the model on handwritten digits.
 #
-# **You need** lessons 1 to 7: attention, masks aside; heads; layer norm; positions; the encoder block. And how PyTorch stores images: (batch, channels, height, width).
+# **You need** lessons 1 to 7: attention, heads, layer norm, dropout, positions and the encoder block. In PyTorch, a batch of images has the shape (batch, channels, height, width).
 #
-# **You take away** `VisionTransformer`, which reads digits that it has never seen, and two ways to look into it.
+# **You take away** `VisionTransformer`, two ways to inspect its attention, and a measured answer to what it knows about images before training.
 #
-# **Time**: about 90 minutes.
-
-# %% [markdown]
-# **How to work**, as before: read, predict, run, cell by cell. This notebook runs alone. The encoder block that you built in lesson 7 comes from PyTorch here: `nn.TransformerEncoderLayer`.
-
-# %% [markdown]
-# ## 1 · A sentence made of squares
-#
-# Lesson 7 ended with a question. An encoder turns a row of vectors into a row of vectors, and does not care what they stand for. So far they were words. An image is no row of words. Or is it? How do you make a row of vectors out of a picture?
-#
-# One vector for each **pixel** is the first idea. But attention compares all pairs: a photo of 224 × 224 pixels has 50,176 of them, and 2.5 billion pairs. So cut the picture into squares, the **patches**, and make one vector of each. *An image is worth 16 × 16 words* is the title of the paper that did it (Dosovitskiy et al., 2020). Its patches are 16 pixels wide.
+# **Time**: about 160 minutes. A good place to stop is marked after about 100 minutes.
 
 # %% given imports
 import copy
-import functools
 import importlib
 import importlib.util
+import inspect
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -32,68 +22,126 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from sklearn.datasets import load_digits, load_sample_image
+from sklearn.linear_model import LogisticRegression
 from torch import Tensor, nn
 from transformer_course import figures
 from transformer_course.checks import Check, numbers
+
+torch.set_num_threads(1)  # such small models train fastest on one core
+
+# %% [markdown]
+# As before, read, predict and run, cell by cell. This notebook runs on its own: the encoder block of lesson 7 comes from PyTorch, as `nn.TransformerEncoderLayer`.
+#
+# ## 1 · A sequence made of squares
+#
+# Your encoder turns a sequence of vectors into a sequence of vectors. So far the vectors stood for words. A photo has no words. How do you turn it into a sequence?
+#
+# The first idea is one token for each pixel. But attention compares every token with every token.
+#
+# **Predict.** How many pairs does attention compare in a photo of 224 × 224 pixels?
+#
+# <details><summary>50,176</summary>That is the number of pixels, 224 · 224.</details>
+# <details><summary>About 2.5 billion</summary>Yes: 50,176 pixels, and each attends to all 50,176.</details>
+# <details><summary>About 100,000</summary>Each pixel is compared with all the others, not only with itself and one neighbour.</details>
+
+# %%
+for side in (8, 64, 224):
+    pixels = side * side
+    print(f"{side} × {side} pixels: {pixels:,} tokens, {pixels**2:,} pairs per head and block")
+
+# %% [markdown]
+# What to see: at 8 × 8, one token per pixel is cheap. At 224 × 224 it is far too expensive. So cut the image into squares, the **patches**, and make one token of each patch.
+#
+# *An image is worth 16 × 16 words* is the title of the paper that did this (Dosovitskiy et al., 2020). Its model is the **Vision Transformer** (ViT), an encoder whose tokens are patches of an image. Here is one photo in patches of three sizes.
 
 # %%
 from transformer_course.widgets import show_patches
 
 whole = torch.tensor(load_sample_image("china.jpg")).permute(2, 0, 1) / 255.0  # 3, 427, 640
-photo = F.avg_pool2d(whole[:, :384, 32:608], 3)  # cropped, and each 3 × 3 pixels made one
+photo = F.avg_pool2d(whole[:, :384, 32:608], 3)  # cropped, then shrunk by a factor of 3
 print("channels, height, width:", tuple(photo.shape))
-show_patches(photo, [64, 32, 16], title="one photo, three patch sizes")
+show_patches(photo, [64, 32, 16], title="One photo, cut into patches of three sizes")
 
 # %% [markdown]
-# What to see: squares of 64 pixels cut the temple into four large pieces; in squares of 16, each patch holds a bit of roof or sky, and there are many. Choose a size in the view, and click on a patch to see its numbers.
+# What to see: with patches of 64 pixels, the temple lies in a few large pieces. With patches of 16, each one holds a bit of roof or of sky. Choose a size in the view, and click on a patch to see its numbers.
 #
-# **Predict.** You halve the patch size. How many more pairs does attention compare?
+# **Predict.** You halve the patch size. How many times as many pairs does attention compare?
 #
-# <details><summary>2 times as many</summary>The patches get half as wide <em>and</em> half as high: already their number grows more than that.</details>
-# <details><summary>4 times as many</summary>That is the number of patches. Attention compares each patch with each.</details>
-# <details><summary>16 times as many</summary>Yes: 4 times the patches, 4 · 4 times the pairs. This is why the patch size is the first number in the name of a model: ViT-B/16 has patches 16 pixels wide.</details>
+# <details><summary>2 times</summary>The patches are half as wide <em>and</em> half as high. Even the number of patches grows by more than 2.</details>
+# <details><summary>4 times</summary>The number of patches is 4 times as large. Attention compares each of them with each.</details>
+# <details><summary>16 times</summary>Yes: 4 times as many patches, so 4 · 4 times as many pairs. This is why the patch size is part of a model's name: ViT-B/16 has patches of 16 × 16 pixels.</details>
+
+# %%
+for size in (64, 32, 16):
+    patches = (128 // size) * (192 // size)
+    print(f"patches of {size}: {patches} tokens, {patches**2:,} pairs")
+
+# %% [markdown]
+# Three questions on earlier lessons. Answer in your head, then open your choice.
+#
+# **Recall.** You shuffle the tokens of a sequence. The encoder has no positional encoding. What comes out?
+#
+# <details><summary>The same vectors, shuffled in the same way</summary>Yes. Without positions, an encoder is permutation equivariant (lesson 6).</details>
+# <details><summary>The same vectors in the old order</summary>Each vector stays with its token, and the tokens have moved.</details>
+# <details><summary>Quite different vectors</summary>Attention is a weighted sum, and a sum does not depend on the order of its terms.</details>
+#
+# **Recall.** You change 4 heads into 8 and keep `d_model`. What happens to the number of parameters?
+#
+# <details><summary>It doubles</summary>Each head is half as wide: d_model is divided among the heads (lesson 3).</details>
+# <details><summary>It stays the same</summary>Yes. The projections are still d_model by d_model; the heads only divide their output (lesson 3).</details>
+# <details><summary>It halves</summary>The projections keep their size: d_model by d_model (lesson 3).</details>
+#
+# **Recall.** Why does a stack of pre-norm blocks need one more norm after the last block?
+#
+# <details><summary>To make the gradient smaller</summary>It is about the output: nothing has normalised the residual stream yet.</details>
+# <details><summary>To keep dropout from shifting the mean</summary>Dropout keeps the expectation by itself (lesson 5).</details>
+# <details><summary>Because nothing has normalised the residual stream</summary>Yes. A pre-norm block normalises only what enters its branches (lesson 7).</details>
+
+# %%
+counting = torch.arange(24.0).reshape(1, 4, 6)
+print(counting[0])
+show_patches(counting, 2, title="An image of 4 × 6 pixels: patches 0 to 5, in reading order")
 
 # %% [markdown]
 # ## 2 · Cut
 #
-# Names first. The image has $C$ channels (three colours, or one grey), height $H$ and width $W$. The patch size $p$ is the side of the square. Then there are $\frac{H}{p} \cdot \frac{W}{p}$ patches, and each one is a row of $C \cdot p \cdot p$ numbers.
+# The small image above has 4 rows of 6 pixels, numbered from 0 to 23. Its patches have 2 by 2 pixels.
 #
-# The order is a convention, and here it is:
+# In general, an image has $C$ channels (three colours, or one grey), height $H$ and width $W$. The patch size $p$ is the side of a patch. There are $\frac{H}{p} \cdot \frac{W}{p}$ patches, and each is a vector of $C \cdot p \cdot p$ numbers. Their order is a convention:
 #
-# - the **patches** come row by row, as you read: the top row from left to right, then the next;
-# - **inside** a patch, channel by channel: first all its red pixels, row by row, then green, then blue.
+# - the patches come row by row, as you read;
+# - inside a patch, the numbers come channel by channel: all its red pixels row by row, then green, then blue.
 #
-# `reshape` changes the shape of a tensor and keeps its numbers in their order. So is `reshape` alone enough? Here is what it cuts.
+# Can `reshape` do it alone?
 
 # %%
 many = (128 // 32) * (192 // 32)
 stripes = photo.reshape(many, 3 * 32 * 32)
-show_patches(photo, 32, patches=stripes, title="cut by reshape alone")
+show_patches(photo, 32, patches=stripes, title="Cut by reshape alone, then drawn back as patches")
 
 # %% [markdown]
-# What to see: the shape is right, and no patch is a patch. The numbers of a tensor lie in memory pixel row by pixel row, so the first 3 · 32 · 32 of them are a stripe of red across the whole width. The shape of a tensor never tells you whether its numbers are in place.
-
-# %% [markdown]
-# **Predict.** You split the height into (rows of patches, $p$), and the width into (columns of patches, $p$). Now the tensor has six axes: batch, channel, row, $y$ in the patch, column, $x$ in the patch. In which order do you want them?
+# What to see: the shape is right, and the patches are wrong. `reshape` keeps the numbers in the order in which they lie in memory, pixel row by pixel row. So the first $3 \cdot 32 \cdot 32$ numbers are a stripe of red pixels across the whole width. A correct shape proves nothing about the order.
 #
-# <details><summary>batch, row, column, channel, y, x</summary>Yes. The first three say which patch, the last three which number in it. Then two flattenings finish the work.</details>
-# <details><summary>batch, channel, row, column, y, x</summary>Then each channel has its patches for itself. A patch should hold all its channels.</details>
-# <details><summary>batch, row, column, y, x, channel</summary>That is a patch too, with the colours of each pixel side by side. But the convention here puts the channel first.</details>
+# **Predict.** First split the height into (rows of patches, $p$) and the width into (columns of patches, $p$). The tensor now has six axes. In which order do you flatten them?
+#
+# <details><summary>batch, channel, row, column, y, x</summary>Then every channel gets patches of its own. A patch holds all its channels.</details>
+# <details><summary>batch, row, column, channel, y, x</summary>Yes. Row and column say which patch; channel, y and x say which number inside it.</details>
+# <details><summary>batch, row, column, y, x, channel</summary>That also gives patches, with the three colours of a pixel side by side. The convention here puts the channel first.</details>
 
 # %% [markdown]
-# **Exercise** (15 minutes). Cut. If a side is no multiple of the patch size, stop with a clear error: `raise ValueError(f"…")`, with that side and the patch size in the message.
+# **Exercise** (20 minutes). Write `patchify`. If a side is not a multiple of the patch size, raise a `ValueError` whose message contains that side and the patch size.
 #
-# <details><summary>Hint 1</summary><code>reshape</code> may split an axis into two: (…, height, …) becomes (…, rows, p, …). <code>permute</code> puts axes in another order.</details>
-# <details><summary>Hint 2</summary>After <code>permute</code>, <code>flatten(1, 2)</code> joins row and column to one axis of patches, and <code>flatten(2)</code> joins the rest.</details>
+# <details><summary>Hint 1</summary><code>reshape</code> can split one axis into two: (…, height, …) becomes (…, rows, p, …). <code>permute</code> reorders axes.</details>
+# <details><summary>Hint 2</summary>After <code>permute</code>, <code>flatten(1, 2)</code> joins row and column into one axis of patches. <code>flatten(2)</code> joins the rest.</details>
 
 
 # %% exercise patchify
 def patchify(images: Tensor, patch_size: int) -> Tensor:
-    """Cut images into square patches, and make each patch a row of numbers.
+    """Cut images into square patches, and flatten each patch to a vector.
 
     images (batch, channels, height, width) -> (batch, patches, channels · patch_size · patch_size).
     Patches row by row; inside a patch channel by channel, each channel row by row.
-    A height or width that is no multiple of patch_size: ValueError that names it and patch_size.
+    A height or width that is not a multiple of patch_size: ValueError with it and patch_size.
     """
     # BEGIN SOLUTION
     batch, channels, height, width = images.shape
@@ -107,7 +155,7 @@ def patchify(images: Tensor, patch_size: int) -> Tensor:
 
 
 # %% check patchify points=2
-hint = "split height and width each into two axes, bring the six axes in order, then flatten"
+hint = "split height and width into two axes each, permute the six axes, then flatten"
 with Check("patchify", "one grey image, 4 by 6, in patches of 2", hint) as check:
     image = torch.arange(24.0, dtype=torch.float64).reshape(1, 1, 4, 6)
     patches = check.call(image, 2)
@@ -115,14 +163,14 @@ with Check("patchify", "one grey image, 4 by 6, in patches of 2", hint) as check
     check.equal(
         patches[0, 0],
         torch.tensor([0.0, 1.0, 6.0, 7.0], dtype=torch.float64),
-        "the image counts 0 to 5 in its first row, 6 to 11 in its second; its first patch is "
+        "the image has 0 to 5 in its first row and 6 to 11 in its second, so its first patch is "
         "0 1 above 6 7",
     )
     check.equal(
         patches[0, :, 0],
         torch.tensor([0.0, 2.0, 4.0, 12.0, 14.0, 16.0], dtype=torch.float64),
-        "the patches come row by row, as you read: their upper left pixels are 0 2 4, then 12 14 16",
-        hint="after permute, the axis of patch rows stands before that of patch columns",
+        "the patches come row by row: their upper left pixels are 0 2 4, then 12 14 16",
+        hint="after permute, the axis of patch rows comes before the axis of patch columns",
     )
 with Check("patchify", "colours, and a batch", hint) as check:
     image = torch.arange(4 * 3 * 2 * 4, dtype=torch.float64).reshape(4, 3, 2, 4)
@@ -132,11 +180,15 @@ with Check("patchify", "colours, and a batch", hint) as check:
         patches[0, 0],
         image[0, :, :, :2].flatten(),
         "inside a patch all of channel 0 comes first, then all of channel 1, then channel 2",
-        hint="the channel's axis stands before the two axes of the pixels",
+        hint="after permute, the channel axis comes before the two pixel axes",
     )
-    check.equal(patches[2], check.call(image[2:3], 2)[0], "an image is cut in a batch as alone")
+    check.equal(
+        patches[2],
+        check.call(image[2:3], 2)[0],
+        "an image gives the same patches in a batch as alone",
+    )
 # BEGIN HIDDEN TESTS
-with Check("patchify", "other sizes, as torch's own unfold cuts") as check:
+with Check("patchify", "other sizes, compared with F.unfold") as check:
     for shape, size in (((2, 3, 6, 9), 3), ((3, 2, 8, 4), 4), ((1, 1, 5, 5), 5), ((2, 4, 3, 2), 1)):
         for dtype in (torch.float64, torch.float32):
             images = numbers(*shape, seed=size, scale=3.0, dtype=dtype)
@@ -146,13 +198,13 @@ with Check("patchify", "a view that is not contiguous, and its gradient") as che
     images = numbers(2, 6, 4, 3, seed=1).permute(0, 3, 1, 2).requires_grad_()
     patches = check.call(images, 2)
     expected = F.unfold(images, 2, stride=2).transpose(1, 2)
-    check.equal(patches, expected, "a view, cut")
+    check.equal(patches, expected, "the patches of a view")
     slope = check.gradient(patches[1, 2].square(), images)
     check.equal(slope, check.gradient(expected[1, 2].square(), images), "the gradient of one patch")
 # END HIDDEN TESTS
 
 # %% check patchify_refuses points=1
-with Check("patchify", "sides that are no multiple") as check:
+with Check("patchify", "sides that are not a multiple") as check:
     check.raises(torch.ones(1, 1, 4, 7), 2, naming=(7, 2))
     check.raises(torch.ones(1, 1, 10, 8), 4, naming=(10, 4))
 # BEGIN HIDDEN TESTS
@@ -164,29 +216,27 @@ with Check("patchify", "refused and accepted") as check:
     check.shape(check.call(torch.ones(2, 3, 9, 12), 3), batch=2, patches=12, numbers=27)
 # END HIDDEN TESTS
 
-
 # %% [markdown]
-# Your own patches, drawn back into an image: each row of yours is put at its place as the convention says.
+# Now draw the photo back from *your* patches.
 
 # %%
-show_patches(photo, 32, patches=patchify(photo[None], 32)[0], title="cut by you")
+show_patches(photo, 32, patches=patchify(photo[None], 32)[0], title="Cut by your patchify")
 
 # %% [markdown]
-# What to see: the same picture twice. Compare it with the stripes above.
-
-# %% [markdown]
+# What to see: the same photo twice, and no stripes.
+#
 # ## 3 · And back
 #
-# To draw patches, or to let a model paint them, you need the way back. It is the same steps in the opposite order.
+# Later in this lesson you rearrange the patches of an image and want to see the result. For that you need the inverse of `patchify`. It takes the same steps in the opposite order.
 #
-# **Exercise** (8 minutes). The number of patches alone does not say whether they stood 2 by 6 or 3 by 4. So you are told height and width.
+# **Exercise** (10 minutes). Write `unpatchify`. Twelve patches can form a grid of 2 by 6 or of 3 by 4, so the function is told the height and the width.
 #
-# <details><summary>Hint</summary>First split into the six axes of before: batch, row, column, channel, y, x. Then bring row and y side by side, and column and x.</details>
+# <details><summary>Hint</summary>First split into the same six axes as before: batch, row, column, channel, y, x. Then bring row next to y, and column next to x.</details>
 
 
 # %% exercise unpatchify
 def unpatchify(patches: Tensor, patch_size: int, channels: int, height: int, width: int) -> Tensor:
-    """Put patches back to images: what patchify has cut.
+    """Put patches back together: the inverse of patchify.
 
     patches (batch, patches, channels · patch_size · patch_size)
     -> (batch, channels, height, width).
@@ -200,7 +250,7 @@ def unpatchify(patches: Tensor, patch_size: int, channels: int, height: int, wid
 
 
 # %% check unpatchify points=1
-hint = "the same six axes as in patchify, brought back into the order of the image"
+hint = "the same six axes as in patchify, permuted back to the order of the image"
 with Check("unpatchify", "four patches of one grey image, 2 by 8", hint) as check:
     patches = torch.arange(16.0, dtype=torch.float64).reshape(1, 4, 4)
     image = check.call(patches, 2, 1, 2, 8)
@@ -210,15 +260,17 @@ with Check("unpatchify", "four patches of one grey image, 2 by 8", hint) as chec
         torch.tensor(
             [[0, 1, 4, 5, 8, 9, 12, 13], [2, 3, 6, 7, 10, 11, 14, 15]], dtype=torch.float64
         ),
-        "the first patch is 0 1 above 2 3, and the next one, 4 5 above 6 7, stands to its right",
+        "the first patch is 0 1 above 2 3, and the next one, 4 5 above 6 7, is to its right",
     )
 with Check("unpatchify", "colours, a batch, and several rows of patches", hint) as check:
     image = torch.arange(5 * 3 * 6 * 4, dtype=torch.float64).reshape(5, 3, 6, 4)
     patches = F.unfold(image, 2, stride=2).transpose(1, 2)
     back = check.call(patches, 2, 3, 6, 4)
     check.shape(back, batch=5, channel=3, height=6, width=4)
-    check.equal(back[0, 0], image[0, 0], "patches stand in rows, and each has channel 0 first")
-    check.equal(back, image, "every pixel of every image is back at its place")
+    check.equal(
+        back[0, 0], image[0, 0], "the patches come row by row, and each has channel 0 first"
+    )
+    check.equal(back, image, "every pixel of every image is back in its position")
 # BEGIN HIDDEN TESTS
 with Check("unpatchify", "other sizes") as check:
     for shape, size in (((2, 3, 6, 9), 3), ((3, 2, 8, 4), 4), ((1, 1, 5, 5), 5), ((2, 4, 3, 2), 1)):
@@ -234,20 +286,19 @@ with Check("unpatchify", "a gradient") as check:
     check.equal(slope, expected, "one row of pixels comes from the middle rows of two patches")
 # END HIDDEN TESTS
 
-
 # %% [markdown]
 # ## 4 · From a patch to a token
 #
-# A patch is a row of $C p^2$ numbers, and the encoder wants vectors of width $d_{\text{model}}$. One linear layer makes the one from the other. It is to patches what the embedding table is to words. What comes out is called a **token**.
+# A patch is a vector of $C p^2$ numbers. The encoder needs vectors of width $d_{\text{model}}$. One linear layer maps the one to the other; this is the **patch embedding**. For a patch, it does what the embedding table does for a word. From here on, the result is called a *token*, as in text.
 #
-# **Exercise** (5 minutes). The name of the layer matters: the check loads weights by it. You do not need `image_size` for the computation; it says for which images the module is made.
+# **Exercise** (8 minutes). Write the patch embedding. The check loads weights by the name of the layer, so the name matters. `image_size` is not needed for the computation; it only says for which images the module is made.
 
 
 # %% exercise PatchEmbedding
 class PatchEmbedding(nn.Module):
-    """Cut images into patches, and project each patch to d_model numbers.
+    """Cut images into patches, and project each patch to a vector of width d_model.
 
-    Part: `projection`, an `nn.Linear` from channels · patch_size · patch_size to d_model numbers.
+    Part: `projection`, an `nn.Linear` from channels · patch_size · patch_size to d_model.
     image_size: an int for a square, or (height, width).
     forward: images (batch, channels, height, width) -> (batch, patches, d_model).
     """
@@ -280,9 +331,9 @@ with Check("PatchEmbedding", "an example you can do by hand", hint) as check:
     check.equal(
         tokens[0],
         torch.tensor([[10.0, 1.0, 14.0], [26.0, 5.0, 18.0]], dtype=torch.float64),
-        "a patch's token: the sum of its pixels, its first pixel, and its last pixel plus 10",
+        "the token of a patch is the sum of its pixels, its first pixel, and its last pixel plus 10",
     )
-with Check("PatchEmbedding", "colours, a batch, and a square given as one number", hint) as check:
+with Check("PatchEmbedding", "colours, a batch, and image_size as one int", hint) as check:
     embedding = check.build(4, 2, 3, 5).double()
     weight, bias = numbers(5, 12, seed=1), numbers(5, seed=2)
     embedding.load({"projection.weight": weight, "projection.bias": bias})
@@ -316,11 +367,12 @@ with Check("PatchEmbedding", "two modules do not share their weights") as check:
         check.equal(part, kept[name], f"{name} of the other module")
 # END HIDDEN TESTS
 
-
 # %% [markdown]
 # ### Bug hunt: "basically a Conv2d"
 #
-# A lecture slide says of this linear projection of flattened patches that it is "basically a Conv2d". Take it at its word: a `Conv2d` with a kernel as large as a patch.
+# **From the lecture** (Data C182, Lecture 12, slide "Application: image classification (ViT)"): the linear projection of flattened patches "is basically a Conv2d".
+#
+# A **convolution** applies one small linear layer, the *kernel*, to every window of an image, with the same weights everywhere. Take the slide at its word: use a `Conv2d` whose kernel is as large as a patch.
 
 # %%
 as_said = nn.Conv2d(3, 16, kernel_size=32)
@@ -328,18 +380,17 @@ print("your patch embedding:", tuple(PatchEmbedding((128, 192), 32, 3, 16)(photo
 print("a Conv2d, as said:   ", tuple(as_said(photo[None]).shape))
 
 # %% [markdown]
-# What to see: 24 tokens against a map of 97 by 161. The slide is right, and the word *basically* hides two things. A convolution slides its kernel **pixel by pixel**, unless you tell it otherwise, so its windows overlap. And it gives a map with the channels first, (batch, d_model, rows, columns), where an encoder wants (batch, patches, d_model).
-
-# %% [markdown]
-# **Exercise** (8 minutes). Compute the tokens with `F.conv2d(images, kernels, bias, …)`, from the weight and bias of the linear layer. So you show that the two are one. Its kernels have the shape (d_model, channels, p, p).
+# What to see: 24 tokens of width 16, against 16 maps of 97 by 161. The word *basically* hides two things. By default, a convolution moves its window by *one pixel* at a time, so the windows overlap. And its output has the channels first, (batch, d_model, rows, columns), where an encoder needs (batch, patches, d_model).
 #
-# <details><summary>Hint 1</summary>A row of the weight holds channel by channel, row by row: just what one kernel holds. A <code>reshape</code> turns the one into the other.</details>
-# <details><summary>Hint 2</summary>How far must the window move from one patch to the next? See <code>stride</code>.</details>
+# **Exercise** (10 minutes). Fix both: compute the tokens with `F.conv2d(images, kernels, bias, …)`, from the weight and the bias of the linear layer. The kernels have the shape (d_model, channels, p, p).
+#
+# <details><summary>Hint 1</summary>One row of the weight holds its numbers channel by channel, row by row. A kernel has the same order, so one <code>reshape</code> is enough.</details>
+# <details><summary>Hint 2</summary>How far must the window move from one patch to the next? Read about <code>stride</code>.</details>
 
 
 # %% exercise repaired_convolution
 def repaired_convolution(images: Tensor, weight: Tensor, bias: Tensor, patch_size: int) -> Tensor:
-    """The tokens of a patch embedding, by a convolution: what the slide means by "a Conv2d".
+    """The tokens of a patch embedding, computed by a convolution.
 
     images (batch, channels, height, width); weight (d_model, channels · patch_size · patch_size)
     and bias (d_model,) of the linear layer -> (batch, patches, d_model).
@@ -352,7 +403,7 @@ def repaired_convolution(images: Tensor, weight: Tensor, bias: Tensor, patch_siz
 
 
 # %% check repaired_convolution points=1
-hint = "windows that do not overlap, and the tokens row by row with their d_model numbers last"
+hint = "windows that do not overlap; tokens row by row, with the d_model axis last"
 with Check("repaired_convolution", "an example you can do by hand", hint) as check:
     weight = torch.tensor([[1, 1, 1, 1], [1, 0, 0, 0], [0, 0, 0, 1]], dtype=torch.float64)
     bias = torch.tensor([0.0, 0.0, 10.0], dtype=torch.float64)
@@ -362,14 +413,14 @@ with Check("repaired_convolution", "an example you can do by hand", hint) as che
     check.equal(
         tokens[0],
         torch.tensor([[10.0, 1.0, 14.0], [26.0, 5.0, 18.0]], dtype=torch.float64),
-        "a patch's token: the sum of its pixels, its first pixel, and its last pixel plus 10",
+        "the token of a patch is the sum of its pixels, its first pixel, and its last pixel plus 10",
     )
 with Check("repaired_convolution", "colours, and a batch", hint) as check:
     weight, bias, images = numbers(5, 12, seed=1), numbers(5, seed=2), numbers(2, 3, 4, 6, seed=3)
     tokens = check.call(images, weight, bias, 2)
     check.shape(tokens, batch=2, patches=6, d_model=5)
     patches = F.unfold(images, 2, stride=2).transpose(1, 2)
-    check.equal(tokens, patches @ weight.T + bias, "what the linear layer gives for each patch")
+    check.equal(tokens, patches @ weight.T + bias, "the output of the linear layer for each patch")
 # BEGIN HIDDEN TESTS
 with Check("repaired_convolution", "other sizes") as check:
     for shape, size in (((2, 3, 6, 9), 3), ((3, 2, 8, 4), 4), ((2, 4, 3, 2), 1)):
@@ -379,47 +430,67 @@ with Check("repaired_convolution", "other sizes") as check:
         check.equal(check.call(images, weight, bias, size), expected, "the same tokens")
 # END HIDDEN TESTS
 
-
 # %% [markdown]
 # ## 5 · The whole model
 #
-# You have tokens. Three things are missing before the encoder can classify a picture.
+# You have tokens. Before the encoder can classify an image, it needs three more things. The first two belong to its input.
 #
-# **Positions.** Attention does not know where a patch stood (lesson 6). The model learns a table with one row of $d_{\text{model}}$ numbers for each token, and adds it. The rows are numbered in reading order; nothing tells the model that patch 7 lies below patch 3.
+# *Positions.* Attention does not know where a patch was (lesson 6). The model learns a table with one vector for each token, and adds it. The rows are in reading order; nothing tells the model that patch 7 lies below patch 3.
 #
-# **A class token.** The encoder gives one vector for each patch, and you want one answer for the picture. So put one more token **in front**: a learned vector, the same for every picture. It has seen nothing yet. Block by block it gathers from the patches what it needs, and at the end the answer is read off it alone. (BERT's `[CLS]` is the same idea.) The other way has no class token: take the **mean** of the patches at the end.
+# *One vector for the whole image.* The **class token** is a learned vector, the same for every image, that is put in front of the patches. Block by block, it gathers from the patches what the answer needs. (BERT's `[CLS]` is the same idea.)
+
+# %%
+class_token = numbers(1, 3).round(decimals=1)
+patch_tokens = numbers(4, 3, seed=1).round(decimals=1)
+table = numbers(5, 3, seed=2, scale=0.5).round(decimals=1)
+in_front = torch.vstack([class_token, patch_tokens])
+figures.steps(
+    {
+        "tokens": (in_front, "d_model", ["0", "1", "2"]),
+        "table of positions": (table, "d_model", ["0", "1", "2"]),
+        "input of block 1": (in_front + table, "d_model", ["0", "1", "2"]),
+    },
+    "token",
+    ["class", "patch 0", "patch 1", "patch 2", "patch 3"],
+)
+
+# %% [markdown]
+# What to see: four patches make five tokens, and the class token has a position too: row 0 of the table.
 #
-# **A head**: a linear layer from $d_{\text{model}}$ to one number for each class, the **logits**. (It has nothing to do with the heads of attention.)
+# The third thing belongs to the output. A **classification head** is a linear layer from $d_{\text{model}}$ to one logit per class. (It has nothing to do with attention heads.) It reads the class token after the last block. Alternatively, it reads the average of the patches, which is called **mean pooling**.
 #
-# With $e_1, \dots, e_n$ the tokens of the patches, $c$ the class token, and $P$ the table of positions:
+# With $e_1, \dots, e_n$ the patch tokens, $c$ the class token, and $P$ the table of positions:
 #
 # $$X = [c, e_1, \dots, e_n] + P \qquad Y = \mathrm{Norm}(\mathrm{blocks}(X)) \qquad \mathrm{logits} = \mathrm{Head}(Y_0) \;\text{ or }\; \mathrm{Head}\Big(\frac{1}{n}\sum_{i=1}^{n} Y_i\Big)$$
+#
+# **Predict.** In a batch of 8 images, how many class tokens are learned, and how many are in the tensor $X$?
+#
+# <details><summary>8 learned, 8 in the tensor</summary>Then a model trained on batches of 8 could not read 9 images. A parameter never depends on the batch size.</details>
+# <details><summary>1 learned, 1 in the tensor</summary>Every image is a sequence of its own, and needs its own copy to gather in.</details>
+# <details><summary>1 learned, 8 in the tensor</summary>Yes. Every image gets a copy of the same vector. After the first block the eight differ, because each has attended to different patches.</details>
+
+# %%
+print(*inspect.signature(nn.TransformerEncoderLayer).parameters, sep=", ")
 
 # %% [markdown]
-# **Predict.** In a batch of 8 pictures, how many class tokens are learned, and how many stand in the tensor?
+# **Exercise** (30 minutes). Build the model, the largest exercise of this lesson. Begin with your `PatchEmbedding`. The blocks are PyTorch's `nn.TransformerEncoderLayer`, whose arguments are printed above. You need pre-norm, GELU as the activation, and the batch as the first axis. Stack `num_layers` of them, each with its own weights, and put one `nn.LayerNorm` after the last. You choose the names of the parts.
 #
-# <details><summary>8 learned, 8 in the tensor</summary>Then a model trained on batches of 8 could not read 9 pictures. A parameter never has a batch axis of its own.</details>
-# <details><summary>1 learned, 1 in the tensor</summary>Each picture is a sequence of its own, and needs its own place to gather in.</details>
-# <details><summary>1 learned, 8 in the tensor</summary>Yes. <code>expand</code> shows the one vector to each picture. From the first block on the eight differ, because each looks at other patches.</details>
-
-# %% [markdown]
-# **Exercise** (25 minutes). The largest of this lesson. Begin with your `PatchEmbedding`. Take PyTorch's block, `nn.TransformerEncoderLayer`, with `"gelu"` as its activation, `batch_first=True` and `norm_first=True`, and stack `num_layers` of them, each with its own weights, with one `nn.LayerNorm` behind the last. (`nn.TransformerEncoder(layer, num_layers, norm, enable_nested_tensor=False)` does both: it copies the layer that you give it.) Later cells look into these blocks. You choose the names of the parts.
-#
-# <details><summary>Hint 1: what is learned</summary><code>nn.Parameter(torch.zeros(1, 1, d_model))</code> on <code>self</code> is a learned class token. A table of positions is made alike; begin it with small random numbers, <code>0.02 * torch.randn(…)</code>.</details>
-# <details><summary>Hint 2: in front</summary><code>torch.cat([…, …], dim=1)</code> puts tensors one behind the other along the axis of tokens. Before it, <code>expand(len(images), -1, -1)</code> gives each picture its class token.</details>
-# <details><summary>Hint 3: the mean</summary>If your model has a class token in "mean" too, leave it out of the mean.</details>
+# <details><summary>Hint 1: parameters</summary><code>nn.Parameter(torch.zeros(1, 1, d_model))</code> on <code>self</code> is a learned class token. Make the table of positions in the same way, and start it with small random numbers: <code>0.02 * torch.randn(…)</code>.</details>
+# <details><summary>Hint 2: the class token in front</summary><code>torch.cat([…, …], dim=1)</code> joins two tensors along the axis of tokens. Before it, <code>expand(len(images), -1, -1)</code> gives every image its class token.</details>
+# <details><summary>Hint 3: the stack</summary>An <code>nn.ModuleList</code> of blocks works. <code>nn.TransformerEncoder</code> does too: it copies the layer that you give it, and takes the final norm as <code>norm</code>. If it warns about nested tensors, set <code>enable_nested_tensor=False</code>.</details>
+# <details><summary>Hint 4: the mean</summary>If your model has a class token with "mean" too, leave it out of the mean.</details>
 
 
 # %% exercise VisionTransformer
 class VisionTransformer(nn.Module):
-    """Classify images: patches, learned positions, encoder blocks, one linear layer at the end.
+    """Classify images: patches, learned positions, encoder blocks, a classification head.
 
     image_size: an int for a square, or (height, width).
     forward: images (batch, channels, height, width) -> logits (batch, num_classes).
-    pool="cls": a learned class token stands before the patches, and the logits are read off it.
-    pool="mean": off the mean of the patches; a class token may be absent, and is not in the mean.
-    To the tokens a learned table (1 + patches, d_model) is added, the class token's row first
-    (without class token: (patches, d_model)). Blocks: pre-norm, then one final LayerNorm.
+    pool="cls": a learned class token is put before the patches, and the head reads it.
+    pool="mean": the head reads the mean of the patches; a class token, if any, is not in it.
+    A learned table (1 + patches, d_model) is added to the tokens, the class token's row first
+    (without a class token: (patches, d_model)). Blocks: pre-norm, then one final LayerNorm.
     """
 
     def __init__(
@@ -462,12 +533,13 @@ class VisionTransformer(nn.Module):
 
 
 # %% [markdown]
-# The names in your model are yours, so the checks find its weights by their shapes. The next cell is for them: it gives a model fixed weights, or makes its blocks **silent**, so that each passes its tokens on as they came. In a silent model you can say what must come out.
+# You chose the names of the parts, so the checks find your parameters by their shapes. The next cell is for the checks: it gives a model fixed weights, or makes its blocks *silent*. A silent block adds zero to the residual stream, so you can say what must come out.
 
 
-# %% given weights_for_the_checks
+# %% given weights_for_the_checks folded=true
+# Gives a model fixed weights, or makes its blocks silent; click to unfold
 def fixed(parameters: dict[str, Tensor], scale: float = 1.0) -> dict[str, Tensor]:
-    """Weights that depend on nothing but their shape."""
+    """Weights that depend only on their shapes."""
     filled = {}
     for name, part in parameters.items():
         size = [side for side in part.shape if side > 1]
@@ -476,7 +548,7 @@ def fixed(parameters: dict[str, Tensor], scale: float = 1.0) -> dict[str, Tensor
 
 
 def silent(parameters: dict[str, Tensor], d_model: int, d_ff: int) -> dict[str, Tensor]:
-    """The same, but what attention and the feed-forward network give is zero."""
+    """The same, but the output of attention and of the feed-forward network is zero."""
     inside = {(d_model, d_model), (3 * d_model, d_model), (d_ff, d_model), (d_model, d_ff)}
     return {
         name: torch.zeros_like(part)
@@ -487,12 +559,12 @@ def silent(parameters: dict[str, Tensor], d_model: int, d_ff: int) -> dict[str, 
 
 
 def is_class_token(name: str, part: Tensor) -> bool:
-    """Whether a part of d_model numbers is the class token: no norm and no bias is."""
+    """Whether a parameter of d_model numbers is the class token, not part of a norm or a bias."""
     return part.dim() > 1 or not name.endswith(("weight", "bias"))
 
 
 # %% check VisionTransformer points=3
-hint = "embed, class token in front, add positions, blocks, final norm, read off, linear layer"
+hint = "embed, class token in front, add positions, blocks, final norm, pool, head"
 with Check("VisionTransformer", "logits for each image", hint) as check:
     # images of 6 by 9 with 2 channels, in 6 patches; 5 classes
     model = check.build((6, 9), 3, 2, 5, 12, 2, 3, 20, 0.5).double().eval()
@@ -503,22 +575,22 @@ with Check("VisionTransformer", "logits for each image", hint) as check:
     check.equal(
         model.call(images),
         logits,
-        "in evaluation two passes agree",
-        hint="nn.Dropout knows the mode; F.dropout must be told: training=self.training",
+        "in evaluation mode, two passes give the same logits",
+        hint="nn.Dropout knows the mode; F.dropout needs training=self.training",
     )
     alone = model.call(images[1:2])
     check.equal(
         logits[1],
         alone[0],
-        "an image gives the same logits in a batch as it gives alone",
-        hint="each picture has its class token: the batch stays the first axis from begin to end",
+        "an image gives the same logits in a batch as alone",
+        hint="every image has its own class token, and the batch stays the first axis throughout",
     )
     slopes = model.gradients(logits.square())
     tables = [slope for slope in slopes.values() if tuple(slope.shape[-2:]) == (7, 12)]
     check.true(
         len(tables) > 0,
-        "a learned table of positions has 1 + patches rows of d_model numbers: here 7 rows of 12",
-        hint="nn.Parameter keeps it among what is learned; the class token has a row too",
+        "the parameters contain a table of positions, (1 + patches, d_model): here 7 rows of 12",
+        hint="nn.Parameter makes a tensor a parameter; the class token has a row too",
     )
     check.true(
         all(bool((s.abs().amax(-1) > 0).all()) for s in tables), "each row of the table is used"
@@ -526,20 +598,20 @@ with Check("VisionTransformer", "logits for each image", hint) as check:
     tokens = [n for n, s in slopes.items() if s.numel() == 12 and is_class_token(n, s)]
     check.true(
         len(tokens) > 0,
-        "a learned class token has d_model numbers: here 12",
-        hint="nn.Parameter keeps it among what is learned",
+        "the parameters contain a class token of width d_model: here 12",
+        hint="nn.Parameter makes a tensor a parameter",
     )
     blocks = [name for name, slope in slopes.items() if tuple(slope.shape) == (20, 12)]
     check.true(
         len(blocks) == 2,
-        "two blocks are asked for, so two layers from d_model to d_ff are learned",
+        "with num_layers=2, the parameters contain two layers from d_model to d_ff",
         hint="num_layers blocks, each with its own weights, in an nn.ModuleList or encoder",
     )
     check.true(
         all(bool(s.abs().max() > 0) for name, s in slopes.items() if not name.endswith("bias")),
-        "a gradient reaches everything that is learned",
+        "a gradient reaches every weight",
     )
-with Check("VisionTransformer", "silent blocks: the class token has seen nothing", hint) as check:
+with Check("VisionTransformer", "silent blocks: the class token gathers nothing", hint) as check:
     model = check.build((6, 9), 3, 2, 5, 12, 2, 3, 20).double().eval()
     quiet = silent(model.parameters(), 12, 20)
     model.load(quiet, whole=False)
@@ -547,17 +619,17 @@ with Check("VisionTransformer", "silent blocks: the class token has seen nothing
     check.equal(
         logits[0],
         logits[1],
-        "the class token has gathered nothing, so the logits of all images are the same",
-        hint="read the logits off the token that you put in front, and off no other",
+        "with silent blocks the class token gathers nothing, so all images give the same logits",
+        hint="the head reads the token that you put in front, and no other",
     )
     slopes = model.gradients(logits.square())
     norms = [s for n, s in slopes.items() if s.shape == (12,) and n.endswith("weight")]
     check.equal(
         sum(bool(slope.abs().max() > 1e-12) for slope in norms),
         1,
-        "when its blocks are silent, of all norms the final one alone is heard",
-        hint="pre-norm, norm_first=True: tokens pass a block unchanged but for what is added; and "
-        "behind the last block stands one more norm",
+        "with silent blocks, only one norm affects the logits: the final one",
+        hint="pre-norm blocks only add to the residual stream; after the last block comes one more "
+        "norm",
     )
     louder = {
         n: p * 3 if p.shape[-1] == 12 and p.shape[0] != 5 and is_class_token(n, p) else p
@@ -567,8 +639,8 @@ with Check("VisionTransformer", "silent blocks: the class token has seen nothing
     check.equal(
         model.call(numbers(1, 2, 6, 9, seed=1))[0],
         logits[0],
-        "a final norm takes the size away: a class token three times as long gives the same logits",
-        hint="a LayerNorm stands behind the last block",
+        "the final norm removes the scale: a class token three times as long gives the same logits",
+        hint="a LayerNorm comes after the last block",
         within=1e-3,
     )
     token = next(p for n, p in quiet.items() if p.numel() == 12 and is_class_token(n, p))
@@ -582,10 +654,10 @@ with Check("VisionTransformer", "silent blocks: the class token has seen nothing
     check.equal(
         model.call(numbers(1, 2, 6, 9, seed=1))[0],
         torch.zeros(5, dtype=torch.float64),
-        "each position is added once: where the first row of the table is minus the class token, "
-        "nothing is left of both, and the logits are zero",
-        hint="the class token stands in front, at row 0 of the table; the table is added once, "
-        "before the first block",
+        "the table is added once: where its first row is minus the class token, their sum is zero, "
+        "and so are the logits",
+        hint="the class token comes first, with row 0 of the table; the table is added once, before "
+        "the first block",
     )
 with Check("VisionTransformer", "silent blocks, one or three", hint) as check:
     told = []
@@ -596,11 +668,10 @@ with Check("VisionTransformer", "silent blocks, one or three", hint) as check:
     check.equal(
         told[1],
         told[0],
-        "silent blocks pass on what comes as it is: with one or three of them, the logits are the "
-        "same",
-        hint="the final norm stands once, behind the last block; nothing else stands between blocks",
+        "silent blocks change nothing: one of them gives the same logits as three",
+        hint="there is one final norm, after the last block, and nothing between the blocks",
     )
-with Check("VisionTransformer", "loud blocks, and a final norm behind them", hint) as check:
+with Check("VisionTransformer", "blocks with large weights, and the final norm", hint) as check:
     model = check.build((6, 9), 3, 2, 5, 12, 2, 3, 20).double().eval()
     weights, told = fixed(model.parameters()), []
     for loud in (1e6, 2e6):
@@ -612,12 +683,12 @@ with Check("VisionTransformer", "loud blocks, and a final norm behind them", hin
     check.equal(
         told[1],
         told[0],
-        "a final norm takes the size away: where the blocks add a million times as much, or twice "
-        "that, the logits are the same",
-        hint="the last LayerNorm stands behind the last block, not in front of the first",
+        "the final norm removes the scale: blocks that add a million times as much, or twice that, "
+        "give the same logits",
+        hint="the final LayerNorm comes after the last block, not before the first",
         within=1e-3,
     )
-with Check("VisionTransformer", "where a patch stands", hint) as check:
+with Check("VisionTransformer", "the position of a patch", hint) as check:
     model = check.build((6, 9), 3, 2, 5, 12, 2, 3, 20).double().eval()
     weights = fixed(model.parameters())
     model.load(weights, whole=False)
@@ -626,7 +697,7 @@ with Check("VisionTransformer", "where a patch stands", hint) as check:
     apart = (model.call(image) - model.call(swapped)).abs().max().item()
     check.true(
         apart > 1e-6,
-        "with its left and right patches swapped, an image gives other logits",
+        "an image with its left and right patches swapped gives different logits",
         hint="add the table of positions to the tokens, before the blocks",
     )
     lost = {n: p * 0 if tuple(p.shape[-2:]) == (7, 12) else p for n, p in weights.items()}
@@ -634,30 +705,30 @@ with Check("VisionTransformer", "where a patch stands", hint) as check:
     check.equal(
         model.call(swapped),
         model.call(image),
-        "with all positions zero, no order is left: swapped patches change nothing",
-        hint="each token is one whole patch, and only the positions say where it stood",
+        "with all positions zero, swapping patches does not change the logits",
+        hint="each token is one whole patch, and only its position says where it was",
     )
-with Check("VisionTransformer", "dropout, and its modes", hint) as check:
+with Check("VisionTransformer", "dropout, in both modes", hint) as check:
     model = check.build((6, 9), 3, 2, 5, 12, 2, 3, 20, dropout=0.5).double().train()
     model.load(fixed(model.parameters()), whole=False)
     images = numbers(2, 2, 6, 9, seed=3)
     first, second = model.call(images), model.call(images)
     check.true(
         not torch.equal(first, second),
-        "in training, with dropout=0.5, two passes differ",
-        hint="hand dropout to the blocks",
+        "in training mode with dropout=0.5, two passes give different logits",
+        hint="pass dropout to the blocks",
     )
     model.eval()
-    check.equal(model.call(images), model.call(images), "in evaluation two passes agree")
+    check.equal(model.call(images), model.call(images), "in evaluation mode, two passes agree")
     model = check.build((6, 9), 3, 2, 5, 12, 2, 3, 20).double().train()
     model.load(fixed(model.parameters()), whole=False)
     check.equal(
         model.call(images),
         model.call(images),
-        "without dropout two passes agree, in training too",
-        hint="hand dropout to the blocks: left out, it is PyTorch's own 0.1",
+        "without dropout two passes agree, in training mode too",
+        hint="pass dropout to the blocks: PyTorch's default is 0.1",
     )
-with Check("VisionTransformer", "a square given as one number, and the heads", hint) as check:
+with Check("VisionTransformer", "image_size as one int, and the heads", hint) as check:
     told = []
     for heads in (2, 3):
         model = check.build(6, 3, 2, 5, 12, 2, heads, 20).double().eval()
@@ -666,8 +737,8 @@ with Check("VisionTransformer", "a square given as one number, and the heads", h
         check.shape(told[-1], batch=3, num_classes=5)
     check.true(
         (told[0] - told[1]).abs().max().item() > 1e-9,
-        "two heads and three heads, with the same weights, give other logits",
-        hint="hand num_heads to the blocks",
+        "with the same weights, two heads and three heads give different logits",
+        hint="pass num_heads to the blocks",
     )
 # BEGIN HIDDEN TESTS
 with Check("VisionTransformer", "other sizes, a square, and float32") as check:
@@ -689,7 +760,7 @@ with Check("VisionTransformer", "other sizes, a square, and float32") as check:
         check.equal(model.call(images[2:])[0], logits[2], "an image alone", within=1e-4)
         slope = check.gradient(model.call(images.requires_grad_())[1], images)
         check.equal(slope[0], torch.zeros_like(slope[0]), "no leak into another image")
-        check.true(bool((slope[1].abs().amax(0) > 0).all()), "every pixel has a say")
+        check.true(bool((slope[1].abs().amax(0) > 0).all()), "every pixel affects the logits")
 with Check("VisionTransformer", "pre-norm blocks, and one final norm") as check:
     for pool in ("cls", "mean"):
         model = check.build((6, 9), 3, 2, 5, 12, 3, 2, 20, pool=pool).double().eval()
@@ -702,8 +773,10 @@ with Check("VisionTransformer", "pre-norm blocks, and one final norm") as check:
             and name.endswith("weight")
             and bool(slope.abs().max() > 1e-12)
         ]
-        check.true(len(heard) == 1, "when its blocks are silent, only the last norm is heard")
-with Check("VisionTransformer", "the number of heads counts, two modules share nothing") as check:
+        check.true(len(heard) == 1, "with silent blocks, only the final norm affects the logits")
+with Check(
+    "VisionTransformer", "the number of heads has an effect, and two modules share nothing"
+) as check:
     images, told = numbers(2, 2, 6, 9, seed=6), []
     for heads in (1, 2, 6):
         model = check.build((6, 9), 3, 2, 5, 12, 2, heads, 20).double().eval()
@@ -711,7 +784,7 @@ with Check("VisionTransformer", "the number of heads counts, two modules share n
         told.append(model.call(images))
     for one, other in ((0, 1), (1, 2), (0, 2)):
         gap = (told[one] - told[other]).abs().max().item()
-        check.true(gap > 1e-9, "other heads, other logits")
+        check.true(gap > 1e-9, "another number of heads gives different logits")
     first, second = (check.build(4, 2, 1, 3, 8, 1, 2, 10) for _ in range(2))
     kept = second.parameters()
     first.load(fixed(first.parameters()), whole=False)
@@ -720,7 +793,7 @@ with Check("VisionTransformer", "the number of heads counts, two modules share n
 # END HIDDEN TESTS
 
 # %% check VisionTransformer_mean points=1
-hint = "the mean of the patches' tokens alone: a class token, if there is one, is not in it"
+hint = "the mean of the patch tokens only; a class token, if there is one, is not in it"
 with Check("VisionTransformer", "the mean of the patches", hint) as check:
     model = check.build((6, 9), 3, 2, 5, 12, 2, 3, 20, pool="mean").double().eval()
     quiet = silent(model.parameters(), 12, 20)
@@ -730,13 +803,15 @@ with Check("VisionTransformer", "the mean of the patches", hint) as check:
     check.shape(logits, batch=3, num_classes=5)
     check.true(
         (logits[0] - logits[1]).abs().max().item() > 1e-6,
-        "with silent blocks the patches are what they were, and their mean tells images apart",
-        hint='look at pool: "mean" reads the logits off the patches',
+        "with silent blocks the patch tokens are unchanged, so two images give different logits",
+        hint='with pool="mean", the head reads the mean of the patches',
     )
-    check.equal(model.call(images[1:2])[0], logits[1], "an image alone gives the same logits")
+    check.equal(
+        model.call(images[1:2])[0], logits[1], "an image gives the same logits alone as in a batch"
+    )
     slope = check.gradient(model.call(pixels := images.clone().requires_grad_())[0], pixels)
     seen = slope[0].abs().amax(0).reshape(2, 3, 3, 3).amax((1, 3))
-    check.true(bool((seen > 1e-9).all()), "each of the six patches has its part in the mean")
+    check.true(bool((seen > 1e-9).all()), "each of the six patches affects the mean")
     slopes = model.gradients(logits.square())
     alone = [
         slope
@@ -746,10 +821,10 @@ with Check("VisionTransformer", "the mean of the patches", hint) as check:
     ]
     check.true(
         all(bool((s.abs() < 1e-12).all()) for s in alone),
-        "with silent blocks a class token has no part in the mean",
-        hint="the class token stands at place 0: begin the mean behind it",
+        "with silent blocks, a class token does not affect the mean",
+        hint="the class token is at index 0, so the mean begins at index 1",
     )
-with Check("VisionTransformer", "six patches that are all alike", hint) as check:
+with Check("VisionTransformer", "six equal patches", hint) as check:
     alike = numbers(1, 2, 3, 3, seed=8)
     told = []
     for image in (alike, alike.repeat(1, 1, 2, 3)):
@@ -766,7 +841,7 @@ with Check("VisionTransformer", "six patches that are all alike", hint) as check
     check.equal(
         told[1],
         told[0],
-        "without positions, six patches that are alike have the mean of one of them",
+        "without positions, six equal patches have the same mean as one of them",
         hint="a mean is a sum divided by the number of patches",
     )
 # BEGIN HIDDEN TESTS
@@ -788,19 +863,21 @@ with Check("VisionTransformer", "a mean, not a sum, of each patch with its posit
         normed = F.layer_norm(tokens, (12,)).mean(1) * gain  # norm before the mean, or behind it
         late = F.layer_norm(tokens.mean(1), (12,)) * gain
         gaps = [(model.call(images) - e @ head.T).abs().max().item() for e in (normed, late)]
-        check.true(min(gaps) < 1e-3, "linear layer, norm and mean of each patch with its position")
+        check.true(min(gaps) < 1e-3, "the mean of the normed patches, each with its position")
 # END HIDDEN TESTS
 
+# %% [markdown]
+# **A good place to stop.** You have a complete Vision Transformer, and it has not seen an image yet. Next you train it on handwritten digits, find out what it knows about images, and look inside. When you come back, run all cells down to here first.
 
 # %% [markdown]
-# ## 6 · It learns to read
+# ## 6 · Train it
 #
-# 1,797 handwritten digits, 8 by 8 grey pixels each, come with scikit-learn. 360 of them are **held out**: the model never trains on them. Pixels from 0 to 16 become numbers from −1 to 1.
+# scikit-learn contains 1,797 handwritten digits of 8 by 8 grey pixels. 360 of them are *held out*: no model trains on them. Each digit gets a black margin of two pixels, so the images are 12 by 12: 16 patches of 3 by 3 pixels. A pixel is a number from 0 (black) to 1.
 
 # %%
-torch.set_num_threads(1)  # so tiny models train fastest
 digits: Any = load_digits()
-all_images = torch.tensor(digits.images, dtype=torch.float32)[:, None] / 8 - 1  # 1797, 1, 8, 8
+without_margin = torch.tensor(digits.images, dtype=torch.float32)[:, None] / 16
+all_images = F.pad(without_margin, (2, 2, 2, 2))  # (1797, 1, 12, 12)
 all_labels = torch.tensor(digits.target)
 order = torch.tensor(np.random.RandomState(0).permutation(len(all_labels)))
 test_images, test_labels = all_images[order[:360]], all_labels[order[:360]]
@@ -809,14 +886,14 @@ print(f"{len(train_labels)} images to train on, {len(test_labels)} held out")
 figures.tiles(
     list(test_images[:12, 0]),
     [str(label) for label in test_labels[:12].tolist()],
-    title="twelve of the held-out digits",
+    title="Twelve of the held-out digits",
 )
 
 # %% [markdown]
-# **Exercise** (12 minutes). Write the loop that trains any classifier: for each epoch a new random order, in this order batch by batch the loss, its gradients, a step. It is handed the model, so that you can train others with it too.
+# **Exercise** (12 minutes). Write the loop that trains any classifier. In every epoch, draw a new random order, and go through it batch by batch: loss, gradients, step. The model is an argument, so you can train other models with it too.
 #
-# <details><summary>Hint 1</summary><code>torch.randperm(len(images)).split(batch_size)</code> gives one epoch's batches: each a tensor of places, with which you take images <em>and</em> labels.</details>
-# <details><summary>Hint 2</summary>Three lines make a step: the old gradients to zero, the new ones by <code>backward</code>, then <code>step</code>.</details>
+# <details><summary>Hint 1</summary><code>torch.randperm(len(images)).split(batch_size)</code> gives the batches of one epoch. Each is a tensor of indices, with which you take images <em>and</em> labels.</details>
+# <details><summary>Hint 2</summary>Three lines make a step: set the old gradients to zero, compute the new ones with <code>backward</code>, then <code>step</code>.</details>
 
 
 # %% exercise train_classifier
@@ -830,11 +907,11 @@ def train_classifier(
 ) -> Tensor:
     """Train the model in place, by cross-entropy between its logits and the labels.
 
-    images (count, channels, height, width), labels (count,): whole numbers from 0.
-    One `torch.optim.AdamW` with learning rate lr; each epoch sees every image once, in a new
-    random order, in batches of batch_size (the last one may be smaller). Trains in training mode,
-    leaves the model in evaluation mode. Returns (epochs,), in the images' dtype: the mean loss of
-    each epoch's batches.
+    images (count, channels, height, width); labels (count,), integers from 0.
+    One `torch.optim.AdamW` with learning rate lr. Each epoch uses every image once, in a new
+    random order, in batches of batch_size (the last one may be smaller). Train in training mode,
+    and leave the model in evaluation mode. Returns (epochs,), in the images' dtype: for each
+    epoch, the mean of its batches' losses.
     """
     # BEGIN SOLUTION
     optimizer = torch.optim.AdamW(model.parameters(), lr=lr)
@@ -876,7 +953,7 @@ with Check("train_classifier", "twelve images in one batch", hint) as check:
     check.equal(
         history[0].item(),
         expected[0],
-        "the first loss: cross-entropy of the model as it comes",
+        "the first loss is the cross-entropy of the untrained model",
         within=1e-4,
     )
     check.equal(history.float(), torch.tensor(expected), "the loss of each epoch", within=1e-4)
@@ -890,7 +967,7 @@ with Check("train_classifier", "five images in batches of four, in a new order e
     layer.load_state_dict({"weight": numbers(4, 6, seed=4), "bias": numbers(4, seed=5)})
     model = nn.Sequential(nn.Flatten(), layer)
     each = F.cross_entropy(model(images), labels, reduction="none").detach()
-    # so small steps that the model stays as it is: a loss tells who was in the batch
+    # steps so small that the model does not change: a loss tells which images were in the batch
     torch.manual_seed(0)
     history = check.call(model, images, labels, 12, lr=1e-9, batch_size=4).float()
     check.shape(history, epochs=12)
@@ -898,13 +975,13 @@ with Check("train_classifier", "five images in batches of four, in a new order e
     found = (history[:, None] - one_alone).abs() < 1e-3
     check.true(
         bool(found.any(1).all()),
-        "an epoch has a batch of four images and one of the image that is left, each with its own "
-        "label; the mean of these two losses is the epoch's",
-        hint="torch.randperm(len(images)), split, and images and labels taken by the same places",
+        "an epoch has one batch of four images and one of the remaining image, each with its own "
+        "label, and its loss is the mean of the two batches' losses",
+        hint="torch.randperm(len(images)).split(…), then the same indices for images and labels",
     )
     check.true(
         bool(found.any(0).sum() > 1),
-        "in twelve epochs, not always the same image is left over",
+        "over twelve epochs, different images are left for the last batch",
         hint="a new torch.randperm for each epoch",
     )
 with Check("train_classifier", "six equal images in batches of two: three steps", hint) as check:
@@ -942,12 +1019,12 @@ with Check("train_classifier", "training mode", hint) as check:
     check.equal(
         history.double(),
         torch.full((3,), math.log(3), dtype=torch.float64),
-        "a dropout of all leaves nothing: the loss is ln 3, in each epoch",
-        "model.train()",
+        "in training mode, a dropout of 1 drops everything, so the loss is ln 3 in each epoch",
+        "call model.train() before the loop",
         within=1e-3,
     )
 # BEGIN HIDDEN TESTS
-with Check("train_classifier", "another order in another run, and a loss that falls") as check:
+with Check("train_classifier", "a different order in another run, and a loss that falls") as check:
     images, labels = numbers(30, 1, 2, 3, seed=6, dtype=torch.float32), torch.arange(30) % 3
     start, weights = nn.Linear(6, 3).state_dict(), []
     for seed in (1, 2):
@@ -958,11 +1035,11 @@ with Check("train_classifier", "another order in another run, and a loss that fa
         history = check.call(model, images, labels, 3, lr=0.05, batch_size=7)
         check.true(bool(history[2] < history[0]), "the loss falls")
         weights.append(layer.weight.detach().clone())
-    check.true(not torch.equal(*weights), "other random numbers, another order, other weights")
+    check.true(not torch.equal(*weights), "another seed gives another order, and so other weights")
 # END HIDDEN TESTS
 
 # %% check train_classifier_digits points=1
-hint = "images and labels in the same order, all batches of all epochs, cross-entropy of the logits"
+hint = "the same indices for images and labels, all batches of all epochs, cross-entropy of logits"
 with Check("train_classifier", "your Vision Transformer reads digits", hint) as check:
     digits: Any = load_digits()
     images = torch.tensor(digits.images, dtype=torch.float32)[:, None] / 8 - 1
@@ -974,14 +1051,14 @@ with Check("train_classifier", "your Vision Transformer reads digits", hint) as 
     check.call(reader, images[rest], labels[rest], 10, batch_size=32)
     read = reader.call(images[held_out]).argmax(-1)
     right = float((read == labels[held_out]).float().mean())
-    check.true(right >= 0.9, f"at least 90 % of the held-out digits are read; {right:.0%} are")
+    check.true(right >= 0.9, f"held-out accuracy is at least 90 %; it is {right:.0%}")
     # BEGIN HIDDEN TESTS
     untrained, copied = (
         check.other("VisionTransformer").build(8, 4, 1, 10, 32, 2, 4, 64).eval() for _ in range(2)
     )
     read = untrained.call(images[held_out]).argmax(-1)
     guessed = float((read == labels[held_out]).float().mean())
-    check.true(guessed < 0.5, "a model that was not trained cannot read")
+    check.true(guessed < 0.5, "an untrained model reads fewer than half")
     copied.load(reader.parameters(), whole=False)
     check.equal(
         copied.call(images[held_out]),
@@ -991,17 +1068,332 @@ with Check("train_classifier", "your Vision Transformer reads digits", hint) as 
     )
     # END HIDDEN TESTS
 
-
 # %% [markdown]
-# Now in earnest. Each digit gets a margin of two pixels, so 12 by 12, and you cut it into patches of 3: four by four. 1,437 images are few, and a Vision Transformer knows nothing about pictures: not that neighbours belong together, not that a 7 moved to the right is still a 7. A convolution has this built in; your model must learn it from examples. So make more of them: each training image also in four copies, turned and moved a little.
+# First a baseline. **Logistic regression** is a linear classifier: one linear layer from the 144 pixels to the ten logits.
 
 
 # %%
-def with_margin(images: Tensor) -> Tensor:
-    """Two pixels of black all around: (count, 1, 12, 12)."""
-    return F.pad(images, (2, 2, 2, 2), value=-1.0)
+def accuracy(model: nn.Module, images: Tensor, labels: Tensor) -> float:
+    """The share of images whose largest logit is that of their label."""
+    with torch.no_grad():
+        return (model.eval()(images).argmax(-1) == labels).float().mean().item()
 
 
+linear = LogisticRegression(max_iter=1000).fit(train_images.flatten(1), train_labels)
+linear_accuracy = float(linear.score(test_images.flatten(1), test_labels))
+print(f"logistic regression: {linear_accuracy:.1%} of the held-out digits")
+
+# %% [markdown]
+# **Predict.** Your Vision Transformer has twelve times as many parameters as this baseline. You train three of them for 8 epochs, from three seeds. How do they do on the held-out digits?
+#
+# <details><summary>Worse than logistic regression</summary>Yes, all three. The next section looks for the reason, and for a remedy.</details>
+# <details><summary>Better than logistic regression</summary>Run it. More parameters help only if training finds good values for them.</details>
+# <details><summary>About 10 %, which is chance</summary>They learn more than that: you will see the loss fall.</details>
+
+
+# %%
+def new_vit() -> nn.Module:
+    """An untrained Vision Transformer for the digits: 16 patches, two blocks of two heads."""
+    return VisionTransformer(12, 3, 1, 10, d_model=32, num_layers=2, num_heads=2, d_ff=64)
+
+
+vits, losses = [], []
+for seed in range(3):
+    torch.manual_seed(seed)
+    vit = new_vit()
+    losses.append(train_classifier(vit, train_images, train_labels, epochs=8, lr=0.003).tolist())
+    vits.append(vit)
+figures.curves(
+    list(range(1, 9)),
+    {"training loss of three runs": losses},
+    x="epoch",
+    y="mean loss",
+    title="Three Vision Transformers learn to classify digits",
+    bottom=0.0,
+)
+
+# %%
+vit_accuracies = [accuracy(vit, test_images, test_labels) for vit in vits]
+parameters = sum(part.numel() for part in vits[0].parameters())
+print(f"parameters: {144 * 10 + 10:,} in logistic regression, {parameters:,} in each ViT")
+figures.runs(
+    {"logistic regression": [linear_accuracy], "ViT": vit_accuracies},
+    "held-out accuracy",
+    "8 epochs are not enough to beat a linear classifier",
+)
+
+# %% [markdown]
+# What to see: the loss falls, and still all three runs stay below the baseline. What does a Vision Transformer lack?
+#
+# ## 7 · What does a model know before training?
+#
+# What an architecture assumes before it has seen any data is its **inductive bias**. For images there is a classic with a strong one. A **convolutional neural network** (CNN) is a stack of convolutions with small kernels. It assumes that neighbouring pixels belong together, and that a pattern means the same wherever it is. Here is a small one.
+
+
+# %%
+def new_cnn() -> nn.Module:
+    """Two convolutions; then the maximum of each of 64 channels over all positions."""
+    convolutions = [
+        *(nn.Conv2d(1, 16, kernel_size=3, padding=1), nn.ReLU(), nn.MaxPool2d(2)),
+        *(nn.Conv2d(16, 64, kernel_size=3, padding=1), nn.ReLU(), nn.AdaptiveMaxPool2d(1)),
+    ]
+    return nn.Sequential(*convolutions, nn.Flatten(), nn.Linear(64, 10))
+
+
+def trained_cnn(images: Tensor, labels: Tensor, seed: int) -> nn.Module:
+    """A small CNN, trained exactly as the Vision Transformers above."""
+    torch.manual_seed(seed)
+    cnn = new_cnn()
+    train_classifier(cnn, images, labels, epochs=8, lr=0.003)
+    return cnn
+
+
+cnns = [trained_cnn(train_images, train_labels, seed) for seed in range(3)]
+print(f"{sum(part.numel() for part in cnns[0].parameters()):,} parameters in each CNN")
+for cnn in cnns:
+    print(f"held-out accuracy: {accuracy(cnn, test_images, test_labels):.1%}")
+
+# %% [markdown]
+# What to see: with about half of the parameters and the same number of steps, the CNN does better than both. Is its inductive bias the reason? Test each assumption by itself.
+#
+# ### Assumption 1: a pattern means the same wherever it is
+#
+# All models train on digits as they are. Then you move the held-out digits by one or two pixels, which the margin allows.
+#
+# **Predict.** Which model reads the moved digits best?
+#
+# <details><summary>The ViT: every patch attends to every patch</summary>Attention can compare all patches. But a moved digit has other patches, at other positions.</details>
+# <details><summary>Logistic regression</summary>It has one weight for each pixel and class. Move the digit, and every weight meets the wrong pixel.</details>
+# <details><summary>The CNN</summary>Yes. The same kernel is applied everywhere.</details>
+
+
+# %%
+def moved(images: Tensor, pixels: int) -> list[Tensor]:
+    """The images moved up, down, left and right. The margin of two pixels is black."""
+    steps = [(-pixels, 0), (pixels, 0), (0, -pixels), (0, pixels)]
+    return [images.roll(step, dims=(2, 3)) for step in steps]
+
+
+def moved_accuracies(model: nn.Module) -> list[float]:
+    """The held-out accuracy for digits moved by 0, 1 and 2 pixels."""
+    versions = [torch.cat(moved(test_images, pixels)) for pixels in (0, 1, 2)]
+    return [accuracy(model, images, test_labels.repeat(4)) for images in versions]
+
+
+def linear_on(images: Tensor) -> float:
+    """The accuracy of logistic regression on moved digits."""
+    return float(linear.score(images.flatten(1), test_labels.repeat(4)))
+
+
+# %%
+vits_moved = [moved_accuracies(vit) for vit in vits]
+figures.curves(
+    [0, 1, 2],
+    {
+        "CNN": [moved_accuracies(cnn) for cnn in cnns],
+        "ViT": vits_moved,
+        "logistic regression": [linear_on(torch.cat(moved(test_images, k))) for k in (0, 1, 2)],
+    },
+    x="pixels by which the held-out digits are moved",
+    y="accuracy",
+    title="Trained on digits in place, tested on moved ones (bands: 3 runs)",
+    bottom=0.0,
+)
+
+# %% [markdown]
+# What to see: one pixel takes the ViT and the linear classifier below one half, two pixels almost to chance. The CNN keeps most of its accuracy, although it has not seen a moved digit either.
+#
+# The reason is in the architecture. A convolution has **translation equivariance**: when its input moves, its output moves along, unchanged otherwise. The maximum over all positions then drops the position. If that is the reason, it must show *before* any training.
+
+
+# %%
+def change(model: nn.Module, pixels: int) -> float:
+    """How much moving changes the logits, relative to how much two other digits differ."""
+    with torch.no_grad():
+        logits = model.eval()(test_images)
+        gaps = [(model(images) - logits).square().mean() for images in moved(test_images, pixels)]
+        others = (logits.roll(1, dims=0) - logits).square().mean()
+    return float((torch.stack(gaps).mean() / others).sqrt())
+
+
+changes: dict[str, list[float]] = {"CNN, by 2 pixels": [], "ViT, by 2 pixels": []}
+for seed in range(3):
+    torch.manual_seed(seed)
+    changes["CNN, by 2 pixels"].append(change(new_cnn(), 2))
+    changes["ViT, by 2 pixels"].append(change(new_vit(), 2))
+figures.runs(
+    changes,
+    "change of the logits (1: another digit)",
+    "Untrained models, and digits that move",
+)
+
+# %% [markdown]
+# What to see: to an untrained ViT, the moved digit is at least as different as another digit. To an untrained CNN, it is only about half as different. (It is not zero, because of the borders of the image.) That is an inductive bias: nothing has been trained yet.
+#
+# ### Assumption 2: neighbours belong together
+#
+# Now destroy the neighbourhoods. Cut all images into patches, and put them back in another order, with your own functions: in *one* order, drawn once for all images, or in a *new* order for each image.
+
+
+# %%
+orders = torch.Generator().manual_seed(0)
+patch_order = torch.randperm(16, generator=orders)
+pixel_order = torch.randperm(144, generator=orders)
+
+
+def in_one_order(images: Tensor, patch_size: int, order: Tensor) -> Tensor:
+    """The images with their patches in this order, the same for all images."""
+    return unpatchify(patchify(images, patch_size)[:, order], patch_size, 1, 12, 12)
+
+
+def in_new_orders(images: Tensor) -> Tensor:
+    """The images with their patches of 3 by 3 in a random order, a new one for each image."""
+    patches = patchify(images, 3)
+    order = torch.rand(len(images), 16, generator=orders).argsort(dim=1)
+    return unpatchify(patches[torch.arange(len(images))[:, None], order], 3, 1, 12, 12)
+
+
+# %%
+train_pixels, test_pixels = (in_one_order(x, 1, pixel_order) for x in (train_images, test_images))
+train_mixed, test_mixed = in_new_orders(train_images), in_new_orders(test_images)
+arranged = [test_images, in_one_order(test_images, 3, patch_order), test_pixels, test_mixed]
+figures.tiles(
+    [images[i, 0] for i in (0, 1) for images in arranged],
+    ["as it is", "one patch order", "one pixel order", "new patch orders"] * 2,
+    title="Two digits, arranged in four ways",
+    across=4,
+)
+
+# %% [markdown]
+# **Predict.** You train and test a ViT on images whose patches are in *one* order. What does this cost it?
+#
+# <details><summary>It cannot learn them at all</summary>You cannot read them. But nothing ever told the model that patch 7 lies below patch 3.</details>
+# <details><summary>About half of its accuracy</summary>What does the model lose, if patch 11 is always where patch 5 was? The rows of its table start as random vectors.</details>
+# <details><summary>Nothing</summary>Yes. The order of the rows in its table is arbitrary: row 5 learns what row 11 would have learned.</details>
+#
+# You need no training run to see it. Take a trained ViT, and rearrange the rows of its table as you rearrange the patches.
+
+
+# %%
+def position_table(model: nn.Module) -> Tensor:
+    """The learned table of positions of a model for the digits: (17, 32)."""
+    parts = (part for part in model.parameters() if part.shape[-1] == 32)
+    return next(part for part in parts if part.numel() == 17 * 32).detach().reshape(17, 32)
+
+
+rearranged_vit = copy.deepcopy(vits[0]).eval()
+table = position_table(rearranged_vit)
+table[1:] = table[1:][patch_order]  # row 0 belongs to the class token
+with torch.no_grad():
+    logits = vits[0].eval()(test_images)
+    rearranged_logits = rearranged_vit(in_one_order(test_images, 3, patch_order))
+print(f"largest difference of the logits: {(rearranged_logits - logits).abs().max().item():.0e}")
+
+# %% [markdown]
+# What to see: only rounding. To a ViT, images in one order are exactly as easy as the originals. **From the lecture** (CS7150, Transformer Part I, slide on representing each patch): "Positional encoding: 1D is sufficient".
+#
+# **Predict.** A common belief is that a CNN is lost without neighbourhoods. You train one with all *pixels* in one order, the same for all images. What happens to its accuracy?
+#
+# <details><summary>It falls by a few points</summary>Yes. Neighbourhoods help this CNN, and it can do without them.</details>
+# <details><summary>It falls to chance</summary>That is the common belief. The same pixels still carry the same information, at other positions.</details>
+# <details><summary>Nothing changes</summary>This holds exactly for logistic regression, which has one weight for each pixel. A CNN shares its kernels.</details>
+
+# %%
+mixed_vits, mixed_cnns, pixel_cnns = [], [], []
+for seed in range(3):
+    torch.manual_seed(seed)
+    vit = new_vit()
+    train_classifier(vit, train_mixed, train_labels, epochs=8, lr=0.003)
+    mixed_vits.append(accuracy(vit, test_mixed, test_labels))
+    cnn = trained_cnn(train_mixed, train_labels, seed)
+    mixed_cnns.append(accuracy(cnn, test_mixed, test_labels))
+    cnn = trained_cnn(train_pixels, train_labels, seed)
+    pixel_cnns.append(accuracy(cnn, test_pixels, test_labels))
+
+# %%
+figures.runs(
+    {
+        "ViT, as it is": vit_accuracies,
+        "ViT, patches in, new orders": mixed_vits,
+        "CNN, as it is": [accuracy(cnn, test_images, test_labels) for cnn in cnns],
+        "CNN, pixels in, one order": pixel_cnns,
+        "CNN, patches in, new orders": mixed_cnns,
+    },
+    "held-out accuracy",
+    "Trained and tested on rearranged digits",
+)
+
+# %% [markdown]
+# What to see: one order of all pixels costs the CNN a few points, no more. Only a new order for each image hurts it: it loses more than half. The same orders cost the ViT far less. It sees a *bag of patches*, and for these digits the bag goes a long way.
+#
+# ### Fewer images
+#
+# On 1,437 images, the neighbourhoods are worth a few points. What are they worth when you have only 100 images, or 300? Every network takes 120 steps.
+
+
+# %% folded=true
+# Trains a CNN, a CNN on rearranged pixels, and a ViT on 100 and on 300 digits; click to unfold
+def with_few(make: Any, train: Tensor, test: Tensor, count: int, seed: int) -> float:
+    """The held-out accuracy of a new model that is trained on a few of the images."""
+    torch.manual_seed(seed)
+    chosen = torch.randperm(len(train))[:count]
+    model = make()
+    epochs, batch_size = {100: (30, 25), 300: (20, 50)}[count]  # 120 steps
+    train_classifier(model, train[chosen], train_labels[chosen], epochs, 0.003, batch_size)
+    return accuracy(model, test, test_labels)
+
+
+def linear_with_few(count: int, seed: int) -> float:
+    """The same for logistic regression."""
+    torch.manual_seed(seed)
+    chosen = torch.randperm(len(train_images))[:count]
+    few = LogisticRegression(max_iter=1000).fit(
+        train_images[chosen].flatten(1), train_labels[chosen]
+    )
+    return float(few.score(test_images.flatten(1), test_labels))
+
+
+settings = {
+    "CNN": (new_cnn, train_images, test_images),
+    "CNN, pixels in one order": (new_cnn, train_pixels, test_pixels),
+    "ViT": (new_vit, train_images, test_images),
+}
+by_count: dict[str, list[list[float]]] = {
+    name: [[with_few(*setting, count, seed) for count in (100, 300)] for seed in range(3)]
+    for name, setting in settings.items()
+}
+by_count["logistic regression"] = [
+    [linear_with_few(count, seed) for count in (100, 300)] for seed in range(3)
+]
+
+# %%
+with_all = {
+    "CNN": [accuracy(cnn, test_images, test_labels) for cnn in cnns],
+    "CNN, pixels in one order": pixel_cnns,
+    "ViT": vit_accuracies,
+    "logistic regression": [linear_accuracy] * 3,
+}
+figures.curves(
+    [100, 300, 1437],
+    {
+        name: [[*few, full] for few, full in zip(runs, with_all[name], strict=True)]
+        for name, runs in by_count.items()
+    },
+    x="training images",
+    y="held-out accuracy",
+    title="Fewer images (bands: 3 runs)",
+    logarithmic="x",
+)
+
+# %% [markdown]
+# What to see: the fewer the images, the further the ViT falls behind. Between the two CNNs only the neighbourhoods differ. They are worth more with 100 images than with 1,437. But they are not the whole story. With 100 images, even the CNN on rearranged pixels is ahead of the ViT, and so is a linear classifier. A model that assumes less has more to find in the data. So give it more data.
+#
+# ### More images out of few
+#
+# A digit that is turned or moved a little is still the same digit. Training on changed copies of the images is called **data augmentation**.
+
+
+# %%
 def turned_and_moved(images: Tensor, seed: int) -> Tensor:
     """Each image turned by up to 12 degrees, moved by up to a pixel, a little larger or smaller."""
     generator = torch.Generator().manual_seed(seed)
@@ -1011,146 +1403,129 @@ def turned_and_moved(images: Tensor, seed: int) -> Tensor:
     first_row = torch.stack([sizes * cosine, -sizes * sine, right / 6], dim=1)
     second_row = torch.stack([sizes * sine, sizes * cosine, down / 6], dim=1)
     maps = torch.stack([first_row, second_row], dim=1)  # (count, 2, 3)
-    places = F.affine_grid(maps, list(images.shape), align_corners=False)
-    return F.grid_sample(images + 1, places, align_corners=False) - 1
-
-
-small_train, small_test = with_margin(train_images), with_margin(test_images)
-copies = [turned_and_moved(small_train, seed) for seed in range(4)]
-many_images, many_labels = torch.cat([small_train, *copies]), train_labels.repeat(5)
-one_digit = torch.stack([versions[3, 0] for versions in (small_train, *copies)])
-figures.tiles(
-    list(one_digit),
-    ["as it is", *["a copy"] * 4],
-    title=f"one digit ({train_labels[3].item()}) and its copies: {len(many_labels)} images in all",
-)
-
-# %% [markdown]
-# **Predict.** How many of the held-out digits will it read?
-#
-# <details><summary>About 10 %</summary>That is chance: one of ten.</details>
-# <details><summary>About 90 %</summary>Some 36 of 360 misread: a straight line between classes (logistic regression) does better than that already.</details>
-# <details><summary>More than 97 %</summary>Run it, and see.</details>
+    grid = F.affine_grid(maps, list(images.shape), align_corners=False)
+    return F.grid_sample(images, grid, align_corners=False)
 
 
 # %%
-def share_right(reader: nn.Module, images: Tensor, labels: Tensor) -> float:
-    """The share of images whose largest logit is that of their label."""
-    reader.eval()
-    with torch.no_grad():
-        return (reader(images).argmax(-1) == labels).float().mean().item()
+copies = [turned_and_moved(train_images, seed) for seed in range(4)]
+many_images, many_labels = torch.cat([train_images, *copies]), train_labels.repeat(5)
+figures.tiles(
+    [versions[3, 0] for versions in (train_images, *copies)],
+    ["original", *["copy"] * 4],
+    title=f"One digit and its four copies: {len(many_labels):,} images in all",
+    across=5,
+)
+
+# %% [markdown]
+# To train a trained model further, on other data or for another task, is called **fine-tuning**. Fine-tune your three ViTs in two ways, with the same number of steps: for five epochs on the 1,437 originals, or for one epoch on the originals *and* their copies.
+#
+# **Predict.** The copies are moved by at most one pixel. Which held-out digits does augmentation help with?
+#
+# <details><summary>Those moved by one pixel, not by two</summary>Yes. Augmentation teaches what it shows.</details>
+# <details><summary>All moved digits: the model understands moving</summary>Nothing in its architecture makes two pixels follow from one.</details>
+# <details><summary>None: a ViT cannot learn this</summary>It has no such assumption built in. But it can learn from examples.</details>
 
 
-@functools.cache  # trained once: later cells ask for it again, and get the same
-def trained_reader() -> tuple[nn.Module, list[float]]:
-    """Your model, trained on the digits, and the mean loss of each epoch."""
+# %%
+def tuned(vit: nn.Module, images: Tensor, labels: Tensor, epochs: int) -> nn.Module:
+    """A copy of a trained model, fine-tuned."""
     torch.manual_seed(0)
-    reader = VisionTransformer(12, 3, 1, 10, d_model=48, num_layers=2, num_heads=4, d_ff=96)
-    large_steps = train_classifier(reader, many_images, many_labels, epochs=8, lr=0.002)
-    small_steps = train_classifier(reader, many_images, many_labels, epochs=3, lr=0.0003)
-    return reader, torch.cat([large_steps, small_steps]).tolist()
+    further = copy.deepcopy(vit)
+    train_classifier(further, images, labels, epochs, lr=0.002)
+    return further
 
 
-digit_reader, all_losses = trained_reader()
-learned = sum(part.numel() for part in digit_reader.parameters())
-read = share_right(digit_reader, small_test, test_labels)
-print(f"{learned} learned numbers; held-out digits read: {read:.1%}")
+augmented = [tuned(vit, many_images, many_labels, 1) for vit in vits]  # 113 steps
+longer = [tuned(vit, train_images, train_labels, 5) for vit in vits]  # 115 steps
 figures.curves(
-    list(range(1, 12)),
-    {"training loss": all_losses},
-    x="epoch",
-    y="mean loss",
-    title="Eight epochs of large steps, three of small ones",
+    [0, 1, 2],
+    {
+        "as trained": vits_moved,
+        "+ 5 epochs of originals": [moved_accuracies(vit) for vit in longer],
+        "+ 1 epoch with copies": [moved_accuracies(vit) for vit in augmented],
+    },
+    x="pixels by which the held-out digits are moved",
+    y="accuracy",
+    title="Three ViTs, fine-tuned in two ways (bands: 3 runs)",
     bottom=0.0,
 )
 
+# %% [markdown]
+# What to see: at one pixel, the copies help a lot, and more steps on the originals hardly do. At two pixels, the copies help little or not at all. An inductive bias covers every distance; augmentation covers what it shows.
+#
+# Now train one model in earnest: five epochs more with the copies, the last two with small steps.
+
 # %%
-digit_reader, _ = trained_reader()
+digit_reader = copy.deepcopy(augmented[0])
+torch.manual_seed(0)
+large_steps = train_classifier(digit_reader, many_images, many_labels, epochs=3, lr=0.002)
+small_steps = train_classifier(digit_reader, many_images, many_labels, epochs=2, lr=0.0004)
+figures.curves(
+    list(range(1, 6)),
+    {"training loss": torch.cat([large_steps, small_steps]).tolist()},
+    x="epoch",
+    y="mean loss",
+    title="Three epochs of large steps, then two of small ones",
+    bottom=0.0,
+)
+reader_accuracy = accuracy(digit_reader, test_images, test_labels)
+print(f"held-out: ViT {reader_accuracy:.1%}, logistic regression {linear_accuracy:.1%}")
+
+# %%
 with torch.no_grad():
-    guesses = digit_reader(small_test).argmax(-1)
+    guesses = digit_reader.eval()(test_images).argmax(-1)
 missed = (guesses != test_labels).nonzero()[:, 0][:12]
 if len(missed):
-    names = [f"{test_labels[i].item()}, read {guesses[i].item()}" for i in missed]
-    figures.tiles(list(small_test[missed, 0]), names, title="held-out digits that it misread")
+    names = [f"{test_labels[i].item()}, read as {guesses[i].item()}" for i in missed]
+    figures.tiles(list(test_images[missed, 0]), names, title="Held-out digits that it misreads")
 
 # %% [markdown]
-# What to see: more than 97 % are right, and of the few that are wrong, some you would misread yourself. Where the small steps begin, the loss falls once more: large steps jump around the best place, small ones find into it.
+# What to see: your Vision Transformer now beats the linear classifier. With enough examples, it has learned what it did not assume.
+#
+# At full size, examples come from **pretraining**: training on a very large data set first, before fine-tuning on your own. The paper compares the ViT with the **ResNet**, a CNN with residual connections. Trained on 1.3 million images alone, the ViT stays a few points behind. Pretrained on 300 million, it is ahead. **From the lecture** (CS60216, slide "Image Classification"): it "outperforms ResNet-based baselines with substantially less compute".
 
 # %% [markdown]
-# ### A puzzle
+# ### Does the table know the grid?
 #
-# Nothing tells the model which patch lies beside which. Test how much it knows. Cut all images into patches, and put the patches back in another order, with your own `patchify` and `unpatchify`. First in **one** order, drawn once, the same for all images. Then in a **new** order for each image.
+# **Predict.** The rows of the table start as random vectors. After training, which two patches get the most similar positions?
 #
-# **Predict.** Both are unreadable for you. Which one can it learn?
-#
-# <details><summary>Neither</summary>What does the model lose, if patch 5 always stands where patch 11 stood? The rows of its table of positions have no order of their own.</details>
-# <details><summary>Both</summary>In the second, a position says nothing any more, for training and held-out images alike. The patches are left as a bag of pieces.</details>
-# <details><summary>The one with the same order for all</summary>Yes. To the model it is as good as the picture itself: row 5 of the table learns what row 11 would have learned.</details>
-
-# %%
-generator = torch.Generator().manual_seed(0)
-one_order = torch.randperm(16, generator=generator)
-
-
-def rearranged(images: Tensor, same_for_all: bool) -> Tensor:
-    """The images with their patches in another order."""
-    patches = patchify(images, 2)
-    if same_for_all:
-        patches = patches[:, one_order]
-    else:
-        orders = torch.rand(len(images), 16, generator=generator).argsort(dim=1)
-        patches = patches[torch.arange(len(images))[:, None], orders]
-    return unpatchify(patches, 2, 1, 8, 8)
-
-
-puzzles = {
-    "as it is": (train_images, test_images),
-    "one order for all": (rearranged(train_images, True), rearranged(test_images, True)),
-    "a new order for each": (rearranged(train_images, False), rearranged(test_images, False)),
-}
-figures.tiles(
-    [test[i, 0] for i in range(2) for _, test in puzzles.values()],
-    ["as it is", "one order", "new order"] * 2,
-    title="two digits, three ways",
-    across=3,
-)
-for name, (for_training, for_test) in puzzles.items():
-    torch.manual_seed(0)
-    reader = VisionTransformer(8, 2, 1, 10, d_model=32, num_layers=2, num_heads=4, d_ff=64)
-    train_classifier(reader, for_training, train_labels, epochs=12, lr=0.003)
-    print(f"{name:21} {share_right(reader, for_test, test_labels):.0%} of the held-out digits read")
-
-# %% [markdown]
-# What to see: one order for all costs nothing that matters, a new order for each costs a lot. So positions matter, and what they say is learned. (That a bag of patches is still read more often than not shows how much their kinds alone tell.) A lecture slide puts it this way: for image classification, a 1D positional encoding is sufficient. A convolution would suffer more: it is made for neighbours.
-#
-# Has the model learned where its patches lie? Look at the table of positions of the model above. For each patch, a picture of 4 by 4: how similar its row is to the rows of all patches.
+# <details><summary>Two neighbours</summary>The paper found this after millions of photos. Look at what your digits taught.</details>
+# <details><summary>Two opposite corners</summary>Yes. Both are nearly always black, so nothing makes the model tell them apart.</details>
+# <details><summary>All pairs are alike</summary>That is the untrained table: all similarities are near zero.</details>
 
 
 # %%
-def learned_positions() -> Tensor:
-    """The table of positions that the digit reader has learned: (17, 48)."""
-    parts = trained_reader()[0].parameters()
-    table = next(part for part in parts if part.numel() == 17 * 48 and part.shape[-1] == 48)
-    return table.detach().reshape(17, 48)
+def similarity_by_distance(vit: nn.Module) -> list[float]:
+    """The mean cosine similarity of two patches' positions, 1 to 6 steps apart on the grid."""
+    rows = position_table(vit)[1:]
+    rows = F.normalize(rows - rows.mean(0), dim=-1)
+    where = torch.cartesian_prod(torch.arange(4), torch.arange(4)).float()
+    distance = torch.cdist(where, where, p=1)  # steps down plus steps across
+    return [float((rows @ rows.T)[distance == steps].mean()) for steps in range(1, 7)]
 
 
-learned_table = learned_positions()
-rows_of_patches = F.normalize(learned_table[1:] - learned_table[1:].mean(0), dim=-1)
-figures.tiles(
-    [similar.reshape(4, 4) for similar in rows_of_patches @ rows_of_patches.T],
-    [f"patch {i}" for i in range(16)],
-    title="similarity of each patch's position to all others (bright: alike)",
-    across=8,
-    colours="cividis",
+untrained_vits = []
+for seed in range(3):
+    torch.manual_seed(seed)
+    untrained_vits.append(new_vit())
+figures.curves(
+    list(range(1, 7)),
+    {
+        "trained": [similarity_by_distance(vit) for vit in augmented],
+        "untrained": [similarity_by_distance(vit) for vit in untrained_vits],
+    },
+    x="distance of two patches, in steps on the grid (6: opposite corners)",
+    y="mean cosine similarity",
+    title="Positions of patches near and far (bands: 3 runs)",
 )
 
 # %% [markdown]
-# What to see: each patch is most like itself (brightest). The corners, where hardly a digit reaches, tend to be alike. Beyond that, the picture is less tidy than the ones in the paper, where rows and columns appear: a few thousand digits teach less than millions of photographs.
-
-# %% [markdown]
-# ## 7 · Where does it look?
+# What to see: neighbours are no more alike than in an untrained table. Opposite corners are, and both are nearly always black. A table learns what the task needs, and these digits do not need the grid. In the paper, after millions of photos, neighbours are alike.
 #
-# The class token gathers with attention, and attention can be looked at. PyTorch's blocks keep their weights to themselves. The function below listens to what goes into each block, and computes the weights again.
+# ## 8 · What does the class token attend to?
+#
+# The class token gathers with attention, and attention can be inspected. PyTorch's blocks do not return their weights. The function below records the input of each block, and computes the weights again.
 
 
 # %%
@@ -1158,50 +1533,62 @@ def attention_of(model: nn.Module, images: Tensor) -> list[Tensor]:
     """The attention weights of each block: (batch, heads, tokens, tokens)."""
     found: list[Tensor] = []
 
-    def listen(block: nn.Module, inputs: tuple[Tensor, ...]) -> None:
-        assert isinstance(block, nn.TransformerEncoderLayer)
+    def record(block: Any, inputs: tuple[Tensor, ...]) -> None:
         x = block.norm1(inputs[0])
         found.append(block.self_attn(x, x, x, average_attn_weights=False)[1])
 
     blocks = [part for part in model.modules() if isinstance(part, nn.TransformerEncoderLayer)]
-    listeners = [block.register_forward_pre_hook(listen) for block in blocks]
+    hooks = [block.register_forward_pre_hook(record) for block in blocks]
     with torch.no_grad():
         model.eval()(images)
-    for listener in listeners:
-        listener.remove()
+    for hook in hooks:
+        hook.remove()
     return found
 
 
-looked = attention_of(trained_reader()[0], small_test)
-print([tuple(weights.shape) for weights in looked], ": (images, heads, tokens, tokens), each block")
+for number, weights in enumerate(attention_of(digit_reader, test_images)):
+    print(f"block {number}: (images, heads, tokens, tokens) = {tuple(weights.shape)}")
 
 # %% [markdown]
-# But how do you put two blocks together? In the second block the class token looks at *patch 6*, say. By then the token of patch 6 is no longer that patch alone: in the first block it has taken in others.
+# How do you combine two blocks? Say that in the second block, the class token attends to patch 6. By then, the token of patch 6 is no longer that patch alone: in the first block, it has taken in others.
 #
-# **Attention rollout** (Abnar and Zuidema, 2020) follows the paths through all blocks. With $A_l$ the weights of block $l$, the heads averaged, it makes two assumptions. Each token passes on half of what it was, by the residual connection, and takes in the other half by attention:
+# **Attention rollout** (Abnar and Zuidema, 2020) follows the paths through all blocks. Let $A_l$ be the weights of block $l$, averaged over the heads. Rollout assumes that each token keeps half of itself, by the residual connection, and takes in the other half by attention:
 #
 # $$\tilde A_l = \tfrac12 I + \tfrac12 A_l \qquad R = \tilde A_L \cdots \tilde A_2\, \tilde A_1$$
 #
-# $I$ is the identity matrix, and $L$ the number of blocks. $R_{ij}$ says how much of what entered at token $j$ arrives at token $i$.
-#
-# **Predict.** Why does the first block stand on the right?
-#
-# <details><summary>It does not matter: a product is a product</summary>For numbers. Matrices do not commute: here the order decides who looked first.</details>
-# <details><summary>Row i of the last block says from which tokens it takes; these were made by the blocks before</summary>Yes. Start at the class token's row of the last block, and go down: the next factor to the right says what those tokens were made of.</details>
-# <details><summary>The first block counts most</summary>All count alike: each one is a factor once.</details>
+# $I$ is the identity matrix and $L$ the number of blocks. $R_{ij}$ is the share of token $i$'s output that comes from input token $j$.
+
+# %%
+first = torch.tensor([[1.0, 0.0, 0.0], [0.0, 0.5, 0.5], [0.0, 0.0, 1.0]])
+second = torch.tensor([[0.5, 0.5, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+tokens = ["0", "1", "2"]
+figures.steps(
+    {
+        "block 1, half identity": (first, "from token", tokens),
+        "block 2, half identity": (second, "from token", tokens),
+    },
+    "to token",
+    tokens,
+)
 
 # %% [markdown]
-# **Exercise** (8 minutes).
+# **Predict.** In block 1, token 1 attends to token 2. In block 2, token 0 attends to token 1. The two matrices above include the residual. Why is block 1 the factor on the *right*?
+#
+# <details><summary>It does not matter: a product is a product</summary>Matrices do not commute. The order decides which block came first.</details>
+# <details><summary>A row of block 2 says which tokens it takes; block 1 says what those were made of</summary>Yes. Start at a row of the last block, and go down: each factor further right belongs to an earlier block.</details>
+# <details><summary>Block 1 counts most</summary>All blocks count alike: each is a factor once.</details>
+#
+# **Exercise** (10 minutes). Write `attention_rollout`.
 #
 # <details><summary>Hint</summary>Begin with the identity, and multiply each block from the left. <code>torch.eye(n)</code> needs the dtype of the weights.</details>
 
 
 # %% exercise attention_rollout
 def attention_rollout(weights: Sequence[Tensor]) -> Tensor:
-    """Follow attention through all blocks, half of each token passed on by the residual.
+    """Follow attention through all blocks; the residual connection keeps half of each token.
 
-    weights: one tensor (batch, heads, n, n) for each block, the first block first; their rows
-    sum to 1, and the number of heads may differ. Heads are averaged. Returns (batch, n, n).
+    weights: one tensor (batch, heads, n, n) for each block, the first block first. Rows sum to
+    1; the number of heads may differ. Average the heads. Returns (batch, n, n).
     """
     # BEGIN SOLUTION
     rollout = torch.eye(weights[0].shape[-1], dtype=weights[0].dtype, device=weights[0].device)
@@ -1213,7 +1600,7 @@ def attention_rollout(weights: Sequence[Tensor]) -> Tensor:
 
 
 # %% check attention_rollout points=2
-hint = "average the heads, half of it plus half the identity, then multiply: later blocks left"
+hint = "average the heads; half of that plus half the identity; multiply, later blocks on the left"
 with Check("attention_rollout", "one block of two heads", hint) as check:
     heads = torch.tensor(
         [[[[1.0, 0.0], [0.6, 0.4]], [[0.6, 0.4], [0.2, 0.8]]]], dtype=torch.float64
@@ -1226,7 +1613,7 @@ with Check("attention_rollout", "one block of two heads", hint) as check:
         "the mean of the heads is [0.8, 0.2], [0.4, 0.6]; half of it, and half the identity",
     )
 with Check("attention_rollout", "two blocks", hint) as check:
-    # in the first block token 1 looks at token 2, in the second block token 0 looks at token 1
+    # in the first block token 1 attends to token 2, in the second block token 0 to token 1
     first = torch.tensor([[1, 0, 0], [0, 0, 1], [0, 0, 1]], dtype=torch.float64)[None, None]
     second = torch.tensor([[0, 1, 0], [0, 1, 0], [0, 0, 1]], dtype=torch.float64)[None, None]
     rollout = check.call([first, second])
@@ -1234,10 +1621,12 @@ with Check("attention_rollout", "two blocks", hint) as check:
     check.equal(
         rollout[0],
         torch.tensor([[0.5, 0.25, 0.25], [0, 0.5, 0.5], [0, 0, 1]], dtype=torch.float64),
-        "token 0 looks at token 1 when that has taken in half of token 2: a quarter arrives",
-        hint="the second block stands on the left of the first",
+        "token 0 attends to token 1 after token 1 has taken in half of token 2: a quarter arrives",
+        hint="the second block is the factor on the left",
     )
-with Check("attention_rollout", "a batch, and blocks with other heads", hint) as check:
+with Check(
+    "attention_rollout", "a batch, and blocks with different numbers of heads", hint
+) as check:
     weights = [
         torch.softmax(numbers(3, heads, 5, 5, seed=heads, scale=2.0), -1) for heads in (2, 4, 1)
     ]
@@ -1246,10 +1635,10 @@ with Check("attention_rollout", "a batch, and blocks with other heads", hint) as
     check.equal(
         rollout.sum(-1),
         torch.ones(3, 5, dtype=torch.float64),
-        "what arrives at a token sums to 1, whatever the number of blocks",
+        "every row of the rollout sums to 1",
     )
     alone = check.call([of_block[1:2] for of_block in weights])
-    check.equal(rollout[1], alone[0], "an image in a batch gives what it gives alone")
+    check.equal(rollout[1], alone[0], "an image gives the same rollout in a batch as alone")
 # BEGIN HIDDEN TESTS
 with Check("attention_rollout", "equal to the formula") as check:
     for dtype, depth, n in ((torch.float64, 4, 6), (torch.float32, 2, 3), (torch.float64, 1, 4)):
@@ -1265,56 +1654,89 @@ with Check("attention_rollout", "equal to the formula") as check:
         check.equal(check.call(tuple(weights)), expected, "a tuple is a sequence too")
 # END HIDDEN TESTS
 
-
 # %% [markdown]
-# See all of it on held-out digits: each head of each block, and your rollout.
+# Now see all of it on two held-out digits: each head of each block, and your rollout.
+
 
 # %%
-looked = attention_of(trained_reader()[0], small_test)
-two_digits = [int((test_labels == digit).nonzero()[0]) for digit in (0, 7)]
-for place in two_digits:
-    of_image = [weights[place : place + 1] for weights in looked]
+def show_reader(digit: int) -> None:
+    """Show what the class token attends to in the first held-out image of this digit."""
+    image = test_images[(test_labels == digit).nonzero()[0]]  # (1, 1, 12, 12)
+    weights = attention_of(digit_reader, image)
     show_patches(
-        small_test[place],
+        image[0],
         3,
-        weights=torch.cat(of_image),
-        rollout=attention_rollout(of_image)[0],
-        title=f"a {test_labels[place].item()}: where the class token looks",
+        weights=torch.cat(weights),
+        rollout=attention_rollout(weights)[0],
+        title=f"What the class token attends to in a {digit}",
     ).show()
 
+
+show_reader(0)
+
 # %%
-looked = attention_of(trained_reader()[0], small_test)
-# (images, patches): what comes from each patch to the class token
-arriving = attention_rollout(looked)[:, 0, 1:]
-brightness = patchify(small_test, 3).mean(-1)  # (images, patches)
-inked = brightness > -0.9
-on_ink = (arriving * inked).sum(-1) / arriving.sum(-1)
-print(f"patches with ink: {inked.float().mean():.0%} of all")
-print(f"from them comes {on_ink.mean():.0%} of what arrives at the class token from patches")
+show_reader(7)
 
 # %% [markdown]
-# What to see: the heads look at different places, and some at one patch almost alone. Most of what arrives at the class token comes from patches with ink, as the two printed numbers say. Choose another head and block in the view (it says *layer*), and compare with the rollout. Take such maps as a hint, not as a proof: rollout leaves out the values and the feed-forward networks, and it assumes the *half*.
+# What to see: different heads attend to different patches. Choose another head and block in the view (it says *layer*), and compare with the rollout.
+#
+# **Predict.** You add up what reaches the class token from patches with ink. In three trained ViTs it is far more than the share of patches that have ink. What do you compare this with before you say "it has learned to attend to the digit"?
+#
+# <details><summary>With the training accuracy</summary>It says how well the model classifies, not where its attention comes from.</details>
+# <details><summary>With another digit</summary>All digits are in the middle of the image: another one tells you little.</details>
+# <details><summary>With an untrained model</summary>Yes. Attention may prefer some patches before it has learned anything.</details>
+
+
+# %%
+def share_from_ink(model: nn.Module) -> float:
+    """The share of the class token's rollout over patches that comes from patches with ink."""
+    from_patches = attention_rollout(attention_of(model, test_images))[:, 0, 1:]
+    return float(((from_patches * has_ink).sum(-1) / from_patches.sum(-1)).mean())
+
+
+has_ink = patchify(test_images, 3).mean(-1) > 0.05  # (images, patches)
+figures.runs(
+    {
+        "patches with ink": [has_ink.float().mean().item()],
+        "rollout, untrained": [share_from_ink(vit) for vit in untrained_vits],
+        "rollout, trained": [share_from_ink(vit) for vit in augmented],
+    },
+    "share",
+    "What reaches the class token from patches with ink",
+)
 
 # %% [markdown]
-# ## 8 · Larger images
+# What to see: a little less than half of the patches have ink. In an untrained model, about the same share reaches the class token from them: its attention has no preference. After training it is four fifths. So training has turned the attention towards the digit. Still, such maps are a hint, not a proof: rollout ignores the values and the feed-forward networks, and its *half* is an assumption.
 #
-# Your model reads images of 12 by 12. Hand it one of 18 by 18: the patches are no trouble, there are 6 by 6 of them now. But the table of positions has a row for each patch of 4 by 4.
+# ## 9 · Larger images
 #
-# The rows lie on a grid, so enlarge the grid as you enlarge a picture: with each of the $d_{\text{model}}$ numbers as one channel, by bicubic interpolation. The row of the class token lies on no grid, and stays.
+# Your model reads images of 12 by 12. Now it gets images of 18 by 18. The patches are no problem: there are 6 by 6 of them. But its table of positions has rows for a grid of 4 by 4 only.
+
+# %%
+grid = position_table(digit_reader)[1:].reshape(4, 4, 32)
+figures.tiles(
+    [grid[:, :, channel] for channel in range(6)],
+    [f"number {channel}" for channel in range(6)],
+    title="The table of positions as small images: its first 6 of 32 numbers",
+    colours="cividis",
+)
+
+# %% [markdown]
+# What to see: each of the $d_{\text{model}}$ numbers is a small image of 4 by 4. So enlarge it as you would enlarge an image, by bicubic interpolation. The class token's row is not on the grid, and stays as it is.
 #
-# **Exercise** (10 minutes).
+# **Exercise** (12 minutes). Write `interpolate_positions`.
 #
-# <details><summary>Hint</summary><code>F.interpolate(grid, size=…, mode="bicubic", align_corners=False)</code> wants (batch, channels, height, width). So bring (h · w, d_model) into (1, d_model, h, w), and back afterwards.</details>
+# <details><summary>Hint</summary><code>F.interpolate(grid, size=…, mode="bicubic", align_corners=False)</code> expects (batch, channels, height, width). So turn (h · w, d_model) into (1, d_model, h, w), and back afterwards.</details>
 
 
 # %% exercise interpolate_positions
 def interpolate_positions(
     table: Tensor, old_grid: tuple[int, int], new_grid: tuple[int, int]
 ) -> Tensor:
-    """Fit a table of positions to another grid of patches, by bicubic interpolation.
+    """Resize a table of positions to another grid of patches, by bicubic interpolation.
 
-    table (1 + h · w, d_model): the class token's row, which is kept, then the patches row by row;
-    (h, w) is old_grid -> (1 + new h · new w, d_model). align_corners=False.
+    table (1 + h · w, d_model), (h, w) the old_grid: the class token's row, which is kept, then
+    the patches row by row -> (1 + new h · new w, d_model). Use align_corners=False.
     """
     # BEGIN SOLUTION
     grid = table[1:].reshape(1, *old_grid, -1).permute(0, 3, 1, 2)
@@ -1324,7 +1746,7 @@ def interpolate_positions(
 
 
 # %% check interpolate_positions points=2
-hint = "the class token's row apart; the others as a picture with d_model channels"
+hint = "set the class token's row aside; treat the others as an image with d_model channels"
 with Check("interpolate_positions", "from 1 by 2 to 3 by 6", hint) as check:
     table = torch.tensor([[7.0, -7.0, 5.0], [0.0, 1.0, 3.0], [6.0, 1.0, 0.0]], dtype=torch.float64)
     larger = check.call(table, (1, 2), (3, 6))
@@ -1333,30 +1755,31 @@ with Check("interpolate_positions", "from 1 by 2 to 3 by 6", hint) as check:
     check.equal(
         larger[1:, 1],
         torch.ones(18, dtype=torch.float64),
-        "a number that is the same in all patches stays the same",
+        "a column that is constant over the patches stays constant",
         hint="each of the d_model numbers is a channel of its own",
     )
     check.equal(
         larger[1:, 0].reshape(3, 6)[:, [1, 4]],
         torch.tensor([[0.0, 6.0]] * 3, dtype=torch.float64),
-        "three times as many: every third one lies on the middle of an old patch, and is as it was",
+        "with three times as many columns, every third value is an old one: it lies at the centre of "
+        "an old patch",
         hint="align_corners=False, and the rows of the table in reading order",
     )
     across = larger[1:, 0].reshape(3, 6)[0, 1:5]
     check.true(
         bool((across.diff() > 0.1).all()),
-        "between two old patches the numbers go gradually from one to the other",
+        "between two old patches the values change gradually",
         hint='mode="bicubic"',
     )
     step = torch.tensor([[5.0], [0.0], [0.0], [6.0], [6.0]], dtype=torch.float64)
     wide = check.call(step, (1, 4), (1, 12))[1:, 0]
     check.true(
         bool(wide.min() < -0.05) and bool(wide.max() > 6.05),
-        "bicubic interpolation takes a swing: beside a step from 0 to 6, it goes a little below 0, "
-        "and a little above 6",
+        "bicubic interpolation overshoots: next to a step from 0 to 6, it goes a little below 0 and "
+        "a little above 6",
         hint='mode="bicubic"',
     )
-with Check("interpolate_positions", "a grid that is no square", hint) as check:
+with Check("interpolate_positions", "a grid that is not square", hint) as check:
     table = numbers(7, 4)
     check.equal(check.call(table, (2, 3), (2, 3)), table, "the same grid gives the same table")
     larger = check.call(table, (2, 3), (6, 9))
@@ -1364,11 +1787,11 @@ with Check("interpolate_positions", "a grid that is no square", hint) as check:
     check.equal(
         larger[1:].reshape(6, 9, 4)[1::3, 1::3].reshape(6, 4),
         table[1:],
-        "on the middle of each old patch stands the old row",
-        hint="grids are (height, width): the width counts fastest",
+        "at the centre of each old patch, the row is the old one",
+        hint="grids are (height, width): the column index changes fastest",
     )
 # BEGIN HIDDEN TESTS
-with Check("interpolate_positions", "turned, scaled and added tables") as check:
+with Check("interpolate_positions", "transposed, scaled and added tables") as check:
     for old, new, width, dtype in (
         ((2, 3), (4, 5), 6, torch.float64),
         ((3, 4), (5, 4), 2, torch.float64),
@@ -1403,12 +1826,11 @@ with Check("interpolate_positions", "a gradient") as check:
     slope = check.gradient(check.call(table, (2, 3), (4, 6)), table)
     check.equal(slope[0], torch.ones(4, dtype=torch.float64), "the class token's row, once")
     total = torch.tensor([24.0] * 4, dtype=torch.float64)
-    check.equal(slope[1:].sum(0), total, "each new row is made of shares that sum to 1")
+    check.equal(slope[1:].sum(0), total, "the weights of each new row sum to 1")
 # END HIDDEN TESTS
 
-
 # %% [markdown]
-# Try it: digits enlarged to 18 by 18. The weights are the ones from above; only the table of positions is new. Beside yours stands a table that repeats the old rows in reading order, as if the grid did not matter. Both are tested as they are, and after one epoch of training on large digits.
+# Try it on digits that are enlarged to 18 by 18. Three models get two tables each: your interpolated one, and a control that repeats the old rows in reading order, as if there were no grid. Everything else is equal: the other parameters, and one epoch of fine-tuning on large digits.
 
 
 # %%
@@ -1417,53 +1839,65 @@ def enlarged(images: Tensor) -> Tensor:
     return F.interpolate(images, size=(18, 18), mode="bicubic", align_corners=False)
 
 
-def reader_of_large(positions: Tensor) -> nn.Module:
-    """The digit reader, with this table of positions (37, 48)."""
-    reader = VisionTransformer(18, 3, 1, 10, d_model=48, num_layers=2, num_heads=4, d_ff=96)
-    parts = {
-        name: positions.reshape(reader.state_dict()[name].shape)
-        if part.numel() == learned_table.numel() and part.shape[-1] == 48
-        else part
-        for name, part in trained_reader()[0].state_dict().items()
-    }
-    reader.load_state_dict(parts)
-    return reader
+def with_table(vit: nn.Module, table: Tensor) -> nn.Module:
+    """A model for 18 by 18 with this table (37, 32), and all else from a model for 12 by 12."""
+    large = VisionTransformer(18, 3, 1, 10, d_model=32, num_layers=2, num_heads=2, d_ff=64)
+    state = vit.state_dict()
+    for name, part in large.state_dict().items():
+        if part.numel() == table.numel() and part.shape[-1] == 32:
+            state[name] = table.reshape(part.shape)
+    large.load_state_dict(state)
+    return large
 
 
-learned_table = learned_positions()
-repeated = torch.cat([learned_table[:1], learned_table[1:].repeat(3, 1)[:36]])
-interpolated = interpolate_positions(learned_table, (4, 4), (6, 6))
-for name, positions in {"interpolated": interpolated, "repeated": repeated}.items():
-    reader = reader_of_large(positions)
-    before = share_right(reader, enlarged(small_test), test_labels)
+def before_and_after(vit: nn.Module, table: Tensor) -> list[float]:
+    """The accuracy on large digits, before and after one epoch of fine-tuning on them."""
+    large = with_table(vit, table)
+    before = accuracy(large, enlarged(test_images), test_labels)
     torch.manual_seed(0)
-    train_classifier(reader, enlarged(small_train), train_labels, epochs=1, lr=0.001)
-    after = share_right(reader, enlarged(small_test), test_labels)
-    print(f"{name:13} {before:.0%} of the large digits read, after one epoch {after:.0%}")
+    train_classifier(large, enlarged(train_images), train_labels, epochs=1, lr=0.001)
+    return [before, accuracy(large, enlarged(test_images), test_labels)]
 
-# %% [markdown]
-# What to see: as they are, both are bad, the repeated table far worse. Strokes have become thicker than any that the model has seen. But the interpolated table knows where each patch lies, so one epoch brings it most of the way; the repeated one must first learn that anew. So are Vision Transformers put to larger images: interpolate, then train a little more.
-
-# %% [markdown]
-# ## 9 · The real thing
-#
-# Two comparisons. First, PyTorch's `Conv2d`, with the weights of your patch embedding.
 
 # %%
-embedding = PatchEmbedding(12, 3, 1, 48).double()
-convolution = nn.Conv2d(1, 48, kernel_size=3, stride=3).double()
+interpolated, repeated = [], []
+for vit in augmented:
+    old = position_table(vit)
+    interpolated.append(before_and_after(vit, interpolate_positions(old, (4, 4), (6, 6))))
+    again = torch.cat([old[:1], old[1:].repeat(3, 1)[:36]])
+    repeated.append(before_and_after(vit, again))
+figures.curves(
+    [0, 1],
+    {"interpolated": interpolated, "repeated": repeated},
+    x="epochs of fine-tuning on large digits",
+    y="held-out accuracy",
+    title="Two tables of positions for larger images (bands: 3 runs)",
+    bottom=0.0,
+)
+
+# %% [markdown]
+# What to see: without fine-tuning, both tables are poor. One epoch of fine-tuning helps the interpolated one far more, because each row already belongs near its patch. This is how Vision Transformers are adapted to larger images: interpolate the positions, then fine-tune.
+#
+# ## 10 · Parity
+#
+# Is what you built the real thing? Two comparisons, both in float64. First PyTorch's `Conv2d`, with the weights of your patch embedding.
+
+# %%
+embedding = PatchEmbedding(12, 3, 1, 32).double()
+convolution = nn.Conv2d(1, 32, kernel_size=3, stride=3).double()
+kernels = embedding.projection.weight.reshape(32, 1, 3, 3)
+convolution.load_state_dict({"weight": kernels, "bias": embedding.projection.bias})
+eight = test_images[:8].double()
 with torch.no_grad():
-    convolution.weight.copy_(embedding.projection.weight.reshape(48, 1, 3, 3))
-    convolution.bias.copy_(embedding.projection.bias)  # type: ignore[union-attr]
-    some = small_test[:8].double()
-    difference = embedding(some) - convolution(some).flatten(2).transpose(1, 2)
+    difference = embedding(eight) - convolution(eight).flatten(2).transpose(1, 2)
 print(f"patch embedding and Conv2d: largest difference {difference.abs().max().item():.0e}")
 
 # %% [markdown]
-# Second, Hugging Face's `ViTModel`, with all the weights of your digit reader, where the library `transformers` is installed (nothing is downloaded: it gets your weights). Its parts have other names. This table says which of a block's parts is which.
+# Second, Hugging Face's `ViTModel`, if the library `transformers` is installed. It gets all the parameters of your trained model, so nothing is downloaded. Its parts have other names. The two folded cells below say which is which, and copy them.
 
 
-# %%
+# %% folded=true
+# Finds the part of PyTorch's block that Hugging Face calls by another name; click to unfold
 def part_for(name: str, block: nn.TransformerEncoderLayer) -> Tensor:
     """The part of PyTorch's block that Hugging Face, old or new, calls by this name."""
     kind = name.rsplit(".")[-1]  # weight or bias
@@ -1483,81 +1917,76 @@ def part_for(name: str, block: nn.TransformerEncoderLayer) -> Tensor:
     raise KeyError(name)
 
 
-# %% [markdown]
-# And this function makes a `ViTModel` of your digit reader's sizes, and fills it.
+def source_for(name: str, model: nn.Module) -> Tensor:
+    """The part of your reader that Hugging Face calls by this name."""
+    kind, parts = name.rsplit(".")[-1], list(model.modules())
+    if name.startswith("embeddings.patch"):
+        embedding = next(part for part in parts if isinstance(part, PatchEmbedding))
+        return getattr(embedding.projection, kind)
+    if "position" in name:
+        return position_table(model)
+    if name.startswith("embeddings"):
+        named = model.named_parameters()
+        return next(p for n, p in named if p.numel() == 32 and is_class_token(n, p))
+    if "layer." in name or "layers." in name:
+        blocks = [part for part in parts if isinstance(part, nn.TransformerEncoderLayer)]
+        return part_for(name, blocks[next(int(s) for s in name.split(".") if s.isdigit())])
+    return getattr([part for part in parts if isinstance(part, nn.LayerNorm)][-1], kind)
 
 
-# %%
+# %% folded=true
+# Makes a ViTModel of your reader's sizes, with your reader's parameters; click to unfold
 @torch.no_grad()
-def hugging_face(reader: nn.Module, images: Tensor) -> Tensor:
-    """The logits of `ViTModel`, with the weights of a reader of 12 by 12 digits."""
+def hugging_face(model: nn.Module, images: Tensor) -> Tensor:
+    """The logits of `ViTModel`, with the parameters of a reader of 12 by 12 digits."""
     library = importlib.import_module("transformers")
     config = library.ViTConfig(
-        hidden_size=48,
+        hidden_size=32,
         num_hidden_layers=2,
-        num_attention_heads=4,
-        intermediate_size=96,
+        num_attention_heads=2,
+        intermediate_size=64,
         image_size=12,
         patch_size=3,
         num_channels=1,
         layer_norm_eps=1e-5,
     )
     twin = library.ViTModel(config, add_pooling_layer=False).to(images.dtype).eval()
-    named = dict(reader.named_parameters())
-    is_token = [
-        n for n, p in named.items() if p.numel() == 48 and not n.endswith(("weight", "bias"))
-    ]
-    is_table = [n for n, p in named.items() if p.numel() == 17 * 48 and p.shape[-1] == 48]
-    parts = list(reader.modules())
-    blocks = [part for part in parts if isinstance(part, nn.TransformerEncoderLayer)]
-    norm = [part for part in parts if isinstance(part, nn.LayerNorm)][-1]
-    head = [part for part in parts if isinstance(part, nn.Linear) and part.out_features == 10][-1]
-    projection = next(part for part in parts if isinstance(part, PatchEmbedding)).projection
     for name, part in twin.named_parameters():
-        kind = name.rsplit(".")[-1]
-        if name.startswith("embeddings.patch"):
-            source = getattr(projection, kind)
-        elif name.startswith("embeddings"):
-            source = named[is_token[0] if "cls" in name else is_table[0]]
-        elif "layer." in name or "layers." in name:
-            number = next(int(piece) for piece in name.split(".") if piece.isdigit())
-            source = part_for(name, blocks[number])
-        else:
-            source = getattr(norm, kind)
-        part.copy_(source.reshape(part.shape))
+        part.copy_(source_for(name, model).reshape(part.shape))
+    layers = [part for part in model.modules() if isinstance(part, nn.Linear)]
+    head = next(layer for layer in layers if layer.out_features == 10)
     return head(twin(images).last_hidden_state[:, 0])
 
 
-digit_reader = copy.deepcopy(trained_reader()[0]).double()
+# %%
 if importlib.util.find_spec("transformers"):
+    exact_reader = copy.deepcopy(digit_reader).double()
     with torch.no_grad():
-        difference = digit_reader(some) - hugging_face(digit_reader, some)
+        difference = exact_reader(eight) - hugging_face(exact_reader, eight)
     print(f"whole model and ViTModel: largest difference {difference.abs().max().item():.0e}")
 else:
-    print("Hugging Face's library is not installed here; `pip install transformers` brings it")
+    print("Hugging Face's library is not installed here; `pip install transformers` installs it")
 
 # %% [markdown]
-# Differences of 0, or around 1e-15, are no more than rounding. What you wrote is what runs when somebody loads `google/vit-base-patch16-224`: the same parts, 12 blocks of them, 768 numbers wide.
-
-# %% [markdown]
-# ## 10 · In your own words
+# What to see: differences of 0, or around 1e-15, are only rounding. `google/vit-base-patch16-224` has the same parts as your model, with 12 blocks and a width of 768.
 #
-# **Question.** A friend leaves the table of positions out of a Vision Transformer, and finds that it still reads more than half of the digits. How can it read any at all, and what can it not know? Three or four sentences: double-click the cell below and write them there. A person reads them.
+# ## 11 · In your own words
+#
+# **Question** (5 minutes). A friend leaves the table of positions out of a Vision Transformer. It still reads more than half of the digits. How can it read any at all, and what can it not know? Write three or four sentences: double-click the cell below. A person reads them.
 
 # %% answer without_positions [markdown] points=2
 # <!-- BEGIN SOLUTION -->
-# Without positions the model gets a bag of patches: swap any two and the logits stay the same. It still sees what is inside each patch, strokes, corners and empty patches, and how many of each kind there are; that tells many digits apart, such as a 1 from an 8. It cannot know where a piece stands or which pieces are neighbours, so what differs only in the arrangement of the same pieces, such as a 6 and a 9, looks the same to it.
+# Without positions, the model gets a bag of patches: swap any two of them, and the logits stay the same. It still sees what is inside each patch (strokes, corners, empty patches) and how many there are of each kind, and this tells many digits apart, such as a 1 from an 8. It cannot know where a patch was, or which patches are neighbours. So two images that are made of the same patches in different arrangements give the same logits.
 # <!-- END SOLUTION -->
 
-
 # %% [markdown]
-# ## What you know now
+# ## Where you stand
 #
-# - An image becomes a sequence of **patches**: $\frac{H}{p} \cdot \frac{W}{p}$ of them, $C p^2$ numbers each. Cutting takes a split of axes, a `permute`, and a flattening; `reshape` alone gives stripes.
-# - One **linear layer** makes tokens of patches. It equals a `Conv2d` whose stride is its kernel size.
-# - A learned **class token** in front gathers the answer; or the **mean** of the patches gives it, without the class token.
-# - **Positions** are a learned table. It knows nothing of neighbours, learns what it needs, and can be interpolated to a larger grid.
-# - A Vision Transformer has nothing built in about pictures: few images need to be made many.
-# - **Attention rollout** multiplies the blocks' weights, half of each the identity, the last block on the left. It is a hint, not a proof.
+# - An image becomes a sequence of $\frac{H}{p} \cdot \frac{W}{p}$ patches. The patch embedding, one linear layer, makes a token of each. It equals a `Conv2d` whose stride is its kernel size.
+# - A class token, or mean pooling, gives one vector for the image. The classification head turns it into logits.
+# - The positions are a learned table. The order of its rows is arbitrary, and it can be interpolated to a larger grid.
+# - A CNN has a stronger inductive bias than a ViT: it reads digits moved by distances that it has never seen, and it needs fewer images.
+# - A ViT learns such things from examples instead: by data augmentation, or by pretraining before fine-tuning. Augmentation teaches what it shows.
+# - Attention rollout is a hint at what the class token uses. Compare it with an untrained model.
 #
-# **The question that is left.** Your encoder reads: it takes a whole image or sentence in, and says what it is. It cannot write. What turns a reader into a writer, which makes a text word by word? That is lesson 9, the decoder.
+# **What comes next.** Your encoder reads: it takes in a whole image or sentence, and classifies it. It cannot write. What turns it into a model that generates a text, token by token? That is lesson 9, the decoder.

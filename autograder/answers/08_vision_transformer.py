@@ -8,9 +8,8 @@ from torch import Tensor, nn
 
 
 # %% wrong patchify reshape_alone
-# Your patches are stripes: the numbers keep the order in which they lie in memory, and a patch
-# takes pixels from several rows of the image. Bring the axes in order with permute before you
-# flatten.
+# Your patches are stripes: the numbers keep their order in memory, so one patch mixes pixels from
+# all over a row of the image. Permute the axes before you flatten.
 def patchify(images: Tensor, patch_size: int) -> Tensor:
     batch, channels, height, width = images.shape
     if height % patch_size or width % patch_size:
@@ -19,8 +18,8 @@ def patchify(images: Tensor, patch_size: int) -> Tensor:
 
 
 # %% wrong patchify channel_last
-# Inside your patches the colours of each pixel stand side by side: the channel comes first, then
-# the rows and columns of pixels.
+# Inside your patches, the colours of each pixel are next to each other. The channel axis should
+# come before the two pixel axes.
 def patchify(images: Tensor, patch_size: int) -> Tensor:
     batch, channels, height, width = images.shape
     for side in (height, width):
@@ -32,27 +31,26 @@ def patchify(images: Tensor, patch_size: int) -> Tensor:
 
 
 # %% wrong patchify column_by_column of="channel_last"
-# Your patches run down the columns of the image: as you read, they go along a row first.
+# Your patches run down the columns of the image. They should run along the rows, as you read.
 # replace: return cut.permute(0, 2, 4, 3, 5, 1).flatten(1, 2).flatten(2)
 # by:      return cut.permute(0, 4, 2, 1, 3, 5).flatten(1, 2).flatten(2)
 
 # %% wrong patchify patches_transposed of="channel_last"
-# Each of your patches is mirrored at its diagonal: inside a patch the pixels run row by row, so
-# the axis y stands before x.
+# Each of your patches is transposed. Inside a patch, the pixels run row by row, so the axis y comes
+# before x.
 # replace: return cut.permute(0, 2, 4, 3, 5, 1).flatten(1, 2).flatten(2)
 # by:      return cut.permute(0, 2, 4, 1, 5, 3).flatten(1, 2).flatten(2)
 
 # %% wrong patchify axes_not_brought_in_order of="channel_last"
-# Your patches are stripes: the numbers keep the order in which they lie in memory, and a patch
-# takes pixels from several rows of the image. Bring the axes in order with permute before you
-# flatten.
+# Your patches are stripes: the numbers keep their order in memory, so one patch mixes pixels from
+# all over a row of the image. Permute the axes before you flatten.
 # replace: return cut.permute(0, 2, 4, 3, 5, 1).flatten(1, 2).flatten(2)
 # by:      patches = (height // p) * (width // p)
 #          return cut.reshape(batch, patches, channels * p * p)
 
 # %% wrong patchify pixel_axis_split_first of="channel_last"
-# You split each side into (p, number of patches), and it should be (number of patches, p): your
-# patches hold every second pixel or so, not neighbours.
+# You split each side into (p, number of patches), so your patches take every few pixels instead of
+# neighbours. Split it into (number of patches, p).
 # replace: cut = images.reshape(batch, channels, height // p, p, width // p, p)
 #          return cut.permute(0, 2, 4, 3, 5, 1).flatten(1, 2).flatten(2)
 # by:      cut = images.reshape(batch, channels, p, height // p, p, width // p)
@@ -60,7 +58,7 @@ def patchify(images: Tensor, patch_size: int) -> Tensor:
 
 
 # %% wrong patchify numbers_before_patches
-# You give (batch, numbers, patches), as unfold does: turn the last two axes round.
+# You return (batch, numbers, patches), as unfold does. Swap the last two axes.
 def patchify(images: Tensor, patch_size: int) -> Tensor:
     for side in images.shape[-2:]:
         if side % patch_size:
@@ -69,29 +67,29 @@ def patchify(images: Tensor, patch_size: int) -> Tensor:
 
 
 # %% wrong patchify overlapping of="numbers_before_patches"
-# Your windows overlap, so there are too many patches: from one to the next they must move by the
-# patch size.
+# Your windows overlap, so there are too many patches. The window should move by the patch size.
 # replace: return F.unfold(images, patch_size, stride=patch_size)
 # by:      return F.unfold(images, patch_size).transpose(1, 2)
 
 # %% wrong patchify each_channel_a_patch of="channel_last"
-# You make patches of each channel alone: a patch holds all channels of its square.
+# You make separate patches of each channel. A patch should hold all channels of its square.
 # replace: return cut.permute(0, 2, 4, 3, 5, 1).flatten(1, 2).flatten(2)
 # by:      return cut.permute(0, 1, 2, 4, 3, 5).reshape(batch, -1, p * p)
 
 # %% wrong patchify batch_in_the_patches of="channel_last"
-# The batch is gone: you put the patches of all images into one row. Keep the first axis.
+# You have put the patches of all images into one sequence. Keep the batch as the first axis.
 # replace: return cut.permute(0, 2, 4, 3, 5, 1).flatten(1, 2).flatten(2)
 # by:      return cut.permute(0, 2, 4, 1, 3, 5).reshape(1, -1, channels * p * p)
 
 # %% wrong patchify batch_mixed_up of="channel_last"
-# Patches of different images have changed places: bring the batch to the front before you
-# reshape, or never move it away.
+# You have mixed patches of different images. Keep the batch axis first when you permute and
+# reshape.
 # replace: return cut.permute(0, 2, 4, 3, 5, 1).flatten(1, 2).flatten(2)
 # by:      return cut.permute(2, 4, 0, 1, 3, 5).reshape(batch, -1, channels * p * p)
 
 # %% wrong patchify square_images_only of="reshape_alone"
-# You take as many patches across as down: read height and width each from the shape.
+# You assume as many patches across as down. Compute rows from the height and columns from the
+# width.
 # replace: return images.reshape(batch, -1, channels * patch_size**2)
 # by:      p, side = patch_size, width // patch_size
 #          cut = images.reshape(batch, channels, side, p, side, p)
@@ -99,15 +97,15 @@ def patchify(images: Tensor, patch_size: int) -> Tensor:
 
 
 # %% wrong patchify cuts_off_what_is_left
-# An image with a side that is no multiple goes through: check height and width each, and raise a
-# ValueError that names the side and the patch size.
+# You accept an image with a side that is not a multiple of the patch size. Check height and width
+# each, and raise a ValueError with the side and the patch size.
 def patchify(images: Tensor, patch_size: int) -> Tensor:
     return F.unfold(images, patch_size, stride=patch_size).transpose(1, 2)
 
 
 # %% wrong patchify error_of_reshape
-# It stops, but with torch's own RuntimeError: check both sides first, and raise a ValueError that
-# names the side and the patch size.
+# Your code stops with PyTorch's own RuntimeError. Check both sides first, and raise a ValueError
+# with the side and the patch size.
 def patchify(images: Tensor, patch_size: int) -> Tensor:
     batch, channels, height, width = images.shape
     p = patch_size
@@ -116,7 +114,7 @@ def patchify(images: Tensor, patch_size: int) -> Tensor:
 
 
 # %% wrong patchify error_without_numbers
-# Your message does not say which numbers do not fit: put the side and the patch size into it.
+# Your message does not say which numbers do not fit. Put the side and the patch size into it.
 def patchify(images: Tensor, patch_size: int) -> Tensor:
     if images.shape[2] % patch_size or images.shape[3] % patch_size:
         raise ValueError("the image cannot be cut into whole patches")
@@ -124,8 +122,8 @@ def patchify(images: Tensor, patch_size: int) -> Tensor:
 
 
 # %% wrong patchify only_height_is_checked
-# An image with a side that is no multiple goes through: check height and width each, and raise a
-# ValueError that names the side and the patch size.
+# You accept an image with a side that is not a multiple of the patch size. Check height and width
+# each, and raise a ValueError with the side and the patch size.
 def patchify(images: Tensor, patch_size: int) -> Tensor:
     if images.shape[2] % patch_size:
         raise ValueError(f"{images.shape[2]} is no multiple of {patch_size}")
@@ -133,8 +131,8 @@ def patchify(images: Tensor, patch_size: int) -> Tensor:
 
 
 # %% wrong patchify only_width_is_checked
-# An image with a side that is no multiple goes through: check height and width each, and raise a
-# ValueError that names the side and the patch size.
+# You accept an image with a side that is not a multiple of the patch size. Check height and width
+# each, and raise a ValueError with the side and the patch size.
 def patchify(images: Tensor, patch_size: int) -> Tensor:
     if images.shape[3] % patch_size:
         raise ValueError(f"{images.shape[3]} is no multiple of {patch_size}")
@@ -142,8 +140,8 @@ def patchify(images: Tensor, patch_size: int) -> Tensor:
 
 
 # %% wrong patchify area_is_checked
-# An image with a side that is no multiple goes through: check height and width each, and raise a
-# ValueError that names the side and the patch size.
+# You accept an image with a side that is not a multiple of the patch size. Check height and width
+# each, and raise a ValueError with the side and the patch size.
 def patchify(images: Tensor, patch_size: int) -> Tensor:
     height, width = images.shape[-2:]
     if height * width % patch_size**2:
@@ -218,14 +216,14 @@ def patchify(images: Tensor, patch_size: int) -> Tensor:
 
 
 # %% wrong unpatchify reshape_alone
-# Your image is put together from stripes: bring each axis back to where it was before patchify,
-# row of patches beside y, column beside x, and only then reshape.
+# Your image is put together from stripes. Permute the axes first, so that row is next to y and
+# column next to x; only then reshape.
 def unpatchify(patches: Tensor, patch_size: int, channels: int, height: int, width: int) -> Tensor:
     return patches.reshape(len(patches), channels, height, width)
 
 
 # %% wrong unpatchify channel_last
-# You read each patch as if its channels came last: its numbers stand channel by channel.
+# You read each patch as if its channels came last. Its numbers come channel by channel.
 def unpatchify(patches: Tensor, patch_size: int, channels: int, height: int, width: int) -> Tensor:
     p = patch_size
     apart = patches.reshape(-1, height // p, width // p, p, p, channels)
@@ -233,7 +231,7 @@ def unpatchify(patches: Tensor, patch_size: int, channels: int, height: int, wid
 
 
 # %% wrong unpatchify column_by_column
-# You put the patches down the columns of the image: they come row by row.
+# You put the patches down the columns of the image. They come row by row.
 def unpatchify(patches: Tensor, patch_size: int, channels: int, height: int, width: int) -> Tensor:
     p = patch_size
     apart = patches.reshape(-1, width // p, height // p, channels, p, p)
@@ -241,7 +239,7 @@ def unpatchify(patches: Tensor, patch_size: int, channels: int, height: int, wid
 
 
 # %% wrong unpatchify patches_transposed
-# Each patch stands mirrored at its diagonal: y belongs to the rows of patches, x to the columns.
+# Each patch is transposed. The axis y belongs with the rows of patches, and x with the columns.
 def unpatchify(patches: Tensor, patch_size: int, channels: int, height: int, width: int) -> Tensor:
     p = patch_size
     apart = patches.reshape(-1, height // p, width // p, channels, p, p)
@@ -249,20 +247,20 @@ def unpatchify(patches: Tensor, patch_size: int, channels: int, height: int, wid
 
 
 # %% wrong unpatchify same_permutation_as_forth of="patches_transposed"
-# Your image is put together from stripes: bring each axis back to where it was before patchify,
-# row of patches beside y, column beside x, and only then reshape.
+# Your image is put together from stripes. Permute the axes first, so that row is next to y and
+# column next to x; only then reshape.
 # replace: return apart.permute(0, 3, 1, 5, 2, 4).reshape(-1, channels, height, width)
 # by:      return apart.permute(0, 2, 4, 1, 3, 5).reshape(-1, channels, height, width)
 
 # %% wrong unpatchify height_and_width_swapped of="column_by_column"
-# Height and width have changed places: the number of rows of patches comes from the height.
+# You have swapped height and width. The number of rows of patches comes from the height.
 # replace: return apart.permute(0, 3, 2, 4, 1, 5).reshape(-1, channels, height, width)
 # by:      return apart.permute(0, 3, 1, 4, 2, 5).reshape(-1, channels, width, height)
 
 
 # %% wrong unpatchify square_grid
-# You take as many patches across as down: the root of their number. Height and width tell how
-# they stood.
+# You assume a square grid, from the square root of the number of patches. Compute rows and columns
+# from height and width.
 def unpatchify(patches: Tensor, patch_size: int, channels: int, height: int, width: int) -> Tensor:
     p, side = patch_size, int(patches.shape[1] ** 0.5)
     apart = patches.reshape(-1, side, side, channels, p, p)
@@ -270,21 +268,21 @@ def unpatchify(patches: Tensor, patch_size: int, channels: int, height: int, wid
 
 
 # %% wrong unpatchify pixels_before_patches of="patches_transposed"
-# Your rows of pixels stand before the rows of patches: row of patches first, then y inside it,
-# together they count the height.
+# You put y before the row of patches. The row of patches comes first, then y inside the patch;
+# together they index the height.
 # replace: return apart.permute(0, 3, 1, 5, 2, 4).reshape(-1, channels, height, width)
 # by:      return apart.permute(0, 3, 4, 1, 5, 2).reshape(-1, channels, height, width)
 
 
 # %% wrong unpatchify fold_without_turning
-# `fold` wants (batch, numbers, patches): turn the last two axes of the patches round first.
+# `fold` expects (batch, numbers, patches). Swap the last two axes of the patches first.
 def unpatchify(patches: Tensor, patch_size: int, channels: int, height: int, width: int) -> Tensor:
     turned = patches.reshape(len(patches), -1, patches.shape[1])
     return F.fold(turned, (height, width), patch_size, stride=patch_size)
 
 
 # %% wrong unpatchify first_image_only
-# Only the first image of the batch comes back: keep the first axis of the patches.
+# You return only the first image of the batch. Keep the first axis of the patches.
 def unpatchify(patches: Tensor, patch_size: int, channels: int, height: int, width: int) -> Tensor:
     p = patch_size
     apart = patches[:1].reshape(-1, height // p, width // p, channels, p, p)
@@ -292,8 +290,8 @@ def unpatchify(patches: Tensor, patch_size: int, channels: int, height: int, wid
 
 
 # %% wrong unpatchify grey_only
-# You put the channels one after another as if each were a row of patches: the channel is an axis
-# of its own inside a patch.
+# You treat the channels as if they were rows of patches. The channel is an axis of its own, inside
+# each patch.
 def unpatchify(patches: Tensor, patch_size: int, channels: int, height: int, width: int) -> Tensor:
     p = patch_size
     apart = patches.reshape(-1, channels, height // p, width // p, p, p)
@@ -339,35 +337,35 @@ def unpatchify(patches: Tensor, patch_size: int, channels: int, height: int, wid
 
 
 # %% wrong PatchEmbedding layer_with_another_name of="solution"
-# The check loads weights by the name of the layer, which the docstring gives: call it projection.
+# The check loads weights by the name of the layer. Call it `projection`, as the docstring says.
 # replace: self.projection = nn.Linear(channels * patch_size**2, d_model)
 # by:      self.linear = nn.Linear(channels * patch_size**2, d_model)
 # replace: return self.projection(patchify(images, self.patch_size))
 # by:      return self.linear(patchify(images, self.patch_size))
 
 # %% wrong PatchEmbedding without_bias of="solution"
-# Your layer has no bias: leave `bias=False` out.
+# Your layer has no bias. Leave `bias=False` out.
 # replace: self.projection = nn.Linear(channels * patch_size**2, d_model)
 # by:      self.projection = nn.Linear(channels * patch_size**2, d_model, bias=False)
 
 # %% wrong PatchEmbedding pixels_of_a_side of="solution"
-# Your layer takes channels · patch_size numbers: a patch is a square, so it has patch_size times
-# patch_size pixels.
+# Your layer expects channels · patch_size numbers. A patch is a square, so it has patch_size ·
+# patch_size pixels in each channel.
 # replace: self.projection = nn.Linear(channels * patch_size**2, d_model)
 # by:      self.projection = nn.Linear(channels * patch_size, d_model)
 
 # %% wrong PatchEmbedding channels_forgotten of="solution"
-# Your layer takes patch_size times patch_size numbers: each channel has as many.
+# Your layer expects the numbers of one channel only. A patch holds all channels.
 # replace: self.projection = nn.Linear(channels * patch_size**2, d_model)
 # by:      self.projection = nn.Linear(patch_size**2, d_model)
 
 # %% wrong PatchEmbedding sizes_swapped of="solution"
-# The two sizes of nn.Linear are swapped: what goes in stands first.
+# You have swapped the two sizes of nn.Linear. The input size comes first.
 # replace: self.projection = nn.Linear(channels * patch_size**2, d_model)
 # by:      self.projection = nn.Linear(d_model, channels * patch_size**2)
 
 # %% wrong PatchEmbedding no_patches_cut of="solution"
-# Your layer is applied to stripes of the image: cut it with patchify first.
+# You apply the layer to stripes of the image. Cut the image with patchify first.
 # replace: self.patch_size = patch_size
 #          self.projection = nn.Linear(channels * patch_size**2, d_model)
 # by:      self.numbers = channels * patch_size**2
@@ -376,29 +374,29 @@ def unpatchify(patches: Tensor, patch_size: int, channels: int, height: int, wid
 # by:      return self.projection(images.reshape(len(images), -1, self.numbers))
 
 # %% wrong PatchEmbedding with_relu of="solution"
-# Negative numbers of your tokens have become zero: there is no ReLU in a patch embedding.
+# All negative numbers of your tokens are zero. A patch embedding has no ReLU.
 # replace: return self.projection(patchify(images, self.patch_size))
 # by:      return self.projection(patchify(images, self.patch_size)).relu()
 
 # %% wrong PatchEmbedding tokens_last of="solution"
-# You give (batch, d_model, patches): the d_model numbers of a token stand last.
+# You return (batch, d_model, patches). The d_model axis should be the last.
 # replace: return self.projection(patchify(images, self.patch_size))
 # by:      return self.projection(patchify(images, self.patch_size)).transpose(1, 2)
 
 # %% wrong PatchEmbedding normalised_pixels of="solution"
-# You normalise the pixels of each patch first: the layer takes the patch as it is.
+# You normalise the pixels of each patch first. The layer takes the patch as it is.
 # replace: return self.projection(patchify(images, self.patch_size))
 # by:      patches = patchify(images, self.patch_size)
 #          return self.projection(F.layer_norm(patches, patches.shape[-1:]))
 
 # %% wrong PatchEmbedding mean_of_all_patches of="solution"
-# You average the patches: one token for each patch should come out.
+# You average the patches. Return one token for each patch.
 # replace: return self.projection(patchify(images, self.patch_size))
 # by:      return self.projection(patchify(images, self.patch_size)).mean(dim=1)
 
 # %% wrong PatchEmbedding square_grid_only of="solution"
-# You compute the number of patches from one side: an image may be wider than high. Let patchify
-# count them.
+# You compute the number of patches from one side, as if all images were square. Let patchify count
+# them.
 # replace: self.patch_size = patch_size
 # by:      side = image_size if isinstance(image_size, int) else image_size[1]
 #          self.patch_size, self.count = patch_size, (side // patch_size) ** 2
@@ -451,51 +449,50 @@ class PatchEmbedding(nn.Module):
 
 
 # %% wrong repaired_convolution no_stride
-# Your windows overlap: they must move by a whole patch, which `stride` says.
+# Your windows overlap. They should move by a whole patch: set `stride`.
 def repaired_convolution(images: Tensor, weight: Tensor, bias: Tensor, patch_size: int) -> Tensor:
     kernels = weight.reshape(len(weight), images.shape[1], patch_size, patch_size)
     return F.conv2d(images, kernels, bias).flatten(2).transpose(1, 2)
 
 
 # %% wrong repaired_convolution still_a_map of="no_stride"
-# You give the map (batch, d_model, rows, columns): join rows and columns, and turn the axes so
-# that the d_model numbers stand last.
+# You return the map (batch, d_model, rows, columns). Join rows and columns into one axis, and move
+# d_model to the end.
 # replace: return F.conv2d(images, kernels, bias).flatten(2).transpose(1, 2)
 # by:      return F.conv2d(images, kernels, bias, stride=patch_size)
 
 # %% wrong repaired_convolution d_model_first of="no_stride"
-# You give (batch, d_model, patches): turn the last two axes round.
+# You return (batch, d_model, patches). Swap the last two axes.
 # replace: return F.conv2d(images, kernels, bias).flatten(2).transpose(1, 2)
 # by:      return F.conv2d(images, kernels, bias, stride=patch_size).flatten(2)
 
 # %% wrong repaired_convolution reshaped_in_place_of_turned of="solution"
-# The shape is right, but the numbers of a token come from several patches: turn the axes with
-# transpose, not with reshape.
+# The shape is right, but each token mixes numbers of several patches. Swap the axes with transpose,
+# not with reshape.
 # replace: return grid.flatten(2).transpose(1, 2)
 # by:      return grid.reshape(len(images), -1, len(weight))
 
 # %% wrong repaired_convolution bias_left_out of="no_stride"
-# The bias is missing: hand it to the convolution as well.
+# The bias is missing. Pass it to the convolution.
 # replace: return F.conv2d(images, kernels, bias).flatten(2).transpose(1, 2)
 # by:      return F.conv2d(images, kernels, stride=patch_size).flatten(2).transpose(1, 2)
 
 # %% wrong repaired_convolution kernels_transposed of="solution"
-# Your kernels are mirrored at their diagonal: the rows of the weight hold the pixels of a patch
-# row by row, as a kernel does.
+# Your kernels are transposed. A row of the weight holds the pixels of a patch row by row, as a
+# kernel does.
 # replace: grid = F.conv2d(images, kernels, bias, stride=patch_size)
 # by:      grid = F.conv2d(images, kernels.transpose(2, 3), bias, stride=patch_size)
 
 
 # %% wrong repaired_convolution channel_last_in_the_kernels
-# You read the weight as if the channels stood last in a patch: channel by channel, its numbers
-# stand.
+# You read the weight as if the channels came last in a patch. Its numbers come channel by channel.
 def repaired_convolution(images: Tensor, weight: Tensor, bias: Tensor, patch_size: int) -> Tensor:
     kernels = weight.reshape(len(weight), patch_size, patch_size, -1).permute(0, 3, 1, 2)
     return F.conv2d(images, kernels, bias, stride=patch_size).flatten(2).transpose(1, 2)
 
 
 # %% wrong repaired_convolution column_by_column of="solution"
-# Your tokens run down the columns: they come row by row, as the patches do.
+# Your tokens run down the columns. They should come row by row, as the patches do.
 # replace: return grid.flatten(2).transpose(1, 2)
 # by:      return grid.transpose(2, 3).flatten(2).transpose(1, 2)
 
@@ -579,8 +576,8 @@ class VisionTransformer(nn.Module):
 
 
 # %% wrong VisionTransformer no_class_token_at_all of="layers_of_torch"
-# Your model has no class token: the table of positions has one row too few, and the logits are
-# read off a patch. Put a learned vector before the patches.
+# Your model has no class token: the table of positions has one row too few, and the head reads a
+# patch. Put a learned vector before the patches.
 # replace: self.class_token = nn.Parameter(torch.zeros(1, 1, d_model))
 #          self.positions = nn.Parameter(0.02 * torch.randn(1 + patches, d_model))
 # by:      self.positions = nn.Parameter(0.02 * torch.randn(patches, d_model))
@@ -590,61 +587,60 @@ class VisionTransformer(nn.Module):
 # by:      x = x[:, 0] if self.pool == "cls" else x.mean(dim=1)
 
 # %% wrong VisionTransformer class_token_behind of="layers_of_torch"
-# You put the class token behind the patches and read off the first token, which is a patch: it
-# belongs in front.
+# You put the class token after the patches, and the head reads a patch. The class token comes
+# first.
 # replace: x = torch.cat([self.class_token.expand(len(x), -1, -1), x], dim=1)
 # by:      x = torch.cat([x, self.class_token.expand(len(x), -1, -1)], dim=1)
 
 # %% wrong VisionTransformer last_token_read of="layers_of_torch"
-# You read the logits off the last token, and that is a patch: the class token stands first.
+# Your head reads the last token, which is a patch. The class token is the first.
 # replace: x = x[:, 0] if self.pool == "cls" else x[:, 1:].mean(dim=1)
 # by:      x = x[:, -1] if self.pool == "cls" else x[:, 1:].mean(dim=1)
 
 # %% wrong VisionTransformer token_one_read of="layers_of_torch"
-# You read the logits off the first patch: the class token stands at place 0.
+# Your head reads the first patch. The class token is at index 0.
 # replace: x = x[:, 0] if self.pool == "cls" else x[:, 1:].mean(dim=1)
 # by:      x = x[:, 1] if self.pool == "cls" else x[:, 1:].mean(dim=1)
 
 # %% wrong VisionTransformer always_the_mean of="layers_of_torch"
-# You read the logits off a mean, whatever `pool` says: with "cls" they are read off the class
-# token alone.
+# Your head reads a mean, whatever `pool` is. With "cls" it should read the class token only.
 # replace: x = x[:, 0] if self.pool == "cls" else x[:, 1:].mean(dim=1)
 # by:      x = x[:, 1:].mean(dim=1)
 
 # %% wrong VisionTransformer mean_of_all_tokens_always of="layers_of_torch"
-# You average all tokens, whatever `pool` says: with "cls" the class token alone is read, with
-# "mean" it is left out.
+# You average all tokens, whatever `pool` is. With "cls" the head reads the class token only; with
+# "mean" the class token is not in the mean.
 # replace: x = x[:, 0] if self.pool == "cls" else x[:, 1:].mean(dim=1)
 # by:      x = x.mean(dim=1)
 
 # %% wrong VisionTransformer pool_ignored of="layers_of_torch"
-# `pool` has no effect: with "mean" the logits are read off the mean of the patches.
+# `pool` has no effect. With "mean" the head should read the mean of the patches.
 # replace: x = x[:, 0] if self.pool == "cls" else x[:, 1:].mean(dim=1)
 # by:      x = x[:, 0]
 
 # %% wrong VisionTransformer class_token_in_the_mean of="layers_of_torch"
-# Your mean takes in the class token: with "mean" the patches alone count, so begin behind it.
+# Your mean includes the class token. With "mean", average the patches only.
 # replace: x = x[:, 0] if self.pool == "cls" else x[:, 1:].mean(dim=1)
 # by:      x = x[:, 0] if self.pool == "cls" else x.mean(dim=1)
 
 # %% wrong VisionTransformer sum_for_mean of="layers_of_torch"
-# You add the patches up: divide by their number, as mean does.
+# You add the patches up. Divide by their number, as mean does.
 # replace: x = x[:, 0] if self.pool == "cls" else x[:, 1:].mean(dim=1)
 # by:      x = x[:, 0] if self.pool == "cls" else x[:, 1:].sum(dim=1)
 
 # %% wrong VisionTransformer mean_without_first_patch of="layers_of_torch"
-# Your mean leaves out a patch as well as the class token: it begins at place 1.
+# Your mean leaves out a patch as well as the class token. It should begin at index 1.
 # replace: x = x[:, 0] if self.pool == "cls" else x[:, 1:].mean(dim=1)
 # by:      x = x[:, 0] if self.pool == "cls" else x[:, 2:].mean(dim=1)
 
 # %% wrong VisionTransformer maximum_for_mean of="layers_of_torch"
-# You take the largest number of all patches: the mean is asked for.
+# You take the maximum over the patches. Take the mean.
 # replace: x = x[:, 0] if self.pool == "cls" else x[:, 1:].mean(dim=1)
 # by:      x = x[:, 0] if self.pool == "cls" else x[:, 1:].amax(dim=1)
 
 # %% wrong VisionTransformer positions_forgotten of="layers_of_torch"
-# Your model has no table of positions with a row of d_model numbers for each token: learn one, (1
-# + patches, d_model), and add it.
+# Your model has no table of positions with a vector for each token. Learn one of shape (1 +
+# patches, d_model), and add it.
 # replace: patches = (height // patch_size) * (width // patch_size)
 # by:      (height // patch_size) * (width // patch_size)
 # replace: self.positions = nn.Parameter(0.02 * torch.randn(1 + patches, d_model))
@@ -653,19 +649,18 @@ class VisionTransformer(nn.Module):
 # by:
 
 # %% wrong VisionTransformer positions_never_added of="layers_of_torch"
-# You make the table of positions and do not use it: add it to the tokens before the first block.
+# You create the table of positions but do not use it. Add it to the tokens before the first block.
 # replace: x = x + self.positions
 # by:
 
 # %% wrong VisionTransformer positions_not_learned of="layers_of_torch"
-# Your table of positions is a plain tensor, so it is not learned: nn.Parameter keeps it among the
-# weights.
+# Your table of positions is a plain tensor, so it is not trained. Make it an nn.Parameter.
 # replace: self.positions = nn.Parameter(0.02 * torch.randn(1 + patches, d_model))
 # by:      self.positions = 0.02 * torch.randn(1 + patches, d_model)
 
 # %% wrong VisionTransformer class_token_without_a_position of="layers_of_torch"
-# Your table has a row for each patch only: the class token has a position too, the first row. Add
-# positions after it is in front.
+# Your table has rows for the patches only. The class token has a position too, row 0: add the table
+# after you put the class token in front.
 # replace: self.positions = nn.Parameter(0.02 * torch.randn(1 + patches, d_model))
 # by:      self.positions = nn.Parameter(0.02 * torch.randn(patches, d_model))
 # replace: x = self.embedding(images)
@@ -676,85 +671,85 @@ class VisionTransformer(nn.Module):
 # by:      x = torch.cat([self.class_token.expand(len(x), -1, -1), x], dim=1)
 
 # %% wrong VisionTransformer one_position_for_all of="layers_of_torch"
-# All your tokens get the same position: the table has one row for each of them.
+# All your tokens get the same position. The table should have one row for each of them.
 # replace: patches = (height // patch_size) * (width // patch_size)
 # by:      (height // patch_size) * (width // patch_size)
 # replace: self.positions = nn.Parameter(0.02 * torch.randn(1 + patches, d_model))
 # by:      self.positions = nn.Parameter(0.02 * torch.randn(1, d_model))
 
 # %% wrong VisionTransformer one_number_for_each_position of="layers_of_torch"
-# Your model has no table of positions with a row of d_model numbers for each token: learn one, (1
-# + patches, d_model), and add it.
+# Your model has no table of positions with a vector for each token. Learn one of shape (1 +
+# patches, d_model), and add it.
 # replace: self.positions = nn.Parameter(0.02 * torch.randn(1 + patches, d_model))
 # by:      self.positions = nn.Parameter(0.02 * torch.randn(1 + patches, 1))
 
 # %% wrong VisionTransformer square_images_only of="layers_of_torch"
-# You take as many patches down as across: height and width each have their own number.
+# You assume as many patches down as across. Compute rows from the height and columns from the
+# width.
 # replace: height, width = (image_size, image_size) if isinstance(image_size, int) else image_size
 #          patches = (height // patch_size) * (width // patch_size)
 # by:      _height, width = (image_size, image_size) if isinstance(image_size, int) else image_size
 #          patches = (width // patch_size) ** 2
 
 # %% wrong VisionTransformer pair_not_understood of="layers_of_torch"
-# image_size may be (height, width): take the pair apart before you compute with it.
+# `image_size` may be (height, width). Unpack the pair before you compute with it.
 # replace: height, width = (image_size, image_size) if isinstance(image_size, int) else image_size
 #          patches = (height // patch_size) * (width // patch_size)
 # by:      height, width = (image_size, image_size)
 #          patches = (height // patch_size) * (width // patch_size)  # type: ignore
 
 # %% wrong VisionTransformer square_not_understood of="layers_of_torch"
-# image_size may also be one number, for a square: then height and width are both this number.
+# `image_size` may also be one int, for a square. Then height and width are both this number.
 # replace: height, width = (image_size, image_size) if isinstance(image_size, int) else image_size
 # by:      height, width = image_size  # type: ignore
 
 # %% wrong VisionTransformer batch_second of="layers_of_torch"
-# Images of one batch look at one another: PyTorch's block needs batch_first=True, or it takes the
-# batch for the tokens.
+# Images of one batch attend to one another. Set batch_first=True, or PyTorch takes the batch for
+# the tokens.
 # replace: nn.TransformerEncoderLayer(
 #              d_model, num_heads, d_ff, dropout, "gelu", batch_first=True, norm_first=True
 #          )
 # by:      nn.TransformerEncoderLayer(d_model, num_heads, d_ff, dropout, "gelu", norm_first=True)
 
 # %% wrong VisionTransformer class_token_on_the_batch_axis of="layers_of_torch"
-# You put the class token along the batch's axis: each image gets one, along the axis of tokens.
+# You put the class token along the batch axis. Each image needs one, along the axis of tokens.
 # replace: x = torch.cat([self.class_token.expand(len(x), -1, -1), x], dim=1)
 #          x = x + self.positions
 # by:      x = torch.cat([self.class_token.expand(-1, x.shape[1], -1), x], dim=0)
 #          x = x + self.positions[: x.shape[1]]
 
 # %% wrong VisionTransformer class_token_not_expanded of="layers_of_torch"
-# One class token for a whole batch does not fit beside its images: expand it to the size of the
-# batch.
+# One class token cannot be joined with a batch of images. Expand it to the batch size.
 # replace: x = torch.cat([self.class_token.expand(len(x), -1, -1), x], dim=1)
 # by:      x = torch.cat([self.class_token, x], dim=1)
 
 # %% wrong VisionTransformer class_token_not_learned of="layers_of_torch"
-# Your class token is a plain tensor of zeros: nn.Parameter lets it be learned.
+# Your class token is a plain tensor of zeros, so it is not trained. Make it an nn.Parameter.
 # replace: self.class_token = nn.Parameter(torch.zeros(1, 1, d_model))
 # by:      self.class_token = torch.zeros(1, 1, d_model)
 # replace: x = torch.cat([self.class_token.expand(len(x), -1, -1), x], dim=1)
 # by:      x = torch.cat([self.class_token.to(x).expand(len(x), -1, -1), x], dim=1)
 
 # %% wrong VisionTransformer post_norm of="layers_of_torch"
-# Your blocks norm after the residual: pre-norm is asked for, norm_first=True.
+# Your blocks are post-norm. Set norm_first=True for pre-norm.
 # replace: d_model, num_heads, d_ff, dropout, "gelu", batch_first=True, norm_first=True
 # by:      d_model, num_heads, d_ff, dropout, "gelu", batch_first=True, norm_first=False
 
 # %% wrong VisionTransformer final_norm_missing of="pooled_before_the_norm"
-# The tokens come from the last block with whatever size they have: a LayerNorm stands behind it.
+# The final norm is missing, so the logits depend on the scale of the residual stream. Put a
+# LayerNorm after the last block.
 # replace: self.norm = nn.LayerNorm(d_model)
 # by:
 # replace: return self.head(self.norm(x))
 # by:      return self.head(x)
 
 # %% wrong VisionTransformer final_norm_not_used of="pooled_before_the_norm"
-# You make the final norm and do not use it: it stands behind the last block.
+# You create the final norm but do not use it. Apply it after the last block.
 # replace: return self.head(self.norm(x))
 # by:      return self.head(x)
 
 # %% wrong VisionTransformer blocks_share_their_weights of="layers_of_torch"
-# All your blocks are one and the same: each needs weights of its own, so make a new one
-# num_layers times.
+# All your blocks share one set of weights. Create a new block num_layers times.
 # replace: nn.TransformerEncoderLayer(
 #              d_model, num_heads, d_ff, dropout, "gelu", batch_first=True, norm_first=True
 #          )
@@ -767,12 +762,12 @@ class VisionTransformer(nn.Module):
 #          * num_layers
 
 # %% wrong VisionTransformer one_block of="layers_of_torch"
-# Your model has one block, whatever num_layers says.
+# Your model has one block, whatever num_layers is.
 # replace: for _ in range(num_layers)
 # by:      for _ in range(1)
 
 # %% wrong VisionTransformer plain_list_of_blocks of="layers_of_torch"
-# Your blocks stand in a plain list, so PyTorch does not know their weights: use nn.ModuleList.
+# Your blocks are in a plain list, so PyTorch does not know their parameters. Use nn.ModuleList.
 # replace: self.blocks = nn.ModuleList(
 # by:      self.blocks = [
 # replace:     for _ in range(num_layers)
@@ -781,54 +776,53 @@ class VisionTransformer(nn.Module):
 #          ]
 
 # %% wrong VisionTransformer dropout_not_handed_over of="layers_of_torch"
-# `dropout` has no effect: hand it to the blocks.
+# `dropout` has no effect. Pass it to the blocks.
 # replace: d_model, num_heads, d_ff, dropout, "gelu", batch_first=True, norm_first=True
 # by:      d_model, num_heads, d_ff, 0.0, "gelu", batch_first=True, norm_first=True
 
 # %% wrong VisionTransformer dropout_left_at_its_default of="layers_of_torch"
-# Your blocks drop a tenth whatever `dropout` says: PyTorch's own default is 0.1, so hand yours
-# over.
+# Your blocks drop a tenth, whatever `dropout` is: this is PyTorch's default. Pass `dropout` to the
+# blocks.
 # replace: d_model, num_heads, d_ff, dropout, "gelu", batch_first=True, norm_first=True
 # by:      d_model, num_heads, d_ff, activation="gelu", batch_first=True, norm_first=True
 
 # %% wrong VisionTransformer heads_not_handed_over of="layers_of_torch"
-# `num_heads` has no effect: hand it to the blocks.
+# `num_heads` has no effect. Pass it to the blocks.
 # replace: d_model, num_heads, d_ff, dropout, "gelu", batch_first=True, norm_first=True
 # by:      d_model, 1, d_ff, dropout, "gelu", batch_first=True, norm_first=True
 
 # %% wrong VisionTransformer d_ff_not_handed_over of="layers_of_torch"
-# `d_ff`, the width of the feed-forward network, has no effect: hand it to the blocks.
+# `d_ff`, the width of the feed-forward network, has no effect. Pass it to the blocks.
 # replace: d_model, num_heads, d_ff, dropout, "gelu", batch_first=True, norm_first=True
 # by:      d_model, num_heads, 4 * d_model, dropout, "gelu", batch_first=True, norm_first=True
 
 # %% wrong VisionTransformer softmax_at_the_end of="layers_of_torch"
-# You give probabilities: the logits are what the linear layer gives, without softmax.
+# You return probabilities. Return the logits, without softmax.
 # replace: return self.head(x)
 # by:      return self.head(x).softmax(dim=-1)
 
 # %% wrong VisionTransformer tokens_not_pooled of="layers_of_torch"
-# You give logits for each token: read them off the class token, or off the mean.
+# You return logits for every token. The head should read the class token, or the mean.
 # replace: x = x[:, 0] if self.pool == "cls" else x[:, 1:].mean(dim=1)
 # by:
 
 # %% wrong VisionTransformer d_model_out of="layers_of_torch"
-# Your model gives d_model numbers for each image: the head, a linear layer to num_classes, is
-# missing.
+# Your model returns d_model numbers for each image. The head is missing, a linear layer to
+# num_classes.
 # replace: x = x[:, 0] if self.pool == "cls" else x[:, 1:].mean(dim=1)
 #          return self.head(x)
 # by:      return x[:, 0] if self.pool == "cls" else x[:, 1:].mean(dim=1)
 
 # %% wrong VisionTransformer positions_in_each_block of="layers_of_torch"
-# You add the positions again in front of each block: add the table once, to the tokens, before
-# the first block.
+# You add the positions before every block. Add the table once, before the first block.
 # replace: x = x + self.positions
 # by:
 # replace: x = block(x)
 # by:      x = block(x + self.positions)
 
 # %% wrong VisionTransformer norm_before_the_blocks of="pooled_before_the_norm"
-# Your last norm stands in front of the first block, so the size of what the blocks add reaches
-# the logits: it belongs behind the last block.
+# Your final norm comes before the first block, so the scale of what the blocks add reaches the
+# logits. It belongs after the last block.
 # replace: x = x + self.positions
 # by:      x = x + self.positions
 #          x = self.norm(x)
@@ -836,8 +830,8 @@ class VisionTransformer(nn.Module):
 # by:      return self.head(x)
 
 # %% wrong VisionTransformer norm_behind_each_block of="layers_of_torch"
-# You use the final norm behind each block: what flows along the thick line is normed once, behind
-# the last block.
+# You apply the final norm after every block. The residual stream is normalised only once, after the
+# last block.
 # replace:     x = block(x)
 #          x = self.norm(x)
 # by:          x = self.norm(block(x))
@@ -985,23 +979,23 @@ class VisionTransformer(nn.Module):
 
 
 # %% wrong VisionTransformer own_blocks_without_residual of="own_blocks"
-# Your blocks replace the tokens in place of adding to them: with silent blocks nothing is left.
-# Each sublayer's result is added to x.
+# Your blocks replace the residual stream instead of adding to it, so silent blocks leave nothing.
+# Add each sublayer's output to x.
 # replace: x = x + self.attentions[i](y, y, y, need_weights=False)[0]
 #          x = x + self.feeds[i](self.norms[2 * i + 1](x))
 # by:      x = self.attentions[i](y, y, y, need_weights=False)[0]
 #          x = self.feeds[i](self.norms[2 * i + 1](x))
 
 # %% wrong train_classifier gradients_pile_up of="same_order_always"
-# Your gradients pile up from step to step: set them to zero before each backward.
+# Your gradients accumulate from step to step. Set them to zero before each backward.
 # replace: for chosen in torch.arange(len(images)).split(batch_size):
 # by:      for chosen in torch.randperm(len(images)).split(batch_size):
 # replace: optimizer.zero_grad()
 # by:
 
 # %% wrong train_classifier zeroed_after_backward of="same_order_always"
-# No step is taken by the gradients, so the loss stays as it is: zero_grad, backward, step, in
-# this order.
+# Your steps do not use the gradients, so the loss does not fall. The order is zero_grad, backward,
+# step.
 # replace: for chosen in torch.arange(len(images)).split(batch_size):
 # by:      for chosen in torch.randperm(len(images)).split(batch_size):
 # replace: loss = F.cross_entropy(model(images[chosen]), labels[chosen])
@@ -1012,44 +1006,43 @@ class VisionTransformer(nn.Module):
 # by:      optimizer.zero_grad()
 
 # %% wrong train_classifier no_step of="same_order_always"
-# No step is taken by the gradients, so the loss stays as it is: zero_grad, backward, step, in
-# this order.
+# Your steps do not use the gradients, so the loss does not fall. The order is zero_grad, backward,
+# step.
 # replace: for chosen in torch.arange(len(images)).split(batch_size):
 # by:      for chosen in torch.randperm(len(images)).split(batch_size):
 # replace: optimizer.step()
 # by:
 
 # %% wrong train_classifier softmax_first of="same_order_always"
-# You take softmax before cross_entropy, which takes it itself: hand it the logits.
+# You apply softmax before cross_entropy, which applies it itself. Pass it the logits.
 # replace: for chosen in torch.arange(len(images)).split(batch_size):
 #              loss = F.cross_entropy(model(images[chosen]), labels[chosen])
 # by:      for chosen in torch.randperm(len(images)).split(batch_size):
 #              loss = F.cross_entropy(model(images[chosen]).softmax(-1), labels[chosen])
 
 # %% wrong train_classifier plain_gradient_descent of="same_order_always"
-# You step with SGD: torch.optim.AdamW is asked for.
+# Your optimizer is SGD. Use torch.optim.AdamW.
 # replace: optimizer = torch.optim.AdamW(model.parameters(), lr=lr)
 # by:      optimizer = torch.optim.SGD(model.parameters(), lr=lr)
 # replace: for chosen in torch.arange(len(images)).split(batch_size):
 # by:      for chosen in torch.randperm(len(images)).split(batch_size):
 
 # %% wrong train_classifier adam of="same_order_always"
-# Your optimizer is Adam: AdamW, which is asked for, also lets all weights decay a little.
+# Your optimizer is Adam. Use AdamW, which also applies weight decay.
 # replace: optimizer = torch.optim.AdamW(model.parameters(), lr=lr)
 # by:      optimizer = torch.optim.Adam(model.parameters(), lr=lr)
 # replace: for chosen in torch.arange(len(images)).split(batch_size):
 # by:      for chosen in torch.randperm(len(images)).split(batch_size):
 
 # %% wrong train_classifier learning_rate_ignored of="same_order_always"
-# `lr` has no effect: hand it to the optimizer.
+# `lr` has no effect. Pass it to the optimizer.
 # replace: optimizer = torch.optim.AdamW(model.parameters(), lr=lr)
 # by:      optimizer = torch.optim.AdamW(model.parameters())
 # replace: for chosen in torch.arange(len(images)).split(batch_size):
 # by:      for chosen in torch.randperm(len(images)).split(batch_size):
 
 # %% wrong train_classifier fresh_optimizer_each_epoch of="same_order_always"
-# You make a new optimizer for each epoch, so it forgets what it has seen: one for all, before the
-# loop.
+# You create a new optimizer in every epoch, so it loses its state. Create one before the loop.
 # replace: optimizer = torch.optim.AdamW(model.parameters(), lr=lr)
 # by:
 # replace: for chosen in torch.arange(len(images)).split(batch_size):
@@ -1058,7 +1051,7 @@ class VisionTransformer(nn.Module):
 
 
 # %% wrong train_classifier same_order_always
-# You go through the images in the order in which they come: each epoch needs a new random one.
+# You go through the images in the given order. Draw a new random order in each epoch.
 def train_classifier(
     model: nn.Module,
     images: Tensor,
@@ -1084,55 +1077,54 @@ def train_classifier(
 
 
 # %% wrong train_classifier labels_not_shuffled of="same_order_always"
-# The images come in random order and the labels do not, so they no longer belong together: take
-# both by the same places.
+# You shuffle the images but not the labels, so they no longer match. Use the same indices for both.
 # replace: for chosen in torch.arange(len(images)).split(batch_size):
 #              loss = F.cross_entropy(model(images[chosen]), labels[chosen])
 # by:      for chosen in torch.randperm(len(images)).split(batch_size):
 #              loss = F.cross_entropy(model(images[chosen]), labels[: len(chosen)])
 
 # %% wrong train_classifier one_batch_an_epoch of="same_order_always"
-# Not all images are used: an epoch goes over all of its batches, the last and smaller one too.
+# You do not use all images. An epoch goes over all batches, including the smaller last one.
 # replace: for chosen in torch.arange(len(images)).split(batch_size):
 # by:      for chosen in torch.randperm(len(images)).split(batch_size)[:1]:
 
 # %% wrong train_classifier one_epoch of="same_order_always"
-# You give one number and not one for each epoch: go through the images `epochs` times.
+# You return one number instead of one for each epoch. Go through the images `epochs` times.
 # replace: for _ in range(epochs):
 # by:      for _ in range(1):
 # replace: for chosen in torch.arange(len(images)).split(batch_size):
 # by:      for chosen in torch.randperm(len(images)).split(batch_size):
 
 # %% wrong train_classifier sum_of_losses of="same_order_always"
-# Your history holds the sum of an epoch's losses: divide by the number of batches.
+# Your history holds the sum of an epoch's losses. Divide by the number of batches.
 # replace: for chosen in torch.arange(len(images)).split(batch_size):
 # by:      for chosen in torch.randperm(len(images)).split(batch_size):
 # replace: history.append(sum(losses) / len(losses))
 # by:      history.append(sum(losses))
 
 # %% wrong train_classifier last_loss_only of="same_order_always"
-# Your history holds the loss of the last batch of each epoch, not the mean of all.
+# Your history holds the loss of the last batch of each epoch. Take the mean of all batches.
 # replace: for chosen in torch.arange(len(images)).split(batch_size):
 # by:      for chosen in torch.randperm(len(images)).split(batch_size):
 # replace: history.append(sum(losses) / len(losses))
 # by:      history.append(losses[-1])
 
 # %% wrong train_classifier left_in_training_mode of="same_order_always"
-# You leave the model in training mode: model.eval() at the end.
+# You leave the model in training mode. Call model.eval() at the end.
 # replace: for chosen in torch.arange(len(images)).split(batch_size):
 # by:      for chosen in torch.randperm(len(images)).split(batch_size):
 # replace: model.eval()
 # by:
 
 # %% wrong train_classifier trained_in_evaluation_mode of="same_order_always"
-# You never switch to training mode, so dropout does not drop: model.train() before the loop.
+# You never switch to training mode, so dropout does nothing. Call model.train() before the loop.
 # replace: model.train()
 # by:      model.eval()
 # replace: for chosen in torch.arange(len(images)).split(batch_size):
 # by:      for chosen in torch.randperm(len(images)).split(batch_size):
 
 # %% wrong train_classifier shuffled_once of="same_order_always"
-# You shuffle once and keep this order in every epoch: draw a new one each time.
+# You shuffle once and keep this order in every epoch. Draw a new order each time.
 # replace: model.train()
 # by:      model.train()
 #          order = torch.randperm(len(images))
@@ -1140,7 +1132,8 @@ def train_classifier(
 # by:      for chosen in order.split(batch_size):
 
 # %% wrong train_classifier mean_of_the_images of="same_order_always"
-# You give the mean of the images: asked for is that of the batches, the smaller last one included.
+# You return the mean over the images. Return the mean over the batches, in which the smaller last
+# batch counts like the others.
 # replace: for _ in range(epochs):
 # by:      for _ in range(epochs):
 #              order = torch.randperm(len(images))
@@ -1152,7 +1145,7 @@ def train_classifier(
 #          history.append(sum(losses) / len(images))
 
 # %% wrong train_classifier shuffled_once_for_the_mean_of_the_images of="same_order_always"
-# You shuffle once and keep this order in every epoch: draw a new one each time.
+# You shuffle once and keep this order in every epoch. Draw a new order each time.
 # replace: model.train()
 # by:      model.train()
 #          order = torch.randperm(len(images))
@@ -1164,18 +1157,18 @@ def train_classifier(
 #          history.append(sum(losses) / len(images))
 
 # %% wrong train_classifier batch_size_ignored of="same_order_always"
-# `batch_size` has no effect: hand it to split.
+# `batch_size` has no effect. Pass it to split.
 # replace: for chosen in torch.arange(len(images)).split(batch_size):
 # by:      for chosen in torch.randperm(len(images)).split(64):
 
 # %% wrong train_classifier one_image_a_step of="same_order_always"
-# You step after each single image: batches of batch_size are asked for.
+# You take a step after each image. Use batches of batch_size.
 # replace: for chosen in torch.arange(len(images)).split(batch_size):
 # by:      for chosen in torch.randperm(len(images)).split(1):
 
 
 # %% wrong train_classifier rounded_down_batches
-# Not all images are used: an epoch goes over all of its batches, the last and smaller one too.
+# You do not use all images. An epoch goes over all batches, including the smaller last one.
 def train_classifier(
     model: nn.Module,
     images: Tensor,
@@ -1203,13 +1196,13 @@ def train_classifier(
 
 
 # %% wrong train_classifier drawn_with_replacement of="same_order_always"
-# You draw images at random for each batch: so some come twice in an epoch and others not at all.
-# One random order, cut into batches.
+# You draw images at random for each batch, so some come twice in an epoch and others not at all.
+# Draw one random order, and split it into batches.
 # replace: for chosen in torch.arange(len(images)).split(batch_size):
 # by:      for chosen in torch.randint(len(images), (len(images),)).split(batch_size):
 
 # %% wrong train_classifier squared_error of="same_order_always"
-# Your loss is the squared error to the label's one-hot vector: cross-entropy is asked for.
+# Your loss is the squared error to the label's one-hot vector. Use cross-entropy.
 # replace: for chosen in torch.arange(len(images)).split(batch_size):
 #              loss = F.cross_entropy(model(images[chosen]), labels[chosen])
 # by:      for chosen in torch.randperm(len(images)).split(batch_size):
@@ -1219,8 +1212,8 @@ def train_classifier(
 #              )
 
 # %% wrong train_classifier evaluation_from_the_second_epoch_on of="same_order_always"
-# You switch to evaluation mode behind each epoch and never back: from the second epoch on it trains
-# without dropout. Switch to training mode in front of each epoch, or to evaluation at the very end.
+# You switch to evaluation mode after an epoch and never back, so from the second epoch on it trains
+# without dropout. Call model.train() in each epoch, or model.eval() only at the end.
 # replace: for chosen in torch.arange(len(images)).split(batch_size):
 # by:      order = torch.randperm(len(images))
 #          for chosen in order.split(batch_size):
@@ -1233,8 +1226,8 @@ def train_classifier(
 
 
 # %% wrong train_classifier nearest_neighbour
-# Your model answers with the label of the most similar training image: what it has learned must
-# be in its parameters.
+# Your model answers with the label of the most similar training image. What it learns must be in
+# its parameters.
 def train_classifier(
     model: nn.Module,
     images: Tensor,
@@ -1385,42 +1378,42 @@ def train_classifier(
 
 
 # %% wrong attention_rollout without_residual of="solution"
-# You multiply the attention alone: half of each token is passed on by the residual, so half the
-# identity belongs to it.
+# You multiply the attention only. The residual connection keeps half of each token, so add half the
+# identity.
 # replace: weights[0].shape[-1], dtype=weights[0].dtype, device=weights[0].device
 # by:      weights[0].shape[-1]).to(weights[0]
 # replace: mixed = (of_block.mean(dim=1) + torch.eye(len(rollout[-1])).to(rollout)) / 2
 # by:      mixed = of_block.mean(dim=1)
 
 # %% wrong attention_rollout product_turned_round of="without_residual"
-# You multiply in the wrong order: the last block stands on the left, the first on the right.
+# You multiply in the wrong order. The last block is on the left, the first on the right.
 # replace: mixed = of_block.mean(dim=1)
 #          rollout = mixed @ rollout
 # by:      mixed = 0.5 * of_block.mean(dim=1) + 0.5 * torch.eye(of_block.shape[-1]).to(of_block)
 #          rollout = rollout @ mixed
 
 # %% wrong attention_rollout residual_not_halved of="without_residual"
-# Your rows no longer sum to 1: attention and identity count one half each.
+# Your rows no longer sum to 1. Take half of the attention and half of the identity.
 # replace: mixed = of_block.mean(dim=1)
 # by:      mixed = of_block.mean(dim=1) + torch.eye(of_block.shape[-1]).to(of_block)
 
 # %% wrong attention_rollout heads_summed of="without_residual"
-# You add the heads up: average them.
+# You add the heads up. Average them.
 # replace: mixed = of_block.mean(dim=1)
 # by:      mixed = 0.5 * of_block.sum(dim=1) + 0.5 * torch.eye(of_block.shape[-1]).to(of_block)
 
 # %% wrong attention_rollout largest_head of="without_residual"
-# You take the largest weight of all heads: average them.
+# You take the largest weight over the heads. Average them.
 # replace: mixed = of_block.mean(dim=1)
 # by:      mixed = 0.5 * of_block.amax(dim=1) + 0.5 * torch.eye(of_block.shape[-1]).to(of_block)
 
 # %% wrong attention_rollout first_head_only of="without_residual"
-# You follow the first head only: average over all of them.
+# You use the first head only. Average over all heads.
 # replace: mixed = of_block.mean(dim=1)
 # by:      mixed = 0.5 * of_block[:, 0] + 0.5 * torch.eye(of_block.shape[-1]).to(of_block)
 
 # %% wrong attention_rollout last_block_only of="without_residual"
-# Only the last block counts in your result: multiply it with those before.
+# Your result contains only the last block. Multiply it with the blocks before.
 # replace: mixed = of_block.mean(dim=1)
 #          rollout = mixed @ rollout
 # by:      mixed = 0.5 * of_block.mean(dim=1) + 0.5 * torch.eye(of_block.shape[-1]).to(of_block)
@@ -1428,7 +1421,7 @@ def train_classifier(
 
 
 # %% wrong attention_rollout first_block_left_out
-# Your product begins with the second block: the first is its rightmost factor.
+# Your product leaves out the first block. It is the factor furthest right.
 def attention_rollout(weights: Sequence[Tensor]) -> Tensor:
     rollout = torch.eye(weights[0].shape[-1]).to(weights[0])
     for of_block in weights[1:]:
@@ -1438,7 +1431,7 @@ def attention_rollout(weights: Sequence[Tensor]) -> Tensor:
 
 
 # %% wrong attention_rollout elementwise_product
-# You multiply entry by entry: the product of matrices follows paths, `@`.
+# You multiply entry by entry. Use the matrix product, `@`.
 def attention_rollout(weights: Sequence[Tensor]) -> Tensor:
     rollout = torch.ones(weights[0].shape[-2:]).to(weights[0])
     for of_block in weights:
@@ -1448,7 +1441,7 @@ def attention_rollout(weights: Sequence[Tensor]) -> Tensor:
 
 
 # %% wrong attention_rollout mean_of_blocks
-# You average the blocks: a path goes through one after the other, so they are multiplied.
+# You average the blocks. A path goes through one block after the other, so multiply them.
 def attention_rollout(weights: Sequence[Tensor]) -> Tensor:
     total = 0.0
     for of_block in weights:
@@ -1458,37 +1451,36 @@ def attention_rollout(weights: Sequence[Tensor]) -> Tensor:
 
 
 # %% wrong attention_rollout transposed of="without_residual"
-# Your matrices are transposed: row i belongs to the token that looks.
+# Your matrices are transposed. Row i belongs to the token that attends.
 # replace: mixed = of_block.mean(dim=1)
 # by:      mixed = 0.5 * of_block.mean(dim=1) + 0.5 * torch.eye(of_block.shape[-1]).to(of_block)
 # replace: return rollout
 # by:      return rollout.transpose(-2, -1)
 
 # %% wrong attention_rollout averaged_over_tokens of="without_residual"
-# You average over an axis of tokens: the heads are axis 1 of (batch, heads, n, n).
+# You average over an axis of tokens. The heads are axis 1 of (batch, heads, n, n).
 # replace: mixed = of_block.mean(dim=1)
 # by:      mixed = 0.5 * of_block.mean(dim=2) + 0.5 * torch.eye(of_block.shape[-1]).to(of_block)
 
 # %% wrong attention_rollout averaged_over_the_batch of="without_residual"
-# You average over the images of the batch, axis 0: the heads are axis 1.
+# You average over the images of the batch, axis 0. The heads are axis 1.
 # replace: mixed = of_block.mean(dim=1)
 # by:      mixed = 0.5 * of_block.mean(dim=(0, 1))[None].expand(
 #              len(of_block), -1, -1
 #          ) + 0.5 * torch.eye(of_block.shape[-1]).to(of_block)
 
 # %% wrong attention_rollout residual_after_the_product of="without_residual"
-# You multiply the blocks first and add the identity once at the end: each block has its own
-# residual.
+# You add the identity once, after the product. Each block has its own residual connection.
 # replace: return rollout
 # by:      return 0.5 * rollout + 0.5 * torch.eye(rollout.shape[-1]).to(rollout)
 
 # %% wrong attention_rollout nine_tenths of="without_residual"
-# Your residual does not count one half: attention and identity get the same share.
+# Your residual connection does not keep one half. Attention and identity have the same share.
 # replace: mixed = of_block.mean(dim=1)
 # by:      mixed = 0.1 * of_block.mean(dim=1) + 0.9 * torch.eye(of_block.shape[-1]).to(of_block)
 
 # %% wrong attention_rollout class_token_row_only of="without_residual"
-# You give the class token's row alone: all rows are asked for.
+# You return only the class token's row. Return all rows.
 # replace: mixed = of_block.mean(dim=1)
 # by:      mixed = 0.5 * of_block.mean(dim=1) + 0.5 * torch.eye(of_block.shape[-1]).to(of_block)
 # replace: return rollout
@@ -1536,8 +1528,8 @@ def attention_rollout(weights: Sequence[Tensor]) -> Tensor:
 
 
 # %% wrong interpolate_positions class_token_interpolated_too
-# The class token's row lies on no grid: set it aside, interpolate the others, and put it back in
-# front.
+# You interpolate the class token's row too, but it is not on the grid. Set it aside, interpolate
+# the others, and put it back in front.
 def interpolate_positions(
     table: Tensor, old_grid: tuple[int, int], new_grid: tuple[int, int]
 ) -> Tensor:
@@ -1547,7 +1539,7 @@ def interpolate_positions(
 
 
 # %% wrong interpolate_positions class_token_lost
-# The class token's row is gone: put it back in front.
+# You have lost the class token's row. Put it back in front.
 def interpolate_positions(
     table: Tensor, old_grid: tuple[int, int], new_grid: tuple[int, int]
 ) -> Tensor:
@@ -1558,78 +1550,79 @@ def interpolate_positions(
 
 
 # %% wrong interpolate_positions class_token_behind of="class_token_lost"
-# The class token's row stands last in your table: it is the first.
+# You put the class token's row last. It comes first.
 # replace: return larger.flatten(2)[0].T
 # by:      return torch.cat([larger.flatten(2)[0].T, table[:1]])
 
 # %% wrong interpolate_positions class_token_at_the_end_of_the_old_table of="class_token_lost"
-# You take the last row for the class token's: it is the first one.
+# You take the last row for the class token's. It is the first one.
 # replace: grid = table[1:].reshape(1, height, width, -1).permute(0, 3, 1, 2)
 # by:      grid = table[:-1].reshape(1, height, width, -1).permute(0, 3, 1, 2)
 # replace: return larger.flatten(2)[0].T
 # by:      return torch.cat([table[-1:], larger.flatten(2)[0].T])
 
 # %% wrong interpolate_positions class_token_zero of="class_token_lost"
-# The class token's row has become zero: keep it as it is.
+# You set the class token's row to zero. Keep it as it is.
 # replace: return larger.flatten(2)[0].T
 # by:      return torch.cat([torch.zeros_like(table[:1]), larger.flatten(2)[0].T])
 
 # %% wrong interpolate_positions corners_aligned of="class_token_lost"
-# Your corners are aligned: with align_corners=False a new patch lies where its middle lies in the
-# old picture.
+# You align the corners. With align_corners=False, each new patch takes the value at its centre in
+# the old grid.
 # replace: larger = F.interpolate(grid, size=new_grid, mode="bicubic", align_corners=False)
 #          return larger.flatten(2)[0].T
 # by:      larger = F.interpolate(grid, size=new_grid, mode="bicubic", align_corners=True)
 #          return torch.cat([table[:1], larger.flatten(2)[0].T])
 
 # %% wrong interpolate_positions nearest of="class_token_lost"
-# Your new rows are copies of the nearest old ones: bicubic interpolation goes gradually from one
-# to the next.
+# Your new rows are copies of the nearest old ones. Use bicubic interpolation, which changes
+# gradually.
 # replace: larger = F.interpolate(grid, size=new_grid, mode="bicubic", align_corners=False)
 #          return larger.flatten(2)[0].T
 # by:      larger = F.interpolate(grid, size=new_grid, mode="nearest")
 #          return torch.cat([table[:1], larger.flatten(2)[0].T])
 
 # %% wrong interpolate_positions bilinear of="solution"
-# You interpolate in straight lines, between two neighbours: bicubic interpolation is asked for,
-# which looks at four.
+# You use bilinear interpolation, from two neighbours in each direction. Use bicubic, which uses
+# four.
 # replace: larger = F.interpolate(grid, size=new_grid, mode="bicubic", align_corners=False)
 # by:      larger = F.interpolate(grid, size=new_grid, mode="bilinear", align_corners=False)
 
 # %% wrong interpolate_positions height_and_width_swapped of="solution"
-# You read the rows as if the grid were turned: (height, width), and the width counts fastest.
+# You swap height and width of the old grid. A grid is (height, width), and the column index changes
+# fastest.
 # replace: grid = table[1:].reshape(1, *old_grid, -1).permute(0, 3, 1, 2)
 # by:      height, width = old_grid
 #          grid = table[1:].reshape(1, width, height, -1).permute(0, 3, 1, 2)
 
 # %% wrong interpolate_positions new_grid_swapped of="class_token_lost"
-# The new grid has its height and width exchanged: new_grid is (height, width).
+# You swap height and width of the new grid. new_grid is (height, width).
 # replace: larger = F.interpolate(grid, size=new_grid, mode="bicubic", align_corners=False)
 #          return larger.flatten(2)[0].T
 # by:      larger = F.interpolate(grid, size=new_grid[::-1], mode="bicubic", align_corners=False)
 #          return torch.cat([table[:1], larger.flatten(2)[0].T])
 
 # %% wrong interpolate_positions columns_first of="class_token_lost"
-# Your new rows run down the columns of the grid: they come row by row.
+# Your new rows run down the columns of the grid. They should come row by row.
 # replace: return larger.flatten(2)[0].T
 # by:      return torch.cat([table[:1], larger.transpose(2, 3).flatten(2)[0].T])
 
 # %% wrong interpolate_positions channels_not_moved of="solution"
-# You read the numbers of a row as places in the grid: bring d_model to the front with permute or
-# a transpose, not with reshape.
+# You reshape the numbers of one row into the grid. Bring d_model to the front with permute or
+# transpose, not with reshape.
 # replace: grid = table[1:].reshape(1, *old_grid, -1).permute(0, 3, 1, 2)
 # by:      height, width = old_grid
 #          grid = table[1:].reshape(1, -1, height, width)
 
 # %% wrong interpolate_positions channels_not_moved_back of="class_token_lost"
-# The shape is right, but each of your new rows mixes numbers of many patches: turn the axes back
+# The shape is right, but each new row mixes numbers of many patches. Move d_model back to the end
 # before you flatten.
 # replace: return larger.flatten(2)[0].T
 # by:      return torch.cat([table[:1], larger.reshape(-1, table.shape[1])])
 
 
 # %% wrong interpolate_positions along_the_sequence
-# You stretch the rows as one line: they lie on a grid of height and width.
+# You interpolate along one line. The rows lie on a grid of height and width.
 def interpolate_positions(
     table: Tensor, old_grid: tuple[int, int], new_grid: tuple[int, int]
 ) -> Tensor:
@@ -1640,7 +1633,7 @@ def interpolate_positions(
 
 
 # %% wrong interpolate_positions repeated
-# You repeat the old rows in their order: the grid is to be enlarged, as a picture is.
+# You repeat the old rows in their order. Enlarge the grid instead, as you would an image.
 def interpolate_positions(
     table: Tensor, old_grid: tuple[int, int], new_grid: tuple[int, int]
 ) -> Tensor:
@@ -1650,13 +1643,13 @@ def interpolate_positions(
 
 
 # %% wrong interpolate_positions still_a_grid of="class_token_lost"
-# You give the grid: flatten it to rows, and put the class token's row in front.
+# You return the grid. Flatten it to rows, and put the class token's row in front.
 # replace: larger = F.interpolate(grid, size=new_grid, mode="bicubic", align_corners=False)
 #          return larger.flatten(2)[0].T
 # by:      return F.interpolate(grid, size=new_grid, mode="bicubic", align_corners=False)
 
 # %% wrong interpolate_positions old_table of="class_token_lost"
-# Your table is as it was: use new_grid.
+# Your table has not changed. Use new_grid.
 # replace: larger = F.interpolate(grid, size=new_grid, mode="bicubic", align_corners=False)
 #          return larger.flatten(2)[0].T
 # by:      larger = F.interpolate(grid, size=old_grid, mode="bicubic", align_corners=False)
