@@ -1,119 +1,162 @@
 # %% [markdown]
 # # Lesson 4 · Layer norm and residuals
 #
-# **You build** the two things that let layers be stacked: layer norm, which keeps the numbers in range, and the residual connection, which keeps a way open for the gradient. And two relatives: RMS norm and batch norm.
+# **You build** the two parts that let a model stack many layers: layer norm and the residual connection. You also build RMS norm and batch norm.
 #
-# **You need** a little PyTorch (`nn.Module`, `nn.Parameter`), mean and variance, and what a gradient is.
+# **You need** lessons 1 to 3, mean and variance, and what a gradient is. From PyTorch: `nn.Module` and `nn.Parameter`.
 #
-# **You take away** `LayerNorm` and `Residual`, a reason for every symbol in them, and the picture of a network of 40 layers that learns, beside three that do not, or hardly.
+# **You take away** `LayerNorm` and `Residual`, a reason for every symbol in them, and an experiment that switches off each by itself.
 #
-# **Time**: about 85 minutes.
+# **Time**: 95–110 minutes, with a marked place to stop half way.
 
 # %% [markdown]
-# **How to work**, as in lesson 1: read, predict, run, cell by cell. Nothing from earlier lessons is imported: this notebook runs alone.
+# Two networks learn to read handwritten digits such as these.
+
+# %%
+from sklearn.datasets import load_digits
+from transformer_course import figures
+
+images, labels = load_digits(return_X_y=True)
+figures.tiles(
+    list(images[10:22].reshape(12, 8, 8)), [f"{label}" for label in labels[10:22]], "8 × 8 pixels"
+)
+
+# %% [markdown]
+# Both have forty layers of the same kind and train for 150 steps. One stays close to guessing, one digit in ten. The other reads about nine in ten. In each layer, one computes $f(x)$, the other $x + f(\text{norm}(x))$. What is this norm, why the $x\, +$, and which of the two matters?
+
+# %% [markdown]
+# **Recall.** Three questions first. Answer, then open your choice.
+#
+# 1. A query and a key have $d_k$ independent features of standard deviation 1. What is the standard deviation of their dot product?
+#
+# <details><summary>1</summary>It would be 1 after the division by √d<sub>k</sub>. Before, each product of two features adds its own variance.</details>
+# <details><summary>√d<sub>k</sub></summary>Yes. The variances of d<sub>k</sub> products add up to d<sub>k</sub>. Scale needs care already in one layer; here you follow it through fifty.</details>
+# <details><summary>d<sub>k</sub></summary>That is the variance. The standard deviation is its root.</details>
+#
+# 2. A batch holds sequences of 4, 2 and 3 tokens. What fills the gaps?
+#
+# <details><summary>Padding tokens, hidden by a mask</summary>Yes. Attention gives them the weight 0. In part 5 you meet them again, in a mean.</details>
+# <details><summary>The first tokens of the sequence, repeated</summary>The model would take them for real tokens.</details>
+# <details><summary>Nothing: the rows of a tensor may differ in length</summary>All rows of a tensor have the same length.</details>
+#
+# 3. Multi-head attention of width 512 goes from 8 heads to 16. How does the number of parameters change?
+#
+# <details><summary>It doubles</summary>Each head also becomes half as wide.</details>
+# <details><summary>It halves</summary>The heads are half as wide, but there are twice as many.</details>
+# <details><summary>It stays the same</summary>Yes: 4 · 512², whatever the number of heads.</details>
 
 # %% given imports
+from collections.abc import Callable
+
 import torch
 import torch.nn.functional as F
-from sklearn.datasets import load_digits
 from torch import Tensor, nn
-from transformer_course import figures
 from transformer_course.checks import Check, numbers
 
 # %% [markdown]
 # ## 1 · Fifty layers deep
 #
-# Attention is built. But one layer gathers little: lesson 1 needed two to find out who was tired, and real models stack dozens. What happens to the numbers on such a long way?
+# Real models stack dozens of layers. What happens to the features of a token on such a long way?
 #
-# Try it with the plainest layer there is: a matrix of random numbers. Its numbers are chosen so that a layer keeps the size of a word (the standard deviation of its features) on average. Then do it again with all numbers of the matrices 10 % smaller, and 10 % larger.
+# Try the simplest layer there is: multiply by a random matrix. Its entries are scaled so that one layer keeps the standard deviation of the features, on average. Then make all entries 10 % larger, or 10 % smaller.
 #
-# **Predict.** With numbers 10 % too large, by how much has a word grown after 50 layers?
+# **Predict.** With entries 10 % larger, by what factor have the features grown after 50 layers?
 #
-# <details><summary>By 10 %</summary>That is what one layer does. The next one takes this as its input, and adds its own 10 %.</details>
-# <details><summary>5 times</summary>That would be 50 times 10 %, added up. Layers multiply.</details>
-# <details><summary>More than 100 times</summary>Yes: each layer multiplies by 1.1, and 1.1 to the power of 50 is 117.</details>
+# <details><summary>1.1</summary>That is the factor of one layer. The next layer starts from there, and adds its own 10 %.</details>
+# <details><summary>6</summary>That is 1 plus 50 times 10 %. But layers multiply.</details>
+# <details><summary>More than 100</summary>Yes: each layer multiplies by 1.1, and 1.1 to the power of 50 is 117.</details>
 
 
 # %%
-def sizes_along(factor: float, between_layers) -> list[float]:
-    """Send words through 50 random layers; their standard deviation after every fifth."""
+def scales(factor: float, after_layer: Callable[[Tensor], Tensor]) -> list[list[float]]:
+    """Send tokens through 50 random layers, in 5 runs; the scale after every fifth layer."""
     generator = torch.Generator().manual_seed(0)
-    words = torch.randn(20, 256, generator=generator)
-    sizes = []
-    for layer in range(50):
-        matrix = torch.randn(256, 256, generator=generator) * factor / 256**0.5
-        words = between_layers(words @ matrix)
-        if layer % 5 == 4:
-            sizes.append(words.std().item())
-    return sizes
+    x = torch.randn(5, 20, 256, generator=generator)  # (runs, tokens, features)
+    measured = []
+    for layer in range(1, 51):
+        matrices = torch.randn(5, 256, 256, generator=generator) * factor / 256**0.5
+        x = after_layer(x @ matrices)
+        if layer % 5 == 0:
+            measured.append(x.std(dim=(1, 2)))
+    return torch.stack(measured, dim=1).tolist()  # (runs, layers)
 
 
 every_fifth = list(range(5, 51, 5))
-untouched = {
-    f"numbers × {factor:g}": sizes_along(factor, lambda words: words) for factor in (1.1, 1.0, 0.9)
-}
-for name, sizes in untouched.items():
-    print(f"{name}: standard deviation {sizes[-1]:.3g} after 50 layers")
+without_norm = {f"entries × {factor:g}": scales(factor, lambda x: x) for factor in (1.1, 1.0, 0.9)}
 figures.curves(
     every_fifth,
-    untouched,
+    without_norm,
     x="layer",
-    y="standard deviation of a word's features",
-    title="Layers multiply",
+    y="standard deviation of the features",
+    title="Layers multiply (5 runs: mean and range)",
     logarithmic="y",
 )
 
 # %% [markdown]
-# What to see: 10 % is the whole difference between a word that fades away and one that explodes. (The axis is logarithmic: equal steps on it are equal factors.) And the numbers in the matrices are **learned**: nobody can promise that they keep the size to one percent.
+# What to see: 10 % in the matrices decides whether the features vanish or explode. (The axis is logarithmic: equal steps are equal factors.) Training changes the matrices, and nothing keeps their scale at exactly the right value.
 #
-# So do not hope. After each layer, put the numbers back into range.
+# So do not rely on the matrices: put the features back on a fixed scale after each layer.
 
 # %% [markdown]
-# ## 2 · Layer norm: each word by itself
+# ## 2 · Layer norm: one token at a time
 #
-# Take one word, a row of $d$ numbers. **Subtract their mean** and **divide by their standard deviation**. Whatever came in, what goes out has mean 0 and standard deviation 1.
+# Take one token, a vector of $d$ features. **Layer norm** subtracts the mean of a token's features and divides them by their standard deviation. Then its features have mean 0 and standard deviation 1, whatever they were before.
 
 # %%
 figures.steps(
     {
-        "a word": ([[5.0, 1.0, 5.0, 1.0], [6.0, 0.0, 0.0, -2.0]], "feature", "1234"),
-        "less its mean, 3 or 1": ([[2.0, -2.0, 2.0, -2.0], [5.0, -1, -1, -3.0]], "feature", "1234"),
-        "÷ its deviation, 2 or 3": (
+        "two tokens": ([[5.0, 1.0, 5.0, 1.0], [6.0, 0.0, 0.0, -2.0]], "feature", "1234"),
+        "minus the mean, 3 or 1": (
+            [[2.0, -2.0, 2.0, -2.0], [5.0, -1, -1, -3.0]],
+            "feature",
+            "1234",
+        ),
+        "÷ the deviation, 2 or 3": (
             [[1.0, -1.0, 1.0, -1.0], [5 / 3, -1 / 3, -1 / 3, -1.0]],
             "feature",
             "1234",
         ),
     },
-    "word",
+    "token",
     ["one", "two"],
 )
 
 # %% [markdown]
-# With $x_j$ the features of one word:
+# Let $x_1, \dots, x_d$ be the features of one token:
 #
 # $$\mu = \frac{1}{d} \sum_{j=1}^{d} x_j \qquad \sigma^2 = \frac{1}{d} \sum_{j=1}^{d} (x_j - \mu)^2 \qquad y_j = \gamma_j\, \frac{x_j - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta_j$$
 #
-# (Ba, Kiros and Hinton, *Layer Normalization*, 2016.) $\mu$ is the mean, $\sigma^2$ the variance: the mean of the squared deviations, with $d$ below the line and not $d - 1$. Two things are new:
-#
-# - $\epsilon$ (**eps**), a small number such as 0.00001, keeps the root away from zero: a word whose features are all equal has the variance 0.
-# - $\gamma$ (**gain**) and $\beta$ (**bias**) have one number for each feature, and are learned. They give back what the norm took: if some feature had better be large, the model can make it large. They are the same for all words.
-#
-# **Predict.** You multiply all features of a word by 10, and add 3. What becomes of its normalised numbers?
-#
-# <details><summary>10 times as large, plus 3</summary>The mean has been multiplied and shifted too, and you subtract it. The deviation has grown by 10, and you divide by it.</details>
-# <details><summary>10 times as large</summary>The 3 goes with the mean. But the standard deviation also grew by 10.</details>
-# <details><summary>They stay as they are</summary>Yes (up to eps). This is what a norm is for: the layers before it may have made the word ten times too large, and nobody behind it will notice.</details>
+# (Ba, Kiros and Hinton, *Layer Normalization*, 2016.) $\mu$ is the mean and $\sigma^2$ the variance. The variance divides by $d$, not by $d - 1$. Three symbols are new. The first one is $\epsilon$. What happens without it, if all features of a token are equal?
+
+# %%
+equal_features = torch.tensor([7.0, 7.0, 7.0, 7.0])
+print((equal_features - equal_features.mean()) / equal_features.std(correction=0))
 
 # %% [markdown]
-# **Exercise** (10 minutes). Write it. You get words in any number of axes; the features are the **last** one.
+# The variance is 0, and 0 / 0 is NaN. **Eps**, $\epsilon$, is a small constant such as 0.00001 that keeps the divisor above zero. The other two symbols are parameters:
 #
-# <details><summary>Hint 1</summary>Three lines: the mean, the variance, the formula. <code>keepdim=True</code> keeps an axis of size 1, so that a word's mean lines up with its features.</details>
-# <details><summary>Hint 2</summary><code>Tensor.var</code> divides by d − 1 unless you tell it not to (<code>correction=0</code>). Or take the mean of the squared deviations: then there is nothing to tell.</details>
+# - The **gain** $\gamma$ of a norm multiplies each normalised feature.
+# - The **bias** $\beta$ of a norm is added to each feature at the end.
+#
+# Both have one entry for each feature, shared by all tokens. Training can make a useful feature large again.
+
+# %% [markdown]
+# **Predict.** You multiply all features of a token by 10 and add 3. How does its layer norm change? (Ignore eps.)
+#
+# <details><summary>It is 10 times as large</summary>The 3 disappears with the mean. But the standard deviation is 10 times as large too, and you divide by it.</details>
+# <details><summary>It does not change</summary>Yes. The layers before may scale and shift a token: the layers after the norm do not notice.</details>
+# <details><summary>It is 10 times as large, plus 3</summary>The mean changes in the same way, and you subtract it. The standard deviation grows by 10, and you divide by it.</details>
+
+# %% [markdown]
+# **Exercise** (12 minutes). Write layer norm. The input may have any number of axes; the features are the last one.
+#
+# <details><summary>Hint 1</summary>Three lines: the mean, the variance, the formula. <code>keepdim=True</code> keeps an axis of size 1, so that the mean of a token lines up with its features.</details>
+# <details><summary>Hint 2</summary><code>Tensor.var</code> divides by d − 1 unless you pass <code>correction=0</code>. Or take the mean of the squared deviations yourself.</details>
 
 
 # %% exercise layer_norm
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    """Normalise each word, the numbers along the last axis, to mean 0 and variance 1.
+    """Normalise each token over its features, the last axis, to mean 0 and variance 1.
 
     Then multiply its features by `gain` and add `bias`.
     x (…, d_model), gain and bias (d_model,) -> (…, d_model). The variance divides by d_model;
@@ -127,29 +170,29 @@ def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tens
 
 
 # %% check layer_norm points=2
-hint = "each word: less its mean, divided by its standard deviation, times gain, plus bias"
-with Check("layer_norm", "two words you can do by hand", hint) as check:
+hint = "for each token: subtract its mean, divide by its standard deviation, times gain, plus bias"
+with Check("layer_norm", "two tokens worked by hand", hint) as check:
     # means 3 and 1, standard deviations 2 and 3; eps is 0 here, to keep the numbers round
     x = torch.tensor([[5.0, 1.0, 5.0, 1.0], [6.0, 0.0, 0.0, -2.0]], dtype=torch.float64)
     gain = torch.tensor([3.0, 6.0, 9.0, 12.0], dtype=torch.float64)
     bias = torch.tensor([1.0, 0.0, -1.0, 2.0], dtype=torch.float64)
     output = check.call(x, gain, bias, eps=0.0)
-    check.shape(output, words=2, d_model=4)
+    check.shape(output, tokens=2, d_model=4)
     check.equal(
         output,
         torch.tensor([[4.0, -6.0, 8.0, -10.0], [6.0, -2.0, -4.0, -10.0]], dtype=torch.float64),
-        "normalised, the first word is [1, -1, 1, -1], then times gain, plus bias",
+        "the first token should become [1, -1, 1, -1] when normalised, then times gain, plus bias",
     )
-with Check("layer_norm", "each word by itself", hint) as check:
+with Check("layer_norm", "each token on its own", hint) as check:
     x = numbers(2, 3, 5, scale=3.0) + 2
     gain, bias = torch.ones(5, dtype=torch.float64), torch.zeros(5, dtype=torch.float64)
     output = check.call(x, gain, bias)
     check.shape(output, batch=2, length=3, d_model=5)
     nothing = torch.zeros(2, 3, dtype=torch.float64)
-    check.equal(output.mean(-1), nothing, "without gain and bias, every word has the mean 0")
+    check.equal(output.mean(-1), nothing, "with gain 1 and bias 0, every token should have mean 0")
     alone = check.call(x[1, 2], gain, bias)
-    check.equal(output[1, 2], alone, "a word gives the same in a batch as it gives alone")
-with Check("layer_norm", "a gradient") as check:
+    check.equal(output[1, 2], alone, "a token should give the same result in a batch as alone")
+with Check("layer_norm", "the gradient") as check:
     x = numbers(2, 5, scale=2.0).requires_grad_()
     gain, bias = numbers(5, seed=1), numbers(5, seed=2)
     output = check.call(x, gain, bias, eps=0.0)
@@ -157,13 +200,13 @@ with Check("layer_norm", "a gradient") as check:
     check.equal(
         slope.sum(-1),
         torch.zeros(2, dtype=torch.float64),
-        "the same added to all features changes nothing, so the gradient of a word sums to 0",
+        "the gradient of a token should sum to 0: the same shift of all features changes nothing",
         hint="every step must be a torch operation on the x you are given, the mean too",
     )
     check.equal(
         (slope * x).sum(-1).detach(),
         torch.zeros(2, dtype=torch.float64),
-        "twice as large a word gives the same, so along the word itself the gradient is 0",
+        "the gradient along the token itself should be 0: twice the token gives the same result",
         hint="every step must be a torch operation on the x you are given, the variance too",
     )
 # BEGIN HIDDEN TESTS
@@ -173,15 +216,23 @@ with Check("layer_norm", "equal to PyTorch's, at several scales") as check:
             x = numbers(*shape, seed=3, scale=scale, dtype=dtype) + 1
             gain, bias = numbers(6, seed=4, dtype=dtype), numbers(6, seed=5, dtype=dtype)
             expected = F.layer_norm(x, (6,), gain, bias)
-            check.equal(check.call(x, gain, bias), expected, "PyTorch's layer norm")
+            check.equal(
+                check.call(x, gain, bias), expected, "the result should equal PyTorch's layer norm"
+            )
             expected = F.layer_norm(x, (6,), 50 * gain, bias)
-            check.equal(check.call(x, 50 * gain, bias), expected, "with a large gain")
+            check.equal(
+                check.call(x, 50 * gain, bias),
+                expected,
+                "with a large gain, the result should equal PyTorch's",
+            )
 with Check("layer_norm", "other widths, and a view that is not contiguous") as check:
     for width in (2, 3, 17):
         x = numbers(2, width, 4, seed=6, scale=3.0).transpose(1, 2)
         gain, bias = numbers(width, seed=7), numbers(width, seed=8)
         expected = F.layer_norm(x, (width,), gain, bias)
-        check.equal(check.call(x, gain, bias), expected, "PyTorch's layer norm")
+        check.equal(
+            check.call(x, gain, bias), expected, "the result should equal PyTorch's layer norm"
+        )
 with Check("layer_norm", "gradients") as check:
     x = numbers(3, 4, seed=9, scale=2.0).requires_grad_()
     gain, bias = numbers(4, seed=10).requires_grad_(), numbers(4, seed=11).requires_grad_()
@@ -189,11 +240,11 @@ with Check("layer_norm", "gradients") as check:
     theirs = F.layer_norm(x, (4,), gain, bias)[1].square()
     for source in (x, gain, bias):
         expected = check.gradient(theirs, source)
-        check.equal(check.gradient(mine, source), expected, "PyTorch's gradient")
+        check.equal(check.gradient(mine, source), expected, "the gradient should equal PyTorch's")
 # END HIDDEN TESTS
 
 # %% [markdown]
-# And eps, where it counts:
+# The next check tests eps alone.
 
 # %% check layer_norm_eps points=1
 with Check("layer_norm", "eps under the root") as check:
@@ -203,65 +254,81 @@ with Check("layer_norm", "eps under the root") as check:
     check.equal(
         check.call(x, gain, bias, eps=4.0),
         torch.tensor([[1.5, -0.5, -0.5, -0.5], [4 / 3, -4 / 3, 0.0, 0.0]], dtype=torch.float64),
-        "eps = 4: variances of 12 and 32 divide by √(12 + 4) = 4 and √(32 + 4) = 6",
+        "with eps = 4, variances of 12 and 32 should divide by √(12 + 4) = 4 and √(32 + 4) = 6",
         hint="add eps to the variance first, then take the root",
     )
-with Check("layer_norm", "a word without any variance") as check:
+with Check("layer_norm", "a token with variance 0") as check:
     x = torch.full((2, 3), 7.0, dtype=torch.float64)
     gain, bias = numbers(3), numbers(3, seed=1)
     check.equal(
         check.call(x, gain, bias),
         bias.expand(2, 3),
-        "features that are all equal are all mean: what is left is the bias",
+        "a token whose features are all equal should give the bias: nothing else is left",
         hint="0 / √(0 + eps) is 0",
     )
-with Check("layer_norm", "eps, if nobody names it") as check:
+with Check("layer_norm", "the default eps") as check:
     x = torch.tensor([[0.004, -0.004, 0.0, 0.004, -0.004]], dtype=torch.float64)
     gain, bias = torch.ones(5, dtype=torch.float64), torch.zeros(5, dtype=torch.float64)
     check.equal(
         check.call(x, gain, bias),
         check.call(x, gain, bias, 1e-5),
-        "without eps, 0.00001 is taken",
+        "without the argument eps, the result should be that of eps = 0.00001",
         hint="use the argument `eps`, and keep its default",
     )
 # BEGIN HIDDEN TESTS
-with Check("layer_norm", "PyTorch's, with several eps") as check:
+with Check("layer_norm", "equal to PyTorch's, with several eps") as check:
     for eps in (1e-5, 1e-3, 0.5, 4.0):
         for scale in (0.01, 1.0, 5.0):
             x = numbers(3, 7, seed=12, scale=scale)
             gain, bias = numbers(7, seed=13), numbers(7, seed=14)
             expected = F.layer_norm(x, (7,), gain, bias, eps)
-            check.equal(check.call(x, gain, bias, eps), expected, "PyTorch's layer norm")
-            check.equal(check.call(x, gain, bias, eps=eps), expected, "and with eps by its name")
+            check.equal(
+                check.call(x, gain, bias, eps),
+                expected,
+                "the result should equal PyTorch's layer norm",
+            )
+            check.equal(
+                check.call(x, gain, bias, eps=eps),
+                expected,
+                "with eps given by name, the result should equal PyTorch's",
+            )
     x, gain, bias = numbers(3, 7, seed=15, scale=0.003), numbers(7, seed=13), numbers(7, seed=14)
     expected = F.layer_norm(x, (7,), gain, bias)
-    check.equal(check.call(x, gain, bias), expected, "and with the default")
+    check.equal(
+        check.call(x, gain, bias),
+        expected,
+        "with the default eps, the result should equal PyTorch's",
+    )
 # END HIDDEN TESTS
 
 # %% [markdown]
-# Now put your function between the fifty layers.
+# Now put your function after each of the fifty layers.
 
 # %%
-no_gain, no_bias = torch.ones(256), torch.zeros(256)
+gain_1, bias_0 = torch.ones(256), torch.zeros(256)
 with_norm = {
-    f"numbers × {factor:g}, with your norm": sizes_along(
-        factor, lambda words: layer_norm(words, no_gain, no_bias)
-    )
+    f"entries × {factor:g}, with your norm": scales(factor, lambda x: layer_norm(x, gain_1, bias_0))
     for factor in (1.1, 0.9)
 }
 figures.curves(
     every_fifth,
-    {name: sizes for name, sizes in untouched.items() if name != "numbers × 1"} | with_norm,
+    {name: runs for name, runs in without_norm.items() if name != "entries × 1"} | with_norm,
     x="layer",
-    y="standard deviation of a word's features",
+    y="standard deviation of the features",
     title="With and without your layer norm after each layer",
     logarithmic="y",
 )
 
 # %% [markdown]
-# What to see: with your norm, both lines lie on one another, at 1. How large the matrices are does not matter any more.
+# What to see: with your norm, both lines lie on top of each other, at 1. The scale of the matrices no longer matters.
 #
-# **Which numbers share a mean?** In the next view stand numbers that have passed through your layer norm: 3 sentences of 4 tokens, with 5 features (also called *channels*) each. Click a number, or move with the arrow keys: blue is what shares a mean with it, and below you read that mean and its standard deviation.
+# **Which numbers share a mean?** The next view shows the output of your layer norm: 3 sequences of 4 tokens. Each token has 5 features. In a batch, a feature is also called a **channel**. Click a number, or move with the arrow keys. Blue marks the numbers that share a mean with it.
+#
+# **Predict.** How many means does layer norm compute for this batch?
+#
+# <details><summary>5, one for each channel</summary>That is batch norm: choose it in the view and read the line below.</details>
+# <details><summary>3, one for each sequence</summary>Click two tokens of the same sequence: they have different means.</details>
+# <details><summary>12, one for each token</summary>Yes: 3 sequences of 4 tokens.</details>
 
 # %%
 from transformer_course.widgets import show_norm_axes
@@ -269,52 +336,52 @@ from transformer_course.widgets import show_norm_axes
 of_five = torch.ones(5, dtype=torch.float64), torch.zeros(5, dtype=torch.float64)
 show_norm_axes(
     x=layer_norm(3 * numbers(3, 4, 5) + 2, *of_five),
-    title="after your layer norm: who shares a mean",
+    title="The output of your layer norm: which numbers share a mean?",
 )
 
 # %% [markdown]
-# What to see: with *layer norm* chosen, every row has the mean 0 and the standard deviation 1, whatever you click. Each token is alone: no other token, no other sentence takes part. Switch to *batch norm*: those columns are not normalised. Part 5 comes to that.
+# What to see: with *layer norm* chosen, every row has mean 0 and standard deviation 1, whatever you click. No other token takes part. Now choose *batch norm*: the columns are not normalised. Part 5 is about that.
 
 # %% [markdown]
 # ### Bug hunt: a slide's layer norm
 #
-# A lecture slide defines layer norm in three lines:
+# **From the lecture**: *Transformers*, CSCI 4360/6360, slide "Layer Normalization". It defines layer norm in three lines:
 #
 # $$\mu = \sum_{j=1}^{d} x_j \qquad \sigma = \sqrt{\frac{1}{d} \sum_{j=1}^{d} (x_j - \mu)^2} \qquad \text{output} = \frac{x - \mu}{\sqrt{\sigma} + \epsilon} * \gamma + \beta$$
 #
-# Run it as it stands, on words of several sizes. After a norm, the mean should be 0 and the standard deviation 1.
+# Run the formula as it is written, on three tokens. After a norm, each should have mean 0 and standard deviation 1.
 
 
 # %%
-def norm_of_the_slide(word: Tensor) -> Tensor:
-    """Without γ and β."""
-    total = word.sum()
-    sigma = (word - total).square().mean().sqrt()
-    return (word - total) / (sigma.sqrt() + 1e-5)
+def norm_of_the_slide(token: Tensor) -> Tensor:
+    """The slide's formula, without gain and bias."""
+    total = token.sum()
+    sigma = (token - total).square().mean().sqrt()
+    return (token - total) / (sigma.sqrt() + 1e-5)
 
 
 balanced = torch.tensor([1.5, 0.5, -0.5, -1.5])  # its mean is 0
 balanced = balanced / balanced.std(correction=0)  # and its standard deviation 1
-for name, word in {
+for name, token in {
     "mean 0, deviation 1": balanced,
     "mean 0, deviation 100": 100 * balanced,
     "mean 5, deviation 1": balanced + 5,
 }.items():
-    after = norm_of_the_slide(word)
+    after = norm_of_the_slide(token)
     print(f"{name:22} -> mean {after.mean():6.2f}, deviation {after.std(correction=0):5.2f}")
 
 # %% [markdown]
-# What to see: on the first word all is well. The second comes out ten times too large: the slide's norm makes large words smaller, but not equal. The third is far off. Compare the formula with yours, symbol by symbol: how many slips do you find?
+# What to see: the first token comes out right. The second one keeps a standard deviation of 10. The third one is far off. Compare the formula with yours, symbol by symbol. How many slips do you find?
 
 # %% [markdown]
-# **Exercise** (5 minutes). Write what should stand **under the fraction line**, for each word.
+# **Exercise** (6 minutes). Write what should stand *below the fraction line*, for each token.
 #
-# <details><summary>Hint</summary>There are three slips. What does a sum still need to be a mean? How often is a root taken on the way to the slide's divisor? And where does your own function add eps?</details>
+# <details><summary>Hint</summary>There are three slips. What turns a sum into a mean? How many roots does the slide take in all? And where does your own function add eps?</details>
 
 
 # %% exercise repaired_divisor
 def repaired_divisor(x: Tensor, eps: float) -> Tensor:
-    """What each word less its mean is divided by: what the slide means by √σ + ε.
+    """The divisor of layer norm for each token: the correct form of the slide's √σ + ε.
 
     (…, d_model) -> (…, 1).
     """
@@ -325,92 +392,96 @@ def repaired_divisor(x: Tensor, eps: float) -> Tensor:
 
 
 # %% check repaired_divisor points=1
-with Check("repaired_divisor", "three words you can do by hand") as check:
+with Check("repaired_divisor", "three tokens worked by hand") as check:
     x = torch.tensor(
         [[10.0, 2.0, 2.0, 2.0], [8.0, -8.0, 0.0, 0.0], [9.0, 9.0, 9.0, 9.0]], dtype=torch.float64
     )
     divisor = check.call(x, 4.0)
-    check.shape(divisor, words=3, one=1)
+    check.shape(divisor, tokens=3, one=1)
     check.equal(
         divisor,
         torch.tensor([[4.0], [6.0], [2.0]], dtype=torch.float64),
-        "the variances are 12, 32 and 0, and with eps = 4 the divisors are 4, 6 and 2",
-        hint="one root in all, taken of the variance plus eps",
+        "with variances 12, 32 and 0 and eps = 4, the divisors should be 4, 6 and 2",
+        hint="one root in all: the root of variance plus eps",
     )
 # BEGIN HIDDEN TESTS
-with Check("repaired_divisor", "other words") as check:
+with Check("repaired_divisor", "other tokens") as check:
     for shape in ((5,), (2, 7), (3, 4, 6), (3, 3)):
         for eps, scale in ((1e-5, 0.01), (1e-5, 6.0), (0.3, 1.0)):
             x = numbers(*shape, seed=16, scale=scale) + 0.5
             expected = (x.var(-1, correction=0, keepdim=True) + eps).sqrt()
-            check.equal(check.call(x, eps), expected, "the root of variance plus eps")
+            check.equal(
+                check.call(x, eps), expected, "the divisor should be the root of variance plus eps"
+            )
 # END HIDDEN TESTS
 
 
 # %% [markdown]
-# How could such a formula stand in code for years? Because of the first word above. Who tests with numbers of mean 0 and deviation 1, and `torch.randn` makes just those, sees nothing wrong.
+# How can such a formula stay unnoticed in code? Think of the first token above. A test often draws its input with `torch.randn`: mean 0 and standard deviation 1, close to that token.
 #
-# **Exercise** (5 minutes). Find a word of four numbers, not all zero, that **fools** the test: one for which the slide's formula gives what yours gives, to two decimals. (Not the one above, `[1.34, 0.45, -0.45, -1.34]`, nor the same numbers in another order or with other signs. Simpler ones exist.)
+# **Exercise** (6 minutes). Find a token of four features, not all zero, that *fools* a test: the slide's formula and yours agree on it to two decimals. (It must not be the token above, `[1.34, 0.45, -0.45, -1.34]`, in any order or with other signs. There are simpler ones.)
 #
-# <details><summary>Hint</summary>When is a sum equal to a mean? And which number above zero is its own root?</details>
+# <details><summary>Hint</summary>When is a sum equal to a mean? And which positive number is its own root?</details>
 
 # %% exercise fooling_word
-# fooling_word = [?, ?, ?, ?]      four numbers, to two decimals
+# fooling_word = [?, ?, ?, ?]      the four features of the token, to two decimals
 # BEGIN SOLUTION
 fooling_word = [1.0, -1.0, 1.0, -1.0]
 # END SOLUTION
 
 # %% check fooling_word points=1
-with Check("fooling_word", "the slide's formula gives what yours gives") as check:
+with Check("fooling_word", "the slide's formula agrees with layer norm") as check:
     word = check.value(4)
-    check.true(bool((word != 0).any()), "the four numbers are not all zero")
+    check.true(bool((word != 0).any()), "the four features should not all be zero")
     check.true(
         abs(float(word.sum())) < 0.02,
-        "with the slide's μ, the sum of your word, the same is subtracted as with its mean",
-        hint="a sum is four times the mean: for which mean is that the same?",
+        "the sum of your token, the slide's μ, should be equal to its mean",
+        hint="a sum is four times the mean: for which mean are the two equal?",
     )
     off = word - word.sum()
     slide, yours = off / (off.square().mean() ** 0.25 + 1e-5), F.layer_norm(word, (4,))
     same = (slide.round(decimals=2) == yours.round(decimals=2)) | ((slide - yours).abs() < 0.005)
     check.true(
         bool(same.all()),
-        "√σ of your word is σ itself, so that both formulas agree to two decimals",
-        hint="σ is the root of the mean of the squares: what must it be, to be its own root?",
+        "√σ of your token should be σ itself, so that both formulas agree to two decimals",
+        hint="σ is the root of the mean of the squares: which positive number is its own root?",
     )
     known = torch.tensor([1.34, 0.45, -0.45, -1.34], dtype=torch.float64)
     differs = not torch.allclose(word.abs().sort().values, known.abs().sort().values, 0.0, 0.006)
-    check.true(differs, "your word is another one than the word of the text")
+    check.true(differs, "your token should not be the one in the text")
 # BEGIN HIDDEN TESTS
-with Check("fooling_word", "both formulas, on this word") as check:
+with Check("fooling_word", "both formulas, on this token") as check:
     word = check.value(4)
     of_slide = (word - word.sum()).square().mean() ** 0.25 + 1e-5
     right = F.layer_norm(word, (4,))
-    check.equal((word - word.sum()) / of_slide, right, "slide and layer norm", within=0.05)
+    check.equal(
+        (word - word.sum()) / of_slide, right, "slide and layer norm should agree", within=0.05
+    )
 # END HIDDEN TESTS
 
 # %% [markdown]
-# Remember it for your own tests: **test at a scale other than 1, and at a mean other than 0**. The grader of this course does.
+# Remember this for your own tests: *test at a scale other than 1 and at a mean other than 0*. The checks of this course do.
 
 # %% [markdown]
-# ## 3 · A module that learns its gain and bias
+# ## 3 · A module with gain and bias
 #
-# What is learned lives in an `nn.Module`. A tensor becomes a learned part of it when you wrap it in `nn.Parameter` and keep it on `self`.
+# In PyTorch, parameters belong to an `nn.Module`. A tensor becomes a parameter of a module when you wrap it in `nn.Parameter` and assign it to an attribute of `self`.
 #
-# **Predict.** With which values should `gain` and `bias` start?
+# **Predict.** Which values should `gain` and `bias` have at the start of training?
 #
-# <details><summary>Random ones, as weights do</summary>Weights start at random so that they differ from one another. Here the features differ already. Random gains would undo the norm before anything is learned.</details>
-# <details><summary>0 and 0</summary>A gain of 0 turns every word into the same: zeros. And no gradient comes through it to the layers before.</details>
-# <details><summary>1 and 0</summary>Yes: at the start the module only normalises. Whether another gain is better, learning will tell.</details>
+# <details><summary>Random ones, like weight matrices</summary>Matrices start at random so that their rows differ. Here the features differ already. A random gain would only distort the scale that the norm has just set.</details>
+# <details><summary>Gain 1, bias 0</summary>Yes. At the start the module only normalises. Training finds out whether other values are better.</details>
+# <details><summary>Gain 0, bias 0</summary>With gain 0 every token becomes the zero vector, and no gradient reaches the layers before.</details>
 
 # %% [markdown]
-# **Exercise** (5 minutes). The names of the two parameters matter: the check loads them by name.
+# **Exercise** (6 minutes). Write the module. The names of the two parameters matter: the check loads them by name.
 #
-# <details><summary>Hint</summary>Make the parameters in <code>__init__</code>, after <code>super().__init__()</code>, and keep eps too. In <code>forward</code>, hand everything to your <code>layer_norm</code>.</details>
+# <details><summary>Hint</summary>Create both parameters in <code>__init__</code>, after <code>super().__init__()</code>, and keep eps too. In <code>forward</code>, call your <code>layer_norm</code>.</details>
 
 
 # %% exercise LayerNorm
 class LayerNorm(nn.Module):
-    """Layer norm with a learned gain and bias.
+    """Layer norm with gain and bias as parameters.
 
     Parameters: `gain` and `bias`, each (d_model,); gain starts at ones, bias at zeros.
     forward: x (…, d_model) -> (…, d_model).
@@ -431,41 +502,48 @@ class LayerNorm(nn.Module):
 
 
 # %% check LayerNorm points=2
-hint = "keep gain, bias and eps on self, and hand them to your layer_norm"
-with Check("LayerNorm", "two words you can do by hand", hint) as check:
+hint = "keep gain, bias and eps on self, and pass them to your layer_norm"
+with Check("LayerNorm", "two tokens worked by hand", hint) as check:
     x = torch.tensor([[10.0, 2.0, 2.0, 2.0], [8.0, -8.0, 0.0, 0.0]], dtype=torch.float64)
     norm = check.build(4, eps=4.0).double()
     check.equal(
         norm.call(x),
         torch.tensor([[1.5, -0.5, -0.5, -0.5], [4 / 3, -4 / 3, 0.0, 0.0]], dtype=torch.float64),
-        "a new module only normalises: its gain is 1, its bias 0; here eps is 4",
+        "a new module should only normalise: gain 1, bias 0; here eps is 4",
     )
     shapes = {name: tuple(weight.shape) for name, weight in norm.parameters().items()}
-    wrapped = "what is learned is wrapped in nn.Parameter and kept on self"
-    check.true(bool(shapes), "it has parameters to learn", wrapped)
-    check.true(len(shapes) > 1, "it has two parameters to learn", wrapped)
-    check.true(len(shapes) == 2, "it has no third parameter", "only gain and bias are learned")
-    check.true(sorted(shapes) == ["bias", "gain"], "its parameters are `gain` and `bias`", wrapped)
+    wrapped = "wrap each in nn.Parameter and assign it to an attribute of self"
+    check.true(bool(shapes), "the module should have parameters", wrapped)
+    check.true(len(shapes) > 1, "the module should have two parameters", wrapped)
+    check.true(len(shapes) == 2, "should have no third parameter", "only gain and bias are learned")
+    check.true(sorted(shapes) == ["bias", "gain"], "should name them `gain` and `bias`", wrapped)
     same = shapes == {"gain": (4,), "bias": (4,)}
-    check.true(same, "gain and bias have one number for each feature: (d_model,)", wrapped)
+    check.true(same, "gain and bias should have one entry for each feature: (d_model,)", wrapped)
     gain = torch.tensor([2.0, 4.0, 6.0, 8.0], dtype=torch.float64)
     bias = torch.tensor([1.0, 0.0, -1.0, 3.0], dtype=torch.float64)
     norm.load({"gain": gain, "bias": bias})
     check.equal(
         norm.call(x),
         torch.tensor([[4.0, -2.0, -4.0, -1.0], [11 / 3, -16 / 3, -1.0, 3.0]], dtype=torch.float64),
-        "with a gain and a bias loaded: normalised, times gain, plus bias",
+        "with gain and bias loaded, the result should be normalised, times gain, plus bias",
     )
-with Check("LayerNorm", "a gradient to both", hint) as check:
+with Check("LayerNorm", "a gradient for both parameters", hint) as check:
     norm = check.build(5).double()
     slopes = norm.gradients(norm.call(numbers(2, 3, 5)).square())
     reached = all(bool(slope.abs().max() > 0) for slope in slopes.values())
-    check.true(reached, "a gradient reaches each of them", "use self.gain and self.bias in forward")
-with Check("LayerNorm", "eps, if nobody names it") as check:
+    check.true(
+        reached, "a gradient should reach both parameters", "use self.gain and self.bias in forward"
+    )
+with Check("LayerNorm", "the default eps") as check:
     x = torch.tensor([[0.004, -0.004, 0.0, 0.004, -0.004]], dtype=torch.float64)
     found = check.build(5).double().call(x)
     named = check.build(5, 1e-5).double().call(x)
-    check.equal(found, named, "without eps, 0.00001 is taken", "keep the default of `eps`")
+    check.equal(
+        found,
+        named,
+        "without the argument eps, the result should be that of eps = 0.00001",
+        "keep the default of `eps`",
+    )
 # BEGIN HIDDEN TESTS
 with Check("LayerNorm", "equal to PyTorch's") as check:
     for width, eps in ((7, 0.1), (3, 1e-5), (6, 2.0)):
@@ -476,52 +554,71 @@ with Check("LayerNorm", "equal to PyTorch's") as check:
         norm.load({"gain": gain, "bias": bias})
         for shape in ((width,), (4, width), (2, 5, width)):
             x = numbers(*shape, seed=19, scale=3.0) + 1
-            check.equal(norm.call(x).detach(), theirs(x).detach(), "nn.LayerNorm's output")
+            check.equal(
+                norm.call(x).detach(),
+                theirs(x).detach(),
+                "the result should equal that of nn.LayerNorm",
+            )
         x = numbers(4, width, seed=20, scale=2.0)
         slopes = norm.gradients(norm.call(x).square())
         theirs(x).square().sum().backward()
-        check.equal(slopes["gain"], torch.as_tensor(theirs.weight.grad), "the gradient of gain")
-        check.equal(slopes["bias"], torch.as_tensor(theirs.bias.grad), "the gradient of bias")
+        check.equal(
+            slopes["gain"],
+            torch.as_tensor(theirs.weight.grad),
+            "the gradient of gain should equal PyTorch's",
+        )
+        check.equal(
+            slopes["bias"],
+            torch.as_tensor(theirs.bias.grad),
+            "the gradient of bias should equal PyTorch's",
+        )
 with Check("LayerNorm", "a new module, its default eps, float32") as check:
     for dtype, scale in ((torch.float32, 2.0), (torch.float64, 0.003)):
         norm = check.build(6)
         norm = norm.double() if dtype == torch.float64 else norm
         x = numbers(3, 6, seed=21, scale=scale, dtype=dtype)
-        check.equal(norm.call(x).detach(), F.layer_norm(x, (6,)), "PyTorch's layer norm")
+        check.equal(
+            norm.call(x).detach(),
+            F.layer_norm(x, (6,)),
+            "the result should equal PyTorch's layer norm",
+        )
 with Check("LayerNorm", "training and evaluation do not differ; modules share nothing") as check:
     x = numbers(3, 4, seed=22, dtype=torch.float32)
     first, second = check.build(4), check.build(4)
     kept = second.train().call(x).detach()
     first.load({"gain": torch.full((4,), 3.0), "bias": torch.ones(4)})
-    check.equal(second.eval().call(x).detach(), kept, "the other module stays as it was")
-    check.true(sorted(first.parameters()) == ["bias", "gain"], "gain and bias are learned")
+    check.equal(second.eval().call(x).detach(), kept, "a second module should not change")
+    check.true(
+        sorted(first.parameters()) == ["bias", "gain"], "should have the parameters gain and bias"
+    )
 # END HIDDEN TESTS
 
 
 # %% [markdown]
-# ## 4 · RMS norm: half of it is enough
+# ## 4 · RMS norm: drop the mean and the bias
 #
-# Many of today's large models leave two things out: they subtract no mean, and add no bias. What is left divides a word by its **root mean square**, the root of the mean of its squared features:
+# Llama, Mistral, T5 and many other large models use a simpler norm. **RMS norm** divides a token by the root mean square of its features, and subtracts no mean. Usually it has no bias either. Read the name from the right: square the features, take the mean, take the root.
 #
 # $$y_j = \gamma_j\, \frac{x_j}{\sqrt{\frac{1}{d} \sum_{k=1}^{d} x_k^2 + \epsilon}}$$
 #
-# (Zhang and Sennrich, *Root Mean Square Layer Normalization*, 2019.) It costs less, and it trains as well: what matters most is the size.
-#
-# **Predict.** For which words do RMS norm and layer norm give the same (with a bias of 0)?
-#
-# <details><summary>For none</summary>Look for a word from which layer norm has nothing to subtract.</details>
-# <details><summary>For words of mean 0</summary>Yes. Then the mean of the squares <em>is</em> the variance, and nothing is subtracted.</details>
-# <details><summary>For words of standard deviation 1</summary>The mean square is the variance <em>plus</em> the squared mean. The mean must be 0 as well.</details>
+# (Zhang and Sennrich, *Root Mean Square Layer Normalization*, 2019.) In the authors' experiments it trains about as well as layer norm, in less time.
 
 # %% [markdown]
-# **Exercise** (3 minutes). Write it.
+# **Predict.** For which tokens do RMS norm and layer norm give the same result? (Equal gain, bias 0.)
+#
+# <details><summary>For tokens of mean 0</summary>Yes. There is nothing to subtract, and the mean of the squares <em>is</em> the variance.</details>
+# <details><summary>For tokens of standard deviation 1</summary>The mean square is the variance <em>plus</em> the squared mean. The mean must be 0 as well.</details>
+# <details><summary>For none</summary>Think of a token for which layer norm subtracts 0.</details>
+
+# %% [markdown]
+# **Exercise** (4 minutes). Write it.
 #
 # <details><summary>Hint</summary>Start from your layer norm, and take out what is not in the formula.</details>
 
 
 # %% exercise rms_norm
 def rms_norm(x: Tensor, gain: Tensor, eps: float) -> Tensor:
-    """Divide each word, the numbers along the last axis, by its root mean square; times gain.
+    """Divide each token by the root mean square of its features, the last axis; times `gain`.
 
     x (…, d_model), gain (d_model,) -> (…, d_model). eps is added to the mean square, under the
     root.
@@ -533,35 +630,36 @@ def rms_norm(x: Tensor, gain: Tensor, eps: float) -> Tensor:
 
 
 # %% check rms_norm points=2
-hint = "each word, divided by the root of (the mean of its squares, plus eps), times gain"
-with Check("rms_norm", "two words you can do by hand", hint) as check:
+hint = "each token, divided by the root of (the mean of its squares, plus eps), times gain"
+with Check("rms_norm", "two tokens worked by hand", hint) as check:
     # mean squares 12 and 32: with eps = 4 the roots are 4 and 6
     x = torch.tensor([[6.0, 2.0, 2.0, 2.0], [8.0, -8.0, 0.0, 0.0]], dtype=torch.float64)
     gain = torch.tensor([2.0, 6.0, 4.0, 8.0], dtype=torch.float64)
     output = check.call(x, gain, 4.0)
-    check.shape(output, words=2, d_model=4)
+    check.shape(output, tokens=2, d_model=4)
     check.equal(
         output,
         torch.tensor([[3.0, 3.0, 2.0, 4.0], [8 / 3, -8.0, 0.0, 0.0]], dtype=torch.float64),
-        "mean squares of 12 and 32, with eps = 4, divide by 4 and 6; then times gain",
+        "with mean squares 12 and 32 and eps = 4, the tokens should be divided by 4 and 6, "
+        "then multiplied by gain",
     )
-with Check("rms_norm", "each word by itself", hint) as check:
+with Check("rms_norm", "each token on its own", hint) as check:
     x, gain = numbers(2, 3, 5, scale=4.0), torch.ones(5, dtype=torch.float64)
     output = check.call(x, gain, 0.0)
     check.shape(output, batch=2, length=3, d_model=5)
     check.equal(
         output.square().mean(-1),
         torch.ones(2, 3, dtype=torch.float64),
-        "without eps and gain, the squares of every word have the mean 1",
+        "with eps 0 and gain 1, the squares of every token should have mean 1",
     )
-with Check("rms_norm", "a gradient") as check:
+with Check("rms_norm", "the gradient") as check:
     x = numbers(2, 5, scale=2.0).requires_grad_()
     output = check.call(x, numbers(5, seed=1), 0.0)
     slope = check.gradient(output[:, 0], x)
     check.equal(
         (slope * x).sum(-1).detach(),
         torch.zeros(2, dtype=torch.float64),
-        "twice as large a word gives the same, so along the word itself the gradient is 0",
+        "the gradient along the token itself should be 0: twice the token gives the same result",
         hint="every step must be a torch operation on the x you are given",
     )
 # BEGIN HIDDEN TESTS
@@ -569,60 +667,74 @@ with Check("rms_norm", "equal to PyTorch's") as check:
     for shape in ((6,), (4, 6), (2, 3, 6), (2, 3, 5, 6), (6, 6)):
         for scale, eps in ((0.01, 1e-5), (5.0, 1e-6), (1.0, 0.5)):
             x, gain = numbers(*shape, seed=23, scale=scale) + 0.02, numbers(6, seed=24)
-            check.equal(check.call(x, gain, eps), F.rms_norm(x, (6,), gain, eps), "PyTorch's")
+            check.equal(
+                check.call(x, gain, eps), F.rms_norm(x, (6,), gain, eps), "should equal PyTorch's"
+            )
 with Check("rms_norm", "float32, views, and gradients") as check:
     x = numbers(2, 4, 3, seed=25, dtype=torch.float32).transpose(1, 2)
     gain = numbers(4, seed=26, dtype=torch.float32)
-    check.equal(check.call(x, gain, 1e-5), F.rms_norm(x, (4,), gain, 1e-5), "of a view")
+    check.equal(
+        check.call(x, gain, 1e-5),
+        F.rms_norm(x, (4,), gain, 1e-5),
+        "should equal PyTorch's on a view",
+    )
     x, gain = numbers(3, 4, seed=27).requires_grad_(), numbers(4, seed=28).requires_grad_()
     mine, theirs = check.call(x, gain, 0.1), F.rms_norm(x, (4,), gain, 0.1)
     for source in (x, gain):
         expected = check.gradient(theirs[1].square(), source)
-        check.equal(check.gradient(mine[1].square(), source), expected, "PyTorch's gradient")
+        check.equal(
+            check.gradient(mine[1].square(), source),
+            expected,
+            "the gradient should equal PyTorch's",
+        )
 # END HIDDEN TESTS
 
 
 # %% [markdown]
-# ## 5 · Batch norm, and why Transformers do not use it
-#
-# An older norm shares its statistics the other way. It takes one **channel** (one feature) and normalises it over **all tokens of all sequences** of the batch. For $x$ of the shape (batch, length, channels) there is one mean and one variance for each channel:
-#
-# | | statistics | they belong to |
-# |---|---|---|
-# | layer norm | (batch, length, 1) | one token, over its features |
-# | batch norm | (1, 1, channels) | one feature, over all tokens |
-#
-# In pictures, with networks for images, it works very well. With sentences it has a problem that you know from lesson 2: **padding**. The short sentences of a batch are filled up, and what fills them is no data. In the formula that a lecture gives for recurrent networks, $\mu$ and $\sigma$ run over the whole batch and the whole length; nothing is said of padding.
-
-# %%
-two_sentences = torch.tensor(
-    [[[4.0], [6.0], [5.0], [5.0]], [[5.0], [0.0], [0.0], [0.0]]]
-)  # one channel; the second sentence has one token, the rest is padding
-print(
-    f"mean of the five real tokens:   {two_sentences[[0, 0, 0, 0, 1], [0, 1, 2, 3, 0]].mean():.2f}"
-)
-print(f"mean with the padding counted:  {two_sentences.mean():.2f}")
+# **A good place to stop.** You have layer norm as a function and as a module, and RMS norm. You know how a wrong norm passes a weak test. Next come batch norm, the residual connection, and the forty layers.
 
 # %% [markdown]
-# **Exercise** (15 minutes). Write batch norm for sentences, with the padding left out of the statistics. (PyTorch's `nn.BatchNorm1d` also keeps a running mean, for later use on single sentences. Leave that out here.)
+# ## 5 · Batch norm, and why Transformers avoid it
 #
-# <details><summary>Hint 1</summary>As in lesson 2: <code>torch.arange(length) &lt; lengths[:, None]</code> is True for the real tokens, with the shape (batch, length).</details>
-# <details><summary>Hint 2</summary><code>x[real]</code>, with such a mask, gathers the real tokens as (tokens, channels). Over which axis do the mean and the variance run? What they give has the shape (channels,), which lines up with x by itself.</details>
+# **Batch norm** normalises each channel over all tokens of all sequences of a batch. It is older than layer norm. For $x$ of shape (batch, length, channels):
+#
+# | | shape of mean and variance | one for each | taken over |
+# |---|---|---|---|
+# | layer norm | (batch, length, 1) | token | its channels |
+# | batch norm | (1, 1, channels) | channel | all tokens of the batch |
+#
+# Its home is the **CNN** (convolutional neural network), which slides small filters over an image.
+#
+# **From the lecture**: *Transformer: Part I (Encoder)*, CS7150, slide "How to use BatchNorm in an RNN?". It objects: "Variable lengths in the input". What does padding do to a mean?
+
+# %%
+two_sequences = torch.tensor(
+    [[[4.0], [6.0], [5.0], [5.0]], [[5.0], [0.0], [0.0], [0.0]]]
+)  # one channel; the second sequence has one token, the rest is padding
+of_real_tokens = two_sequences[[0, 0, 0, 0, 1], [0, 1, 2, 3, 0]].mean()
+print(f"mean of the five real tokens:  {of_real_tokens:.2f}")
+print(f"mean with padding included:    {two_sequences.mean():.2f}")
+
+# %% [markdown]
+# **Exercise** (15 minutes). Write batch norm for sequences, and leave padding out of the mean and the variance. (PyTorch's `nn.BatchNorm1d` also keeps running averages for evaluation. Leave those out here.)
+#
+# <details><summary>Hint 1</summary>As in lesson 2: <code>torch.arange(length) &lt; lengths[:, None]</code> is True at the real tokens, with shape (batch, length).</details>
+# <details><summary>Hint 2</summary>With such a mask, <code>x[real]</code> gathers the real tokens as (tokens, channels). Over which axis do the mean and the variance run? The results have shape (channels,), which lines up with x as it is.</details>
 
 
 # %% exercise batch_norm
 def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
-    """Normalise each channel over all real tokens of the batch; then times gain, plus bias.
+    """Normalise each channel over all real tokens of the batch; then times `gain`, plus `bias`.
 
     x (batch, length, channels), gain and bias (channels,) -> (batch, length, channels).
-    lengths (batch,): whole numbers, how many tokens of each sequence are real, from 1 to length.
-    The others are padding and take no part in mean or variance; in the result any numbers may
-    stand in their places, but no NaN. The variance divides by the number of real tokens; eps is
-    added to it under the root.
+    lengths (batch,): integers from 1 to length, the number of real tokens of each sequence. The
+    others are padding: they take no part in the mean and the variance, and their own results may
+    be any numbers except NaN. The variance divides by the number of real tokens; eps is added to
+    it under the root.
     """
     # BEGIN SOLUTION
-    places = torch.arange(x.shape[1], device=x.device)
-    real = places < lengths[:, None]  # (batch, length)
+    positions = torch.arange(x.shape[1], device=x.device)
+    real = positions < lengths[:, None]  # (batch, length)
     tokens = x[real]  # (tokens, channels)
     mean, variance = tokens.mean(dim=0), tokens.var(dim=0, correction=0)
     return gain * (x - mean) / (variance + eps).sqrt() + bias
@@ -631,7 +743,7 @@ def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: floa
 
 # %% check batch_norm points=2
 hint = "one mean and one variance for each channel, over the real tokens of all sequences"
-with Check("batch_norm", "four tokens you can do by hand", hint) as check:
+with Check("batch_norm", "four tokens worked by hand", hint) as check:
     # the real tokens' means are 4, 12 and 0, their variances 12, 32 and 96; 99 and -99 pad
     x = torch.full((2, 5, 3), 99.0, dtype=torch.float64)
     x[0, :3] = torch.tensor([[10.0, 4.0, 8.0], [2.0, 20.0, -16.0], [2.0, 12.0, 8.0]])
@@ -646,9 +758,10 @@ with Check("batch_norm", "four tokens you can do by hand", hint) as check:
             [[3.0, -3.0, 2.0], [-1.0, 5.0, -10.0], [-1.0, 1.0, 2.0], [-1.0, 1.0, -2.0]],
             dtype=torch.float64,
         ),
-        "the real tokens: each channel less its mean, divided by 4, 6 and 10, times gain, plus bias",
+        "at the real tokens, each channel minus its mean should be divided by 4, 6 and 10, "
+        "then times gain, plus bias",
     )
-with Check("batch_norm", "what stands in the padding does not matter", hint) as check:
+with Check("batch_norm", "the content of the padding does not matter", hint) as check:
     x, lengths = numbers(3, 4, 2, scale=3.0) + 1, torch.tensor([4, 2, 1])
     gain, bias = torch.ones(2, dtype=torch.float64), torch.zeros(2, dtype=torch.float64)
     other = x.clone()
@@ -659,19 +772,19 @@ with Check("batch_norm", "what stands in the padding does not matter", hint) as 
         check.equal(
             changed[line, :many],
             output[line, :many],
-            "with other numbers in the padding, the real tokens come out as before",
+            "the real tokens should give the same result when the padding holds other numbers",
         )
-with Check("batch_norm", "a gradient", hint) as check:
+with Check("batch_norm", "the gradient", hint) as check:
     x, lengths = numbers(3, 2, 4, scale=2.0).requires_grad_(), torch.tensor([2, 1, 1])
     output = check.call(x, lengths, numbers(4, seed=1), numbers(4, seed=2))
     slope = check.gradient(output[0, 0], x)
     nothing = torch.zeros(4, dtype=torch.float64)
-    check.true(not bool(slope.isnan().any()), "the gradient is a number everywhere")
-    check.equal(slope[1, 1], nothing, "the gradient of a real token by the padding is 0")
+    check.true(not bool(slope.isnan().any()), "the gradient should be a number everywhere")
+    check.equal(slope[1, 1], nothing, "no gradient should flow from a real token to the padding")
     check.equal(
         slope.sum((0, 1)),
         nothing,
-        "the same added to all tokens changes nothing, so the gradient of a channel sums to 0",
+        "the gradient of a channel should sum to 0: the same shift of all tokens changes nothing",
         hint="every step must be a torch operation on the x you are given, the mean too",
     )
 # BEGIN HIDDEN TESTS
@@ -696,13 +809,17 @@ with Check("batch_norm", "equal to PyTorch's on the real tokens") as check:
             output = check.call(x, lengths, gain, bias, eps=eps)
             check.shape(output, batch=shape[0], length=shape[1], channels=shape[2])
             expected = F.batch_norm(x[real], None, None, gain, bias, True, eps=eps)
-            check.equal(output[real], expected, "PyTorch's batch norm")
-with Check("batch_norm", "lengths of another kind of whole numbers, the default eps") as check:
+            check.equal(output[real], expected, "the real tokens should equal PyTorch's batch norm")
+with Check("batch_norm", "lengths of another integer type, the default eps") as check:
     x, lengths = numbers(3, 4, 5, seed=32, scale=0.003), torch.tensor([2, 4, 3], dtype=torch.int32)
     real = torch.arange(4) < lengths[:, None]
     gain, bias = numbers(5, seed=33), numbers(5, seed=34)
     expected = F.batch_norm(x[real], None, None, gain, bias, True, eps=1e-5)
-    check.equal(check.call(x, lengths, gain, bias)[real], expected, "PyTorch's batch norm")
+    check.equal(
+        check.call(x, lengths, gain, bias)[real],
+        expected,
+        "the real tokens should equal PyTorch's batch norm",
+    )
 with Check("batch_norm", "a view, and gradients: to the real tokens, not to the padding") as check:
     x = numbers(3, 4, 2, seed=35, scale=2.0).transpose(1, 2).detach().requires_grad_()
     lengths, gain, bias = torch.tensor([1, 2, 2]), numbers(4, seed=36), numbers(4, seed=37)
@@ -710,14 +827,18 @@ with Check("batch_norm", "a view, and gradients: to the real tokens, not to the 
     real = torch.arange(2) < lengths[:, None]
     mine = check.call(x, lengths, gain, bias)[real]
     theirs = F.batch_norm(x[real], None, None, gain, bias, True, eps=1e-5)
-    check.equal(mine, theirs, "PyTorch's batch norm")
+    check.equal(mine, theirs, "the real tokens should equal PyTorch's batch norm")
     for source in (x, gain, bias):
         expected = check.gradient(theirs[:2].square(), source)
-        check.equal(check.gradient(mine[:2].square(), source), expected, "PyTorch's gradient")
+        check.equal(
+            check.gradient(mine[:2].square(), source),
+            expected,
+            "the gradient should equal PyTorch's",
+        )
 # END HIDDEN TESTS
 
 # %% [markdown]
-# Without padding it must be batch norm all the same:
+# The next check uses a batch without padding.
 
 # %% check batch_norm_full points=1
 with Check("batch_norm", "a batch without padding") as check:
@@ -728,13 +849,13 @@ with Check("batch_norm", "a batch without padding") as check:
     check.equal(
         output.mean((0, 1)),
         torch.zeros(5, dtype=torch.float64),
-        "without gain and bias, every channel has the mean 0 over all tokens",
+        "with gain 1 and bias 0, every channel should have mean 0 over all tokens",
         hint="the mean runs over batch and length together",
     )
     check.equal(
         output.square().mean((0, 1)),
         torch.ones(5, dtype=torch.float64),
-        "and the variance 1",
+        "with gain 1 and bias 0, every channel should have variance 1 over all tokens",
         hint="the variance is the mean of the squared deviations",
         within=1e-4,  # eps is small beside these variances
     )
@@ -745,80 +866,100 @@ with Check("batch_norm", "equal to PyTorch's without padding") as check:
         gain, bias = numbers(shape[2], seed=39), numbers(shape[2], seed=40)
         expected = F.batch_norm(x.transpose(1, 2), None, None, gain, bias, True, eps=1e-5)
         output = check.call(x, lengths, gain, bias)
-        check.equal(output, expected.transpose(1, 2), "PyTorch's batch norm")
+        check.equal(
+            output, expected.transpose(1, 2), "the real tokens should equal PyTorch's batch norm"
+        )
 # END HIDDEN TESTS
 
 # %% [markdown]
-# Look at your result. Hatched is padding. Choose *batch norm*: the mean is 0 and the standard deviation 1 only as long as *leave padding out* is ticked.
+# Here is your result. Padding is hatched. Choose *batch norm*, click a channel, and switch *leave padding out* on and off: when does a channel have mean 0 and standard deviation 1?
 
 # %%
-many_tokens = torch.tensor([4, 2, 3])
+token_counts = torch.tensor([4, 2, 3])
 show_norm_axes(
-    x=batch_norm(3 * numbers(3, 4, 5) + 2, many_tokens, *of_five),
-    lengths=many_tokens.tolist(),
-    title="after your batch norm: who shares a mean",
+    x=batch_norm(3 * numbers(3, 4, 5) + 2, token_counts, *of_five),
+    lengths=token_counts.tolist(),
+    title="The output of your batch norm: padding takes no part",
 )
 
 # %% [markdown]
-# Padding can be left out, as you have just done. But there is another trouble that cannot be mended. Take **one sentence**, and put it into two different batches.
+# What to see: only with *leave padding out* switched on. That is how your function computed them.
+#
+# You can leave out padding, but not the other sequences. Take *one sequence* and put it into two different batches.
+#
+# **Predict.** For which norm does its first token change?
+#
+# <details><summary>For both</summary>Layer norm uses only the features of the token itself. The rest of the batch takes no part.</details>
+# <details><summary>For batch norm only</summary>Yes: the mean and the variance of a channel depend on every sequence of the batch.</details>
+# <details><summary>For neither: the token is the same</summary>The token is. The mean that batch norm subtracts from it is not.</details>
 
 # %%
-one_sentence = numbers(1, 4, 5)
-companions = {"quiet": numbers(2, 4, 5, seed=1), "loud": 10 * numbers(2, 4, 5, seed=2)}
+one_sequence = numbers(1, 4, 5)
+rest_of_batch = {
+    "small values": numbers(2, 4, 5, seed=1),
+    "large values": 10 * numbers(2, 4, 5, seed=2),
+}
 results: dict[str, list[Tensor]] = {"batch norm": [], "layer norm": []}
-for others in companions.values():
-    together = torch.cat([one_sentence, others])
+for others in rest_of_batch.values():
+    together = torch.cat([one_sequence, others])
     by_batch = batch_norm(together, torch.tensor([4, 4, 4]), *of_five)
     results["batch norm"].append(by_batch[0, :1])
     results["layer norm"].append(layer_norm(together, *of_five)[0, :1])
 figures.steps(
     {name: (torch.cat(rows), "feature", "12345") for name, rows in results.items()},
-    "companions",
-    list(companions),
+    "rest of the batch",
+    list(rest_of_batch),
 )
 for name, (first, second) in results.items():
     print(f"{name}: the same token differs by up to {(first - second).abs().max():.2f}")
 
 # %% [markdown]
-# What to see: these are the numbers of the *same token of the same sentence*. With batch norm they depend on which sentences happen to be in the batch: beside loud ones, it fades. With layer norm they do not. This is why Transformers normalise each token alone: sentences of any length, batches of any size, one sentence at a time, all give the same. A model that writes would even see its own future through batch norm: the mean runs over later tokens too.
+# What to see: both rows show the *same token of the same sequence*. With batch norm it depends on the rest of the batch, with layer norm it does not. And for a model that writes, a mean over all tokens includes *later* tokens: a leak, as in lesson 2.
 
 # %% [markdown]
-# ## 6 · Residuals: add, do not replace
+# ## 6 · Residual connections: add, do not replace
 #
-# The numbers now stay in range on the way **up** through the layers. Learning sends gradients the way **down**, and each layer multiplies those too. So the second trick: a layer does not replace its input, it **adds** to it. With $f$ the layer (attention, say), the output is $x + f(x)$. This is a **residual connection**: $f$ learns only the rest, what is still missing.
+# A norm keeps the features in range on the way *up* through the layers. In training, gradients travel *down*, and each layer multiplies them too.
 #
-# Norm and residual are combined in two ways:
-#
-# ```
-#                ┌──────────────────────────────┐
-#  norm first:  x┴── norm ── sublayer ─────────(+)──── out        x + f(norm(x))
-#
-#                ┌──────────────────────────────┐
-#  norm last:   x┴── sublayer ─────────────────(+)──── norm ── out      norm(x + f(x))
-# ```
-#
-# The first Transformer had the norm last. Today's mostly have it first, and part 7 shows a reason.
+# A **residual connection** adds the input of a layer to its output: $x + f(x)$. So $f$ only has to learn the *residual*, the difference from $x$. The **sublayer** is the layer inside, attention for example. Where does the norm go? There are two arrangements.
+
+# %%
+figures.stations(
+    {
+        "pre-norm: x + sublayer(norm(x)), two blocks": [(["norm", "sublayer"], [])] * 2,
+        "post-norm: norm(x + sublayer(x)), two blocks": [(["sublayer"], ["norm"])] * 2,
+    },
+    "x",
+)
 
 # %% [markdown]
-# **Predict.** In which of the two can $x$ reach the output of a hundred such blocks without passing through a single norm?
+# The **residual stream** is the vector of a token that runs straight through all blocks, drawn as the thick line. Each sublayer reads from it and adds to it.
 #
-# <details><summary>Norm first</summary>Yes: follow the upper line. From block to block only additions. Nothing on this way can shrink a gradient.</details>
-# <details><summary>Norm last</summary>There the norm stands behind the addition, where both ways have met: nothing gets around it.</details>
-# <details><summary>Both</summary>Follow the upper line of "norm last" to its end: does it meet the norm?</details>
+# In **pre-norm** the norm sits on the branch, before the sublayer. In **post-norm** the norm sits on the stream itself, after the addition.
+#
+# **From the lecture**: *Transformers (Part 2)*, Data C182, slide "Detail: Pre-norm vs Post-norm". The first Transformer was post-norm. The slide says that pre-norm works better; part 7 is a first test.
 
 # %% [markdown]
-# **Exercise** (10 minutes). Wrap any module, the **sublayer**, in a residual connection with a norm.
+# **Predict.** In which arrangement can $x$ reach the output of a hundred blocks without passing through a norm?
 #
-# <details><summary>Hint</summary>Keep the sublayer, a norm of width d_model, and the choice on <code>self</code>. In <code>forward</code>, each choice is one line. What is added is x itself, not its normalised form.</details>
+# <details><summary>In both</summary>Follow the thick line of post-norm to its end: it meets a norm in every block.</details>
+# <details><summary>In post-norm</summary>There the norm sits on the stream, after the addition. Nothing gets around it.</details>
+# <details><summary>In pre-norm</summary>Yes. Follow the thick line: from block to block there are only additions.</details>
+
+# %% [markdown]
+# **Exercise** (12 minutes). Wrap any module, the sublayer, in a residual connection with a norm.
+#
+# <details><summary>Hint</summary>Keep the sublayer, a norm of width d_model and the choice on <code>self</code>. In <code>forward</code>, each choice is one line. What you add is x itself, not the normalised x.</details>
 
 
 # %% exercise Residual
 class Residual(nn.Module):
-    """Add to x what a sublayer makes of it, with a layer norm before the sublayer or at the end.
+    """A residual connection around a sublayer, with a layer norm: pre-norm or post-norm.
 
-    Parts: `sublayer`, the module that is handed over, and `norm`, a layer norm of width d_model:
+    Parts: `sublayer`, the module that is passed in, and `norm`, a layer norm of width d_model:
     your `LayerNorm` or PyTorch's `nn.LayerNorm`, with its default eps.
-    norm_first=True: the norm stands before the sublayer; False: behind the addition.
+    norm_first=True: pre-norm, the norm before the sublayer. norm_first=False: post-norm, the norm
+    after the addition.
     forward: x (…, d_model) -> (…, d_model).
     """
 
@@ -839,24 +980,24 @@ class Residual(nn.Module):
 
 
 # %% check Residual points=3
-hint = "norm first: x + sublayer(norm(x)); norm last: norm(x + sublayer(x))"
-with Check("Residual", "norm first, with a sublayer you can do by hand", hint) as check:
+hint = "pre-norm: x + sublayer(norm(x)); post-norm: norm(x + sublayer(x))"
+with Check("Residual", "pre-norm, worked by hand", hint) as check:
     sending = nn.Linear(4, 4, bias=False).double()
     with torch.no_grad():
         # the second feature of the result is 3 times the first feature, the others are 0
         sending.weight.copy_(torch.tensor([[0.0] * 4, [3.0, 0.0, 0.0, 0.0], [0.0] * 4, [0.0] * 4]))
-    # normalised, the words are [1, -1, 1, -1] and [-1, 1, -1, 1]
+    # normalised, the tokens are [1, -1, 1, -1] and [-1, 1, -1, 1]
     x = torch.tensor([[8.0, 2.0, 8.0, 2.0], [0.0, 4.0, 0.0, 4.0]], dtype=torch.float64)
     output = check.build(sending, 4, True).double().call(x)
-    check.shape(output, words=2, d_model=4)
+    check.shape(output, tokens=2, d_model=4)
     check.equal(
         output,
         torch.tensor([[8.0, 5.0, 8.0, 2.0], [0.0, 1.0, 0.0, 4.0]], dtype=torch.float64),
-        "[8, 2, 8, 2] is [1, -1, 1, -1] when normalised; of it the sublayer makes [0, 3, 0, 0], "
+        "[8, 2, 8, 2] should become [1, -1, 1, -1] in the norm and [0, 3, 0, 0] in the sublayer, "
         "which is added to [8, 2, 8, 2]",
         within=1e-3,
     )
-with Check("Residual", "norm last, with a sublayer you can do by hand", hint) as check:
+with Check("Residual", "post-norm, worked by hand", hint) as check:
     adding = nn.Linear(4, 4, bias=False).double()
     with torch.no_grad():
         # the first feature of the result is the sum of all features, the others are 0
@@ -869,51 +1010,51 @@ with Check("Residual", "norm last, with a sublayer you can do by hand", hint) as
             [[1.0, 1.0, -1.0, -1.0], [5 / 3, -1 / 3, -1 / 3, -1.0]],
             dtype=torch.float64,
         ),
-        "norm last: [-1, 3, 1, 1] plus [4, 0, 0, 0] is [3, 3, 1, 1], and then it is normalised",
+        "[-1, 3, 1, 1] plus [4, 0, 0, 0] should be [3, 3, 1, 1], which is then normalised",
         within=1e-3,
     )
-with Check("Residual", "a batch, and a gradient to every part", hint) as check:
+with Check("Residual", "a batch, and a gradient for every part", hint) as check:
     inner, x = nn.Linear(5, 5).double(), numbers(2, 3, 5, scale=3.0)
     for norm_first in (True, False):
         residual = check.build(inner, 5, norm_first).double()
         output = residual.call(x)
         check.shape(output, batch=2, length=3, d_model=5)
-        check.equal(residual.call(x[1]), output[1], "a sequence gives the same as it gives alone")
+        check.equal(residual.call(x[1]), output[1], "a sequence should give the same result alone")
         slopes = residual.gradients(output.square() * numbers(5, seed=1))
         parts = {name.split(".")[0] for name in slopes}
-        check.true("sublayer" in parts, "the sublayer is kept as the part `sublayer`")
-        check.true("norm" in parts, "a norm that learns is kept as the part `norm`")
-        check.true(len(parts) == 2, "it has no parts but `sublayer` and `norm`")
-        check.true(len(slopes) == 4, "`norm` has a gain and a bias, and no part stands twice")
+        check.true("sublayer" in parts, "should keep the sublayer as the part `sublayer`")
+        check.true("norm" in parts, "should keep a norm with parameters as the part `norm`")
+        check.true(len(parts) == 2, "should have no parts but `sublayer` and `norm`")
+        check.true(len(slopes) == 4, "`norm` should have a gain and a bias, and no part twice")
         reached = all(bool(slope.abs().max() > 0) for slope in slopes.values())
-        check.true(reached, "a gradient reaches every parameter of both")
-with Check("Residual", "the way around", hint) as check:
+        check.true(reached, "a gradient should reach every parameter of both parts")
+with Check("Residual", "the residual stream", hint) as check:
     silent = nn.Linear(5, 5, bias=False).double()
     with torch.no_grad():
         silent.weight.zero_()
     x = numbers(3, 5, scale=2.0).requires_grad_()
     output = check.build(silent, 5, True).double().call(x)
-    check.equal(output, x, "around a sublayer that gives 0, x comes out as it is")
+    check.equal(output, x, "with a sublayer that returns 0, pre-norm should return x itself")
     check.equal(
         check.gradient(output, x),
         torch.ones(3, 5, dtype=torch.float64),
-        "and its gradient is 1: it takes the way around",
-        hint="what is added is x itself, with all that it hangs on",
+        "with a sublayer that returns 0, the gradient of pre-norm should be 1",
+        hint="add x itself, without detaching it",
     )
 # BEGIN HIDDEN TESTS
 with Check("Residual", "equal to the formula, both ways") as check:
     for shape, scale in (((5,), 1.0), ((4, 5), 3.0), ((2, 3, 5), 0.2), ((5, 5), 2.0)):
         inner = nn.Sequential(nn.Linear(5, 7), nn.Tanh(), nn.Linear(7, 5)).double()
         with torch.no_grad():
-            for place, weight in enumerate(inner.parameters()):
-                weight.copy_(numbers(*weight.shape, seed=41 + place))
+            for number, weight in enumerate(inner.parameters()):
+                weight.copy_(numbers(*weight.shape, seed=41 + number))
         x = (numbers(*shape, seed=46, scale=scale) + 1).requires_grad_()
         for norm_first in (True, False):
             residual = check.build(inner, 5, norm_first).double()
             names = [name for name in residual.parameters() if name.startswith("norm.")]
             bias = [name for name in names if name.endswith("bias")]
             gain = [name for name in names if not name.endswith("bias")]
-            check.true(len(bias) == len(gain) == 1, "`norm` has one gain and one bias")
+            check.true(len(bias) == len(gain) == 1, "`norm` should have one gain and one bias")
             fresh = residual.call(x)
             stretch, shift = numbers(5, seed=47), numbers(5, seed=48)
             nothing = torch.ones(5).double(), torch.zeros(5).double()
@@ -923,61 +1064,71 @@ with Check("Residual", "equal to the formula, both ways") as check:
                     expected = x + inner(F.layer_norm(x, (5,), g, b))
                 else:
                     expected = F.layer_norm(x + inner(x), (5,), g, b)
-                check.equal(output, expected, f"the formula, with norm_first={norm_first}")
+                check.equal(
+                    output, expected, f"should equal the formula with norm_first={norm_first}"
+                )
             weighed = numbers(*shape, seed=49)
             slope = check.gradient(output * weighed, x)
-            check.equal(slope, check.gradient(expected * weighed, x), "its gradient")
+            check.equal(
+                slope, check.gradient(expected * weighed, x), "the gradient should be right"
+            )
 with Check("Residual", "the sublayer itself, not a copy of it; float32; evaluation") as check:
     inner = nn.Linear(6, 6)
     residual = check.build(inner, 6, norm_first=True)
     x = numbers(3, 6, seed=50, dtype=torch.float32)
     expected = (x + inner(F.layer_norm(x, (6,)))).detach()
-    check.equal(residual.call(x).detach(), expected, "in float32")
-    check.equal(residual.eval().call(x).detach(), expected, "in evaluation")
+    check.equal(residual.call(x).detach(), expected, "should work in float32")
+    check.equal(residual.eval().call(x).detach(), expected, "should work in evaluation")
     with torch.no_grad():
         inner.weight.zero_()
         inner.bias.zero_()
-    check.equal(residual.call(x).detach(), x, "a sublayer that gives 0 leaves x as it is")
+    check.equal(residual.call(x).detach(), x, "with a sublayer that returns 0, should return x")
     plain = F.layer_norm(x, (6,))
     for norm_first, off, on in (
         (True, x, x + plain),
         (False, plain, F.layer_norm(2 * x, (6,))),
     ):
         residual = check.build(nn.Dropout(1.0), 6, norm_first)
-        check.equal(residual.train().call(x).detach(), off, "a sublayer in training gives 0")
-        check.equal(residual.eval().call(x).detach(), on, "and in evaluation its input")
-with Check("Residual", "two of them share no norm") as check:
+        check.equal(
+            residual.train().call(x).detach(), off, "in training, this sublayer should return 0"
+        )
+        check.equal(
+            residual.eval().call(x).detach(),
+            on,
+            "in evaluation, this sublayer should return its input",
+        )
+with Check("Residual", "two modules share no norm") as check:
     first, second = (check.build(nn.Linear(3, 3), 3, False) for _ in range(2))
     kept = second.state()
     zeros = {name: torch.zeros(3) for name in first.parameters() if name.startswith("norm.")}
     first.load(zeros, whole=False)
     for name, weight in second.state().items():
-        check.equal(weight, kept[name], f"{name} of the other module")
+        check.equal(weight, kept[name], f"{name} of a second module should not change")
 # END HIDDEN TESTS
 
 
 # %% [markdown]
 # ### Bug hunt: "the gradient is 1"
 #
-# A lecture slide sets $X^{(i)} = X^{(i-1)} + \text{Layer}(X^{(i-1)})$ and says of the gradient through it that it is 1. Measure it, for three layers that work on a single number.
+# **From the lecture**: *Transformers*, CSCI 4360/6360, slide "Residual Connection". It sets $X^{(i)} = X^{(i-1)} + \text{Layer}(X^{(i-1)})$ and says that the gradient through the residual connection is 1. Measure the gradient of the whole sum, for three layers that work on a single number.
 
 # %%
 for name, layer in {
-    "-number": lambda number: -number,
-    "3 · number": lambda number: 3 * number,
-    "0 · number": lambda number: 0 * number,
+    "-x": lambda x: -x,
+    "3 · x": lambda x: 3 * x,
+    "0 · x": lambda x: 0 * x,
 }.items():
-    number = torch.tensor(2.0, requires_grad=True)
-    (slope,) = torch.autograd.grad(number + layer(number), number)
-    print(f"Layer(number) = {name:11} gradient of number + Layer(number): {slope:.0f}")
+    x = torch.tensor(2.0, requires_grad=True)
+    (slope,) = torch.autograd.grad(x + layer(x), x)
+    print(f"Layer(x) = {name:6} gradient of x + Layer(x): {slope:.0f}")
 
 # %% [markdown]
-# What to see: it is 1 for a layer that does nothing. A layer that subtracts its input makes it 0, and there the gradient is gone, residual or not. The 1 belongs to one of the two ways alone, the one around the layer.
+# What to see: the sum has gradient 1 only for the layer that does nothing. For the layer $-x$ it is 0, in spite of the residual connection. The 1 belongs to one of the two paths, the one around the layer.
 #
-# For words, the gradient is a matrix: the **Jacobian** $J$, which holds in row $i$, column $j$ how much the output $i$ changes with the input $j$.
+# For a vector, the gradient becomes a matrix. The **Jacobian** of a layer is the matrix $J$ whose entry in row $i$, column $j$ says how fast output $i$ changes with input $j$.
 
 # %% [markdown]
-# **Exercise** (3 minutes). Write what the slide should say.
+# **Exercise** (4 minutes). Write what the slide should say.
 #
 # <details><summary>Hint</summary>The derivative of a sum is the sum of the derivatives. What is the Jacobian of a function that returns its input? Not a matrix full of ones: output 1 does not depend on input 2.</details>
 
@@ -994,7 +1145,7 @@ def repaired_gradient(jacobian: Tensor) -> Tensor:
 
 
 # %% check repaired_gradient points=1
-with Check("repaired_gradient", "an example you can do by hand") as check:
+with Check("repaired_gradient", "an example worked by hand") as check:
     # layer([a, b, c]) = [2a + 5b, 3a - b + 7c, 6b + 4c]
     jacobian = torch.tensor([[2.0, 5.0, 0.0], [3.0, -1.0, 7.0], [0.0, 6.0, 4.0]]).double()
     found = check.call(jacobian)
@@ -1002,7 +1153,8 @@ with Check("repaired_gradient", "an example you can do by hand") as check:
     check.equal(
         found,
         torch.tensor([[3.0, 5.0, 0.0], [3.0, 0.0, 7.0], [0.0, 6.0, 5.0]], dtype=torch.float64),
-        "of [2a + 5b, 3a - b + 7c, 6b + 4c], added to [a, b, c], the first is 3a + 5b, and so on",
+        "[a, b, c] plus [2a + 5b, 3a - b + 7c, 6b + 4c] has 3a + 5b as its first feature: the "
+        "first row should be [3, 5, 0]",
         hint="only the diagonal changes: input 1 is added to output 1, and to no other",
     )
 # BEGIN HIDDEN TESTS
@@ -1015,147 +1167,307 @@ with Check("repaired_gradient", "what autograd finds") as check:
 
         whole = torch.as_tensor(torch.autograd.functional.jacobian(around, point))
         inner = whole - torch.eye(width, dtype=torch.float64)
-        check.equal(check.call(inner), whole, "the Jacobian of x + layer(x)")
-    check.equal(check.call(torch.ones(4, 4)), torch.ones(4, 4) + torch.eye(4), "in float32")
+        check.equal(check.call(inner), whole, "should be the Jacobian of x + layer(x)")
+    check.equal(
+        check.call(torch.ones(4, 4)), torch.ones(4, 4) + torch.eye(4), "should work in float32"
+    )
 # END HIDDEN TESTS
 
 
 # %% [markdown]
-# What is true, then? Through $n$ residual layers the gradient is the product $(I + J_n) \cdots (I + J_2)(I + J_1)$. Multiply it out: one of its terms is $I$ alone, the way around all layers, however many there are. Without residuals only $J_n \cdots J_1$ is left, and a product of small factors dies. But nothing says that $I + J$ cannot grow, and that too you will see now.
+# So through $n$ residual layers the Jacobian is the product $(I + J_n) \cdots (I + J_2)(I + J_1)$. Multiply it out: one of its terms is $I$, the path around all layers. Without residual connections, only $J_n \cdots J_1$ remains.
+#
+# But the other terms can cancel this one, or grow far beyond it. You measure that next.
 
 # %% [markdown]
-# ## 7 · Forty layers: what learns, and what does not
+# ## 7 · Forty layers: switch off one part at a time
 #
-# Four networks of the same layers, stacked in four ways: bare, with norms alone, with residuals alone, and with your `Residual`, which has both. First the gradient: some is put in at the top; how much of it arrives at the bottom?
+# Each block of this experiment contains the same two matrices with a ReLU between them. ReLU is a **nonlinearity**, a function that keeps a stack of matrices from collapsing into a single matrix. Around them, each block has a norm, a residual connection, both or neither. The next two cells build these blocks.
+
+
+# %% folded=true
+# Builds the blocks of this experiment, for several runs at once. Click to unfold.
+class TwoLayers(nn.Module):
+    """Two matrices with a ReLU between them, one pair for each run: the runs share nothing.
+
+    x (runs, tokens, width) -> (runs, tokens, width).
+    """
+
+    def __init__(self, runs: int, width: int, relu: bool = True, orthogonal: bool = False) -> None:
+        super().__init__()
+        matrices = torch.randn(2, runs, width, width) / width**0.5
+        self.matrices = nn.Parameter(torch.linalg.qr(matrices)[0] if orthogonal else matrices)
+        self.relu = relu
+
+    def forward(self, x: Tensor) -> Tensor:
+        first, second = self.matrices.unbind()
+        hidden = x @ first
+        return (hidden.relu() if self.relu else hidden) @ second
+
+
+class Partial(nn.Module):
+    """A layer with a norm before it, or a residual connection around it, or neither."""
+
+    def __init__(
+        self, layer: nn.Module, norm: nn.Module | None = None, add: bool = False, scale: float = 1.0
+    ) -> None:
+        super().__init__()
+        self.layer, self.norm, self.add, self.scale = layer, norm or nn.Identity(), add, scale
+
+    def forward(self, x: Tensor) -> Tensor:
+        change = self.scale * self.layer(self.norm(x))
+        return x + change if self.add else change
 
 
 # %%
-def one_layer(width: int) -> nn.Sequential:
-    """Two linear layers with a ReLU between them: a sublayer of every Transformer."""
-    first, last = nn.Linear(width, width), nn.Linear(width, width)
-    for linear in (first, last):
-        nn.init.xavier_normal_(linear.weight)
-        nn.init.zeros_(linear.bias)
-    return nn.Sequential(first, nn.ReLU(), last)
-
-
-class AtMostOne(nn.Module):
-    """A layer, with a norm before it, or with a way around it, or bare."""
-
-    def __init__(self, width: int, with_norm: bool = False, around: bool = False) -> None:
-        super().__init__()
-        self.layer = one_layer(width)
-        self.before = LayerNorm(width) if with_norm else nn.Identity()
-        self.around = around
-
-    def forward(self, words: Tensor) -> Tensor:
-        changed = self.layer(self.before(words))
-        return words + changed if self.around else changed
-
-
-block_of = {
-    "bare": lambda width: AtMostOne(width),
-    "norm alone": lambda width: AtMostOne(width, with_norm=True),
-    "residual alone": lambda width: AtMostOne(width, around=True),
-    "both, norm first": lambda width: Residual(one_layer(width), width, norm_first=True),
-    "both, norm last": lambda width: Residual(one_layer(width), width, norm_first=False),
+blocks = {
+    "neither": lambda runs, width: Partial(TwoLayers(runs, width)),
+    "norm only": lambda runs, width: Partial(TwoLayers(runs, width), norm=LayerNorm(width)),
+    "residual only": lambda runs, width: Partial(TwoLayers(runs, width), add=True),
+    "both, pre-norm": lambda runs, width: Residual(TwoLayers(runs, width), width, norm_first=True),
+    "both, post-norm": lambda runs, width: Residual(
+        TwoLayers(runs, width), width, norm_first=False
+    ),
 }
 
+# %% [markdown]
+# First the gradient, before any training. Feed in a random gradient at the top of the stack. How large is it when it arrives at the bottom?
 
-def arrives(kind: str, depth: int) -> float:
-    """The size of the gradient at the bottom, divided by its size at the top."""
+
+# %%
+def arriving(name: str, depth: int) -> Tensor:
+    """The norm of the gradient at the bottom, divided by that at the top, in 5 runs."""
     torch.manual_seed(0)
-    stack = nn.Sequential(*(block_of[kind](64) for _ in range(depth)))
-    words = torch.randn(50, 64, requires_grad=True)
-    at_top = torch.randn(50, 64)
-    (at_bottom,) = torch.autograd.grad(stack(words), words, at_top)
-    return (at_bottom.norm() / at_top.norm()).item()
+    stack = nn.Sequential(*(blocks[name](5, 64) for _ in range(depth)))
+    x = torch.randn(5, 50, 64, requires_grad=True)
+    at_top = torch.randn(5, 50, 64)
+    (at_bottom,) = torch.autograd.grad(stack(x), x, at_top)
+    return at_bottom.norm(dim=(1, 2)) / at_top.norm(dim=(1, 2))
 
 
 torch.set_num_threads(1)  # the fastest, for networks as small as these
 depths = [1, 2, 4, 8, 16, 32, 64]
-four_kinds = list(block_of)[:4]
-arriving = {kind: [arrives(kind, depth) for depth in depths] for kind in four_kinds}
-for kind, shares in arriving.items():
-    print(f"{kind:17} of a gradient of 1, at depth 64 there arrives {shares[-1]:.2g}")
+four_settings = list(blocks)[:4]
+gradients = {
+    name: torch.stack([arriving(name, depth) for depth in depths], dim=1).tolist()
+    for name in four_settings
+}
 figures.curves(
     depths,
-    arriving,
-    x="depth: number of layers",
+    gradients,
+    x="depth: number of blocks",
     y="gradient at the bottom, for 1 at the top",
-    title="How much of the gradient arrives",
+    title="How much of the gradient arrives (5 runs: mean and range)",
     logarithmic="xy",
 )
 
 # %% [markdown]
-# What to see: bare, less than a billionth arrives, and the bottom layers learn nothing. With residuals alone it **grows** more than a thousandfold: so much for "the gradient is 1". With norms it stays within a factor of ten or so: each layer sees numbers of the same size.
+# What to see: with neither, less than a millionth arrives from 64 blocks. With residual connections only, the gradient *grows* more than a thousandfold. In both settings with norms, it stays within a factor of about ten to thirty.
 #
-# But the size of a gradient is not yet its use. Does what arrives still say anything? Train networks of 40 layers to read handwritten digits: 8 by 8 pixels, 1,437 to learn from and 360 to be tested on.
+# So the norm keeps the *size* of the gradient, with or without a residual connection. Is size all that matters? Train networks of 40 blocks on 8 × 8 images of handwritten digits: 1,437 for training, 360 held out.
 #
-# **Predict.** Which of the four learns?
+# **Predict.** *Neither* reads the fewest held-out digits. Which setting comes next?
 #
-# <details><summary>All but the bare one</summary>Norm alone keeps the size of the gradient. But every number of it has gone through 40 random matrices, on the way up and on the way down.</details>
-# <details><summary>The two with residuals</summary>Yes, though not equally well: run it.</details>
-# <details><summary>Only the one with both</summary>Residuals alone begin with a loss in the hundreds or thousands, but there is a way for the gradient, and they get going.</details>
+# <details><summary>Norm only</summary>Yes, by far. A gradient of a good size is not yet a useful gradient. The rest of this part looks for the reason.</details>
+# <details><summary>Residual only</summary>Its loss starts in the hundreds or thousands. Still, it learns to read more digits than this.</details>
+# <details><summary>Both, post-norm</summary>At the right learning rate, it reads most of the digits.</details>
+
+# %% folded=true
+# Splits the digits, and trains a stack of 40 blocks at three learning rates. Click to unfold.
+order = torch.randperm(len(labels), generator=torch.Generator().manual_seed(0))
+pixels = torch.tensor(images / 16, dtype=torch.float32)[order]
+digits = torch.tensor(labels)[order]
+held_out, training = slice(0, 360), slice(360, None)
+RATES, SEEDS, DEPTH, WIDTH = (0.0001, 0.001, 0.003), 3, 40, 32
+
+
+def train(block) -> tuple[Tensor, Tensor]:
+    """Train 150 steps with Adam: the last 20 losses' mean, and held-out accuracy, (rate, seed).
+
+    All runs of a setting train side by side. Only the matrices learn: gains stay 1, biases 0.
+    """
+    torch.manual_seed(0)
+    runs = len(RATES) * SEEDS
+    stack = nn.Sequential(*(block(runs, WIDTH) for _ in range(DEPTH)))
+    first = nn.Parameter(torch.randn(runs, 64, WIDTH) / 64**0.5)
+    last = nn.Parameter(torch.randn(runs, WIDTH, 10) / WIDTH**0.5)
+    matrices = [first, last, *(part for part in stack.parameters() if part.dim() > 2)]
+    optimizer = torch.optim.Adam(matrices, lr=max(RATES))
+    # Adam's step is proportional to its rate: each run takes its part of the largest step
+    part_of_step = torch.tensor(RATES).repeat_interleave(SEEDS)[:, None, None] / max(RATES)
+    losses = []
+    for _ in range(150):
+        chosen = torch.randint(360, len(pixels), (32,))
+        logits = stack(pixels[chosen] @ first) @ last
+        loss = F.cross_entropy(logits.flatten(0, 1), digits[chosen].repeat(runs), reduction="none")
+        optimizer.zero_grad()
+        (loss.sum() / 32).backward()
+        before = [matrix.detach().clone() for matrix in matrices]
+        optimizer.step()
+        with torch.no_grad():
+            for matrix, old in zip(matrices, before, strict=True):
+                matrix.copy_(old.lerp(matrix, part_of_step))
+        losses.append(loss.detach().view(len(RATES), SEEDS, 32).mean(-1))
+    with torch.no_grad():
+        read = (stack(pixels[held_out] @ first) @ last).argmax(-1)
+    right = (read == digits[held_out]).float().mean(-1)
+    return torch.stack(losses[-20:]).mean(0), right.view(len(RATES), SEEDS)
 
 
 # %%
-class Deep(nn.Module):
-    """Forty blocks of one kind between pixels and digits."""
-
-    def __init__(self, kind: str) -> None:
-        super().__init__()
-        self.read = nn.Linear(64, 32)
-        self.blocks = nn.Sequential(*(block_of[kind](32) for _ in range(40)))
-        self.decide = nn.Linear(32, 10)
-
-    def forward(self, pixels: Tensor) -> Tensor:
-        return self.decide(self.blocks(self.read(pixels)))
-
-
-images, labels = load_digits(return_X_y=True)
-pixels, digits = torch.tensor(images / 16, dtype=torch.float32), torch.tensor(labels)
-tested = torch.arange(len(digits)) % 5 == 0
+def at_best_rate(name: str, block) -> list[float]:
+    """Held-out accuracy of each seed, at the rate with the lowest training loss."""
+    losses, accuracies = train(block)
+    best = int(losses.mean(-1).argmin())
+    by_rate = "   ".join(
+        f"{rate:g}: {accuracy:4.0%}"
+        for rate, accuracy in zip(RATES, accuracies.mean(-1), strict=True)
+    )
+    print(f"{name:30} {by_rate}   best: {RATES[best]:g}")
+    return accuracies[best].tolist()
 
 
-def train(kind: str) -> list[float]:
-    """Train 200 steps; print how many new digits are read; the mean loss of each 20 steps."""
+print("mean accuracy of 3 seeds, at each learning rate")
+accuracy = {name: at_best_rate(name, block) for name, block in blocks.items()}
+figures.runs(accuracy, "held-out accuracy", "Forty blocks, each setting at its best learning rate")
+
+# %% [markdown]
+# What to see: *norm only* reads about two digits in ten, hardly more than guessing, although its gradients have a good size. *Residual only* reads more than half, and pre-norm with both about nine in ten.
+#
+# In the table, pre-norm learns at all three rates. Post-norm fails at the largest one. That fits the slide's "can use larger learning rates", for this task. Lesson 7 measures both in whole Transformers.
+
+# %% [markdown]
+# ### Why does the norm alone fail?
+#
+# A popular explanation: in so many layers, all inputs become *alike*, and nothing can be read from them. Measure it before training, by the mean cosine similarity between the vectors of different images. 1 means that all have the same direction.
+
+# %%
+blocks["norm only, no ReLU"] = lambda runs, width: Partial(
+    TwoLayers(runs, width, relu=False), norm=LayerNorm(width)
+)
+
+
+@torch.no_grad()
+def similarity(name: str) -> list[list[float]]:
+    """Mean cosine similarity between 100 images after every fifth block, in 5 runs."""
     torch.manual_seed(0)
-    model = Deep(kind)
-    optimizer = torch.optim.Adam(model.parameters(), lr=0.001)
-    losses = []
-    for _ in range(200):
-        chosen = torch.randint(int((~tested).sum()), (64,))
-        loss = F.cross_entropy(model(pixels[~tested][chosen]), digits[~tested][chosen])
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        losses.append(loss.item())
-    with torch.no_grad():
-        right = (model(pixels[tested]).argmax(-1) == digits[tested]).float().mean().item()
-    print(f"{kind:17} first loss {losses[0]:6.1f}   last {losses[-1]:5.2f}   {right:.0%} read")
-    return torch.tensor(losses).reshape(10, 20).mean(1).tolist()
+    x = pixels[:100] @ (torch.randn(5, 64, WIDTH) / 64**0.5)
+    measured = []
+    for depth in range(0, DEPTH + 1):
+        x = blocks[name](5, WIDTH)(x) if depth else x
+        if depth % 5 == 0:
+            unit = F.normalize(x, dim=-1)
+            pairs = (unit @ unit.mT).sum((1, 2)) - 100  # less each image with itself
+            measured.append(pairs / (100 * 99))
+    return torch.stack(measured, dim=1).tolist()
 
 
-histories = {kind: train(kind) for kind in block_of}
+compared = ["norm only", "norm only, no ReLU", "residual only", "both, pre-norm"]
 figures.curves(
-    list(range(20, 201, 20)),
-    {kind: histories[kind] for kind in four_kinds},
-    x="training step",
-    y="loss, mean of 20 steps",
-    title="Forty layers learn to read digits",
-    logarithmic="y",
+    list(range(0, DEPTH + 1, 5)),
+    {name: similarity(name) for name in compared},
+    x="depth: number of blocks",
+    y="mean cosine similarity",
+    title="Do the images become alike? (5 runs: mean and range)",
 )
 
 # %% [markdown]
-# What to see: without residuals the loss stays at $\ln 10 = 2.3$, which is guessing: one digit in ten. Norms alone do not help (their line hides the bare one). With residuals alone the network starts far out, and spends its steps on coming back. With **both**, it reads about nine of ten, from the same layers, in the same number of steps.
+# What to see: with *norm only*, all images become nearly the same vector. With a residual connection they become more alike too, but less. Without the ReLU they do *not*. So you can switch off the supposed cause by itself.
 #
-# The fifth line of print is the norm **last**: it learns too, here more slowly, for every block's norm stands in the way of the gradient. Lesson 7 measures the two on whole Transformers.
+# **Predict.** Norm only, without the ReLU: the images stay apart. How many digits do such networks read?
+#
+# <details><summary>As few as before</summary>They read more. The explanation holds a part of the truth.</details>
+# <details><summary>About nine in ten, as with both</summary>No. So there must be another cause as well.</details>
+# <details><summary>More than before, but far fewer than with both</summary>Yes. Being alike is one cause, but not the only one.</details>
+
+# %% [markdown]
+# The other suspect works on the way down. A random matrix stretches some directions and shrinks others, and a product of many does so again and again. Do the *gradients* become alike? Feed in 50 different ones at the top, and compare their directions at the bottom. The control: an **orthogonal matrix** only rotates and reflects, so it stretches no direction.
+
+# %%
+blocks["norm only, orthogonal"] = lambda runs, width: Partial(
+    TwoLayers(runs, width, orthogonal=True), norm=LayerNorm(width)
+)
+blocks["norm only, no ReLU, orthogonal"] = lambda runs, width: Partial(
+    TwoLayers(runs, width, relu=False, orthogonal=True), norm=LayerNorm(width)
+)
+
+
+def gradient_similarity(name: str, depth: int) -> Tensor:
+    """Mean |cosine| between 50 gradients that arrive at the bottom for one image, in 5 runs."""
+    torch.manual_seed(0)
+    x = (pixels[:1] @ torch.randn(5, 64, WIDTH) / 64**0.5).repeat(1, 50, 1).requires_grad_()
+    stack = nn.Sequential(*(blocks[name](5, WIDTH) for _ in range(depth)))
+    (at_bottom,) = torch.autograd.grad(stack(x), x, torch.randn(5, 50, WIDTH))
+    unit = F.normalize(at_bottom, dim=-1)
+    pairs = (unit @ unit.mT).abs().sum((1, 2)) - 50  # less each gradient with itself
+    return pairs / (50 * 49)
+
+
+compared = ["norm only", "norm only, no ReLU", "norm only, no ReLU, orthogonal", "both, pre-norm"]
+figures.curves(
+    every_fifth[:8],
+    {
+        name: torch.stack([gradient_similarity(name, n) for n in every_fifth[:8]], 1).tolist()
+        for name in compared
+    },
+    x="depth: number of blocks",
+    y="mean |cosine similarity|",
+    title="Do the gradients become alike? (5 runs: mean and range)",
+    bottom=0,
+)
+
+# %% [markdown]
+# What to see: with *norm only*, the gradients become alike, with the ReLU and without it. Whatever error the top reports, nearly the same direction arrives at the bottom. Without the ReLU *and* with orthogonal matrices, the gradients stay different. With both parts, pre-norm, they do too, though less so.
+#
+# Now switch off both causes: each by itself, then together.
+
+# %%
+without_causes = {"norm only": accuracy["norm only"]}
+for name in ("norm only, orthogonal", "norm only, no ReLU", "norm only, no ReLU, orthogonal"):
+    without_causes[name] = at_best_rate(name, blocks[name])
+without_causes["both, pre-norm"] = accuracy["both, pre-norm"]
+figures.runs(
+    without_causes, "held-out accuracy", "Forty blocks with one cause switched off, or both"
+)
+
+# %% [markdown]
+# What to see: with both changes, the norm alone comes close to the residual network. Each change alone does much less. So the popular explanation is half of it: inputs become alike, *and* gradients do. A norm sets the scale, and prevents neither. The residual connection needs neither change: it lets you keep the ReLU and random matrices.
+
+# %% [markdown]
+# ### Then what is the norm for?
+#
+# *Residual only* read fewer digits than *both*. Each block adds to the stream, so its scale grows from block to block. Is that the reason?
+#
+# **Predict.** Keep the residual connections, use no norm, and multiply each branch by $1/\sqrt{40}$, so that the stream hardly grows. How many digits will it read?
+#
+# <details><summary>About as many as with both</summary>Yes. Here a single constant does the work of forty norms.</details>
+# <details><summary>About as many as residual only</summary>It reads more: the scale was the trouble.</details>
+# <details><summary>About as many as norm only</summary>The norm alone keeps the scale as well. What it lacks is the stream.</details>
+
+# %%
+scaled = at_best_rate(
+    "residual, scaled",
+    lambda runs, width: Partial(TwoLayers(runs, width), add=True, scale=DEPTH**-0.5),
+)
+figures.runs(
+    {
+        "residual only": accuracy["residual only"],
+        "residual only, scaled": scaled,
+        "both, pre-norm": accuracy["both, pre-norm"],
+    },
+    "held-out accuracy",
+    "Residual connections with the branch scaled by 1/√40",
+)
+
+# %% [markdown]
+# What to see: with the right scale, forty residual blocks learn without any norm. So in this experiment the residual connection lets the network learn, and the norm takes care of the scale. The constant was chosen for this depth. A norm needs no such choice.
+#
+# Deep networks without norms exist: see Zhang, Dauphin and Ma, *Fixup Initialization*, 2019.
 
 # %% [markdown]
 # ## 8 · The real thing
 #
-# PyTorch has all three norms. Give them your inputs, and your module their weights.
+# PyTorch has all three norms. Give them your inputs, and the same gain and bias.
 
 # %%
 theirs = nn.LayerNorm(6).double()
@@ -1165,47 +1477,46 @@ with torch.no_grad():
     theirs.bias.copy_(numbers(6, seed=2))
     mine.gain.copy_(theirs.weight)
     mine.bias.copy_(theirs.bias)
-some_words = 3 * numbers(2, 5, 6, seed=3) + 1
-print(f"LayerNorm: largest difference {(mine(some_words) - theirs(some_words)).abs().max():.1e}")
+some_tokens = 3 * numbers(2, 5, 6, seed=3) + 1
+print(f"LayerNorm: largest difference {(mine(some_tokens) - theirs(some_tokens)).abs().max():.1e}")
 
 of_torch = nn.RMSNorm(6, eps=1e-6).double()
 with torch.no_grad():
     of_torch.weight.copy_(theirs.weight)
-difference = rms_norm(some_words, theirs.weight, 1e-6) - of_torch(some_words)
+difference = rms_norm(some_tokens, theirs.weight, 1e-6) - of_torch(some_tokens)
 print(f"rms_norm: largest difference {difference.abs().max():.1e}")
 
-whole_batch = nn.BatchNorm1d(6).double()  # takes (tokens, channels): the real ones, gathered
+# %%
+whole_batch = nn.BatchNorm1d(6).double()  # takes (tokens, channels): here the real tokens
 with torch.no_grad():
     whole_batch.weight.copy_(theirs.weight)
     whole_batch.bias.copy_(theirs.bias)
 some_lengths = torch.tensor([5, 2])
 is_real = torch.arange(5) < some_lengths[:, None]
-by_mine = batch_norm(some_words, some_lengths, theirs.weight, theirs.bias)
-difference = by_mine[is_real] - whole_batch(some_words[is_real])
+by_mine = batch_norm(some_tokens, some_lengths, theirs.weight, theirs.bias)
+difference = by_mine[is_real] - whole_batch(some_tokens[is_real])
 print(f"batch_norm: largest difference {difference.abs().max():.1e}")
 
 # %% [markdown]
-# Differences around 1e-15 are rounding. What you wrote stands twice in every block of every Transformer.
+# Differences around 1e-15 are rounding. Not every Transformer uses the same norm in the same position. The first one and BERT use layer norm, post-norm. GPT-2 and the Vision Transformer use layer norm, pre-norm. Llama uses RMS norm, pre-norm.
 
 # %% [markdown]
 # ## 9 · In your own words
 #
-# **Question.** A friend builds a translator with batch norm. On the test set, in batches of 64, it is good. In the app, where sentences come one at a time, the same sentences come out different and worse. (The friend's batch norm takes its statistics from the batch at hand, as yours does.) What happens, and why would layer norm not do this? Two or three sentences: double-click the cell below and write them there. A person reads them.
+# **Question** (5 minutes). A friend builds a translator with batch norm. In test batches of 64 sentences, it works well. In the app, the same sentences arrive one at a time and get different, worse translations. (Mean and variance come from the current batch, as in your function.) What happens, and why would layer norm not do this? Double-click the cell below and write two or three sentences. A person reads them.
 
 # %% answer alone_in_the_app [markdown] points=2
 # <!-- BEGIN SOLUTION -->
-# Batch norm's mean and variance come from all tokens of all sentences in the batch, so what becomes of a sentence depends on its companions; alone, it is normalised by its own few tokens, with statistics that the model never saw in training (and with padding counted, they depend on that too). Layer norm takes mean and variance from the features of one token, so no other token or sentence plays a part: the result is the same in any batch, of any size.
+# Batch norm's mean and variance come from all tokens of all sequences in the batch, so the result for a sentence depends on the rest of the batch. Alone, it is normalised with the statistics of its own few tokens, which differ from those that the model saw in training (and with padding included, they depend on that too). Layer norm takes mean and variance from the features of one token, so no other token or sequence takes part: the result is the same in any batch, of any size.
 # <!-- END SOLUTION -->
 
 
 # %% [markdown]
-# ## What you know now
+# ## Where you stand
 #
-# - Layers **multiply**: a few percent too much or too little, and fifty layers explode or fade.
-# - **Layer norm**: each token less its mean, divided by √(variance + eps), over its own features; then a learned gain and bias. **RMS norm** leaves out mean and bias.
-# - **Batch norm** normalises a feature over all tokens: it depends on the companions, and on padding unless you leave it out.
-# - **Residual**: $x + f(x)$. Its gradient is $I + J$, not 1; the $I$ is a way around all layers.
-# - Norm first leaves that way free. With both, forty layers learn.
-# - Test at a scale other than 1: at scale 1, √σ looks like σ.
+# - Layers *multiply*: a few percent off, and after fifty layers the features explode or vanish.
+# - Layer norm: each token minus its mean, over √(variance + eps), then gain and bias. RMS norm drops mean and bias. Batch norm depends on the rest of the batch.
+# - A residual connection computes $x + f(x)$. Its Jacobian is $I + J$, not 1. Pre-norm keeps the residual stream free of norms.
+# - With forty blocks, the networks with norms alone hardly learned. The residual connection let the network learn, and the norm took care of the scale.
 #
-# **The question that is left.** Now nothing stops you from stacking layers, and the model has room to learn its training examples by heart. How do you make it learn the rule instead? That is lesson 5, dropout.
+# **What is next.** Now you can stack layers, and a large model can memorise its training examples. How do you make it generalise? Lesson 5 starts there, with dropout.

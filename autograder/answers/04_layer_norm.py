@@ -6,35 +6,35 @@ from torch import Tensor, nn
 
 
 # %% wrong layer_norm unbiased_variance
-# Your variance divides by d − 1, as `var` does by itself: here it is the plain mean of the squared
-# deviations, so divide by d.
+# Your variance divides by d − 1, the default of `var`. Layer norm divides by d: pass
+# `correction=0`.
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     variance = x.var(dim=-1, keepdim=True)
     return gain * (x - x.mean(-1, keepdim=True)) / (variance + eps).sqrt() + bias
 
 
 # %% wrong layer_norm unbiased_deviation of="no_eps"
-# Your variance divides by d − 1, as `var` does by itself: here it is the plain mean of the squared
-# deviations, so divide by d.
+# Your variance divides by d − 1, the default of `var`. Layer norm divides by d: pass
+# `correction=0`.
 # replace: deviation = x.std(-1, keepdim=True, correction=0)
 # by:      deviation = (x.std(-1, keepdim=True).square() + eps).sqrt()
 
 # %% wrong layer_norm eps_outside_the_root of="no_eps"
-# You add eps to the standard deviation, behind the root: add it to the variance, then take the
+# You add eps to the standard deviation, outside the root. Add it to the variance, then take the
 # root.
 # replace: return gain * (x - x.mean(-1, keepdim=True)) / deviation + bias
 # by:      return gain * (x - x.mean(-1, keepdim=True)) / (deviation + eps) + bias
 
 
 # %% wrong layer_norm eps_squared
-# You add the square of eps under the root: eps itself belongs there, beside the variance.
+# You add the square of eps under the root. Add eps itself to the variance.
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     variance = x.var(-1, keepdim=True, correction=0)
     return gain * (x - x.mean(-1, keepdim=True)) / (variance + eps**2).sqrt() + bias
 
 
 # %% wrong layer_norm no_eps
-# eps changes nothing here: it is added to the variance, under the root, however large the
+# Your eps has no effect here. It is added to the variance, under the root, however large the
 # variance is.
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     deviation = x.std(-1, keepdim=True, correction=0)
@@ -42,14 +42,14 @@ def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tens
 
 
 # %% wrong layer_norm eps_written_as_a_number of="eps_squared"
-# Your result is right to a few digits only: something other than `eps` stands under the root, or
-# a step runs in float32.
+# Your result is right to a few digits only. Either something other than `eps` is added under the
+# root, or a step runs in float32.
 # replace: return gain * (x - x.mean(-1, keepdim=True)) / (variance + eps**2).sqrt() + bias
 # by:      return gain * (x - x.mean(-1, keepdim=True)) / (variance + 1e-5).sqrt() + bias
 
 
 # %% wrong layer_norm eps_as_a_floor
-# eps changes nothing here: it is added to the variance, under the root, however large the
+# Your eps has no effect here. It is added to the variance, under the root, however large the
 # variance is.
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     variance = x.var(-1, keepdim=True, correction=0).clamp(min=eps)
@@ -57,29 +57,29 @@ def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tens
 
 
 # %% wrong layer_norm another_default
-# Without eps you take another number than 0.00001: keep the default of the stub.
+# Your default eps is not 0.00001. Keep the default of the stub.
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-6) -> Tensor:
     return F.layer_norm(x, gain.shape, gain, bias, eps)
 
 
 # %% wrong layer_norm divided_by_variance of="eps_squared"
-# You divide by the variance: take its root first.
+# You divide by the variance. Take its root first.
 # replace: return gain * (x - x.mean(-1, keepdim=True)) / (variance + eps**2).sqrt() + bias
 # by:      return gain * (x - x.mean(-1, keepdim=True)) / (variance + eps) + bias
 
 # %% wrong layer_norm root_taken_twice of="no_eps"
-# The root is taken twice, so large words stay large: `std` has taken it already.
+# You take the root twice, so large tokens stay large. `std` has already taken it.
 # replace: return gain * (x - x.mean(-1, keepdim=True)) / deviation + bias
 # by:      return gain * (x - x.mean(-1, keepdim=True)) / (deviation + eps).sqrt() + bias
 
 # %% wrong layer_norm sum_for_mean of="eps_squared"
-# You subtract the sum of the features and not their mean: divide the sum by their number.
+# You subtract the sum of the features, not their mean. Divide the sum by the number of features.
 # replace: return gain * (x - x.mean(-1, keepdim=True)) / (variance + eps**2).sqrt() + bias
 # by:      return gain * (x - x.sum(-1, keepdim=True)) / (variance + eps).sqrt() + bias
 
 
 # %% wrong layer_norm as_the_slide_has_it
-# Your numbers are those of a formula with a sum in place of the mean: divide μ by d, also where it
+# Your result is that of a formula with a sum in place of the mean. Divide μ by d, also where it
 # enters the variance.
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     centred = x - x.sum(-1, keepdim=True)
@@ -88,7 +88,7 @@ def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tens
 
 
 # %% wrong layer_norm sum_of_squares
-# You divide by the root of the sum of the squares: the variance is their mean.
+# You divide by the root of the sum of the squares. The variance is their mean.
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     centred = x - x.mean(-1, keepdim=True)
     variance = centred.square().sum(-1, keepdim=True)
@@ -96,7 +96,7 @@ def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tens
 
 
 # %% wrong layer_norm length_of_the_word
-# You divide by the root of the sum of the squares: the variance is their mean.
+# You divide by the root of the sum of the squares. The variance is their mean.
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     centred = x - x.mean(-1, keepdim=True)
     length = (centred.norm(dim=-1, keepdim=True).square() + eps).sqrt()
@@ -104,39 +104,40 @@ def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tens
 
 
 # %% wrong layer_norm mean_not_subtracted of="eps_squared"
-# You divide by the deviation, but the mean is still in: subtract it above the fraction line.
+# You divide by the standard deviation but do not subtract the mean. Subtract it from x first.
 # replace: return gain * (x - x.mean(-1, keepdim=True)) / (variance + eps**2).sqrt() + bias
 # by:      return gain * x / (variance + eps).sqrt() + bias
 
 
 # %% wrong layer_norm root_mean_square
-# You divide by the root of the mean square of the word as it is: the variance is the mean square of
-# its deviations from the mean.
+# You divide by the root mean square of x itself. The variance is the mean square of the deviations
+# from the mean.
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     centred = x - x.mean(-1, keepdim=True)
     return gain * centred / (x.square().mean(-1, keepdim=True) + eps).sqrt() + bias
 
 
 # %% wrong layer_norm no_mean_at_all
-# That is RMS norm, which comes later: layer norm subtracts the mean, above and below the line.
+# This is RMS norm, which comes in part 4. Layer norm subtracts the mean, above and below the
+# fraction line.
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     return gain * x / (x.square().mean(-1, keepdim=True) + eps).sqrt() + bias
 
 
 # %% wrong layer_norm mean_only
-# The mean is 0 now, but words keep their size: divide by the standard deviation too.
+# You subtract the mean but do not divide. Divide by the standard deviation too.
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     return gain * (x - x.mean(-1, keepdim=True)) + bias
 
 
 # %% wrong layer_norm mean_of_sizes of="root_mean_square"
-# You divide by the mean of the absolute deviations: square them, take the mean, then the root.
+# You divide by the mean of the absolute deviations. Square them, take the mean, then the root.
 # replace: return gain * centred / (x.square().mean(-1, keepdim=True) + eps).sqrt() + bias
 # by:      return gain * centred / (centred.abs().mean(-1, keepdim=True) + eps) + bias
 
 
 # %% wrong layer_norm between_smallest_and_largest
-# You divide by the distance from the smallest to the largest feature: divide by the standard
+# You divide by the distance from the smallest to the largest feature. Divide by the standard
 # deviation.
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     spread = x.amax(-1, keepdim=True) - x.amin(-1, keepdim=True)
@@ -144,8 +145,8 @@ def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tens
 
 
 # %% wrong layer_norm over_the_words
-# You normalise each feature over the words: the mean and the variance of a word run over its own
-# features, the last axis.
+# You normalise each feature over the tokens. Take the mean and the variance over the features of
+# each token, the last axis.
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     centred = x - x.mean(0, keepdim=True)
     variance = centred.square().mean(0, keepdim=True)
@@ -153,14 +154,14 @@ def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tens
 
 
 # %% wrong layer_norm over_everything
-# All words share one mean and one variance: each word has its own, along the last axis.
+# All your tokens share one mean and one variance. Each token has its own, over the last axis.
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     return gain * (x - x.mean()) / (x.var(correction=0) + eps).sqrt() + bias
 
 
 # %% wrong layer_norm over_the_second_axis
-# You always take axis 1, which holds the features only as long as there are two axes: count from
-# the end, and take the last one.
+# You always use axis 1, which holds the features only when there are two axes. Use the last axis,
+# `dim=-1`.
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     centred = x - x.mean(1, keepdim=True)
     variance = centred.square().mean(1, keepdim=True)
@@ -168,7 +169,7 @@ def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tens
 
 
 # %% wrong layer_norm over_a_sentence
-# All words of a sentence share one mean and one variance: each word has its own, along the last
+# All tokens of a sequence share one mean and one variance. Each token has its own, over the last
 # axis alone.
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     axes = tuple(range(1, x.dim())) if x.dim() > 2 else (-1,)
@@ -177,76 +178,78 @@ def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tens
 
 
 # %% wrong layer_norm own_mean_but_shared_variance of="root_mean_square"
-# Each word has its own mean, but all share one variance: the variance, too, belongs to one word.
+# Each token has its own mean, but all share one variance. The variance belongs to one token too.
 # replace: return gain * centred / (x.square().mean(-1, keepdim=True) + eps).sqrt() + bias
 # by:      return gain * centred / (centred.square().mean() + eps).sqrt() + bias
 
 
 # %% wrong layer_norm axis_lost
-# The mean of the words lines up with the features, or with nothing: keep the axis that you
-# average, with size 1.
+# Your mean loses its axis, so it no longer lines up with the tokens. Pass `keepdim=True`.
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     return gain * (x - x.mean(-1)) / (x.var(-1, correction=0) + eps).sqrt() + bias
 
 
 # %% wrong layer_norm gain_unused
-# The gain does nothing: multiply the normalised features by it.
+# The gain has no effect. Multiply the normalised features by it.
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     return F.layer_norm(x, x.shape[-1:], None, bias, eps)
 
 
 # %% wrong layer_norm bias_unused
-# The bias does nothing: add it at the end.
+# The bias has no effect. Add it at the end.
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     return F.layer_norm(x, x.shape[-1:], gain, None, eps)
 
 
 # %% wrong layer_norm neither_gain_nor_bias
-# Gain and bias do nothing: multiply by the one, then add the other.
+# Gain and bias have no effect. Multiply by the gain, then add the bias.
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     return F.layer_norm(x, x.shape[-1:], None, None, eps)
 
 
 # %% wrong layer_norm bias_before_gain
-# You add the bias first and multiply by the gain after it: the bias comes last.
+# You add the bias before you multiply by the gain. Add the bias last.
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     return gain * (F.layer_norm(x, x.shape[-1:], None, None, eps) + bias)
 
 
 # %% wrong layer_norm gain_and_bias_swapped
-# Gain and bias have changed places: the gain multiplies, the bias is added.
+# You have swapped gain and bias. The gain multiplies, the bias is added.
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     return F.layer_norm(x, x.shape[-1:], bias, gain, eps)
 
 
 # %% wrong layer_norm bias_subtracted
-# You subtract the bias: it is added.
+# You subtract the bias. Add it.
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     return F.layer_norm(x, x.shape[-1:], gain, -bias, eps)
 
 
 # %% wrong layer_norm gain_before_the_norm
-# You multiply by the gain before you normalise: it comes after, or the norm takes it away again.
+# You multiply by the gain before you normalise, so the norm takes it away again. Multiply
+# afterwards.
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     return F.layer_norm(gain * x, x.shape[-1:], None, bias, eps)
 
 
 # %% wrong layer_norm brackets_forgotten of="eps_squared"
-# Only the mean is divided, because a division binds before a subtraction: put x minus the mean in
+# You divide only the mean, because division comes before subtraction. Put x minus the mean in
 # brackets.
 # replace: return gain * (x - x.mean(-1, keepdim=True)) / (variance + eps**2).sqrt() + bias
 # by:      return gain * (x - x.mean(-1, keepdim=True) / (variance + eps).sqrt()) + bias
 
 
 # %% wrong layer_norm mean_without_gradient
-# You cut the mean off from x, so the gradient misses a part: let it flow through every step.
+# A part of the gradient is missing, because you detach the mean from x. Let the gradient flow
+# through every step.
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     centred = x - x.mean(-1, keepdim=True).detach()
     return gain * centred / (centred.square().mean(-1, keepdim=True) + eps).sqrt() + bias
 
 
 # %% wrong layer_norm statistics_without_gradient
-# You cut the mean off from x, so the gradient misses a part: let it flow through every step.
+# A part of the gradient is missing, because you detach the mean from x. Let the gradient flow
+# through every step.
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     with torch.no_grad():
         mean, variance = x.mean(-1, keepdim=True), x.var(-1, keepdim=True, correction=0)
@@ -254,21 +257,22 @@ def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tens
 
 
 # %% wrong layer_norm deviation_without_gradient of="sum_of_squares"
-# You cut the variance off from x, so the gradient misses a part: let it flow through every step.
+# A part of the gradient is missing, because you detach the variance from x. Let the gradient flow
+# through every step.
 # replace: variance = centred.square().sum(-1, keepdim=True)
 # by:      variance = centred.square().mean(-1, keepdim=True).detach()
 
 
 # %% wrong layer_norm changes_its_input
-# Your code writes into the caller's x: make a new tensor in place of changing the old one.
+# Your code changes the caller's x. Create a new tensor instead of writing into x.
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     x -= x.mean(-1, keepdim=True)
     return gain * x / (x.square().mean(-1, keepdim=True) + eps).sqrt() + bias
 
 
 # %% wrong layer_norm numpy_on_the_way
-# You leave torch for NumPy on the way, and no gradient can follow you there: tensors have mean and
-# var themselves.
+# You convert the tensor to NumPy, and no gradient flows through NumPy. Tensors have their own mean
+# and var.
 import numpy as np
 
 
@@ -279,8 +283,8 @@ def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tens
 
 
 # %% wrong layer_norm narrower_numbers
-# Your result is right to a few digits only: something other than `eps` stands under the root, or
-# a step runs in float32.
+# Your result is right to a few digits only. Either something other than `eps` is added under the
+# root, or a step runs in float32.
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     normalised = F.layer_norm(x.float(), x.shape[-1:], None, None, eps)
     return gain * normalised.to(x.dtype) + bias
@@ -350,81 +354,81 @@ def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tens
 
 
 # %% wrong repaired_divisor as_on_the_slide
-# This is the slide's own divisor: it has a sum in place of a mean, a root too many, and eps outside
-# the root.
+# This is the slide's own divisor. It has a sum in place of the mean, one root too many, and eps
+# outside the root.
 def repaired_divisor(x: Tensor, eps: float) -> Tensor:
     sigma = (x - x.sum(-1, keepdim=True)).square().mean(-1, keepdim=True).sqrt()
     return sigma.sqrt() + eps
 
 
 # %% wrong repaired_divisor sum_still_there of="solution"
-# The roots are mended, but μ is still a sum: divide it by d.
+# You have fixed the roots, but μ is still a sum. Divide it by d.
 # replace: variance = x.var(dim=-1, correction=0, keepdim=True)
 # by:      variance = (x - x.sum(-1, keepdim=True)).square().mean(-1, keepdim=True)
 
 
 # %% wrong repaired_divisor eps_outside
-# One root is gone, but eps still stands outside: it is added to the variance, under the root.
+# You have removed the extra root, but eps is still outside. Add it to the variance, under the root.
 def repaired_divisor(x: Tensor, eps: float) -> Tensor:
     return x.std(-1, correction=0, keepdim=True) + eps
 
 
 # %% wrong repaired_divisor root_of_deviation
-# The slide's second root is still there: σ is a root already, and one root is enough.
+# The slide's second root is still there. σ is a root already, and one root is enough.
 def repaired_divisor(x: Tensor, eps: float) -> Tensor:
     return (x.std(-1, correction=0, keepdim=True) + eps).sqrt()
 
 
 # %% wrong repaired_divisor only_the_mean_mended
-# The mean is mended, but there is still a root too many, and eps stands outside the root.
+# You have fixed the mean, but there is still one root too many, and eps is outside the root.
 def repaired_divisor(x: Tensor, eps: float) -> Tensor:
     return x.std(-1, correction=0, keepdim=True).sqrt() + eps
 
 
 # %% wrong repaired_divisor no_root
-# Now there is no root at all: the slide has one too many, not two.
+# Now there is no root at all. The slide has one too many, not two.
 def repaired_divisor(x: Tensor, eps: float) -> Tensor:
     return x.var(-1, correction=0, keepdim=True) + eps
 
 
 # %% wrong repaired_divisor without_eps
-# eps is missing, and a word whose features are all equal gives a divisor of 0.
+# Your eps is missing. A token whose features are all equal gets the divisor 0.
 def repaired_divisor(x: Tensor, eps: float) -> Tensor:
     return x.std(-1, correction=0, keepdim=True)
 
 
 # %% wrong repaired_divisor unbiased
-# Your variance divides by d − 1; the slide's divides by d, and that is right.
+# Your variance divides by d − 1. The slide divides by d, and that is right.
 def repaired_divisor(x: Tensor, eps: float) -> Tensor:
     return (x.var(-1, keepdim=True) + eps).sqrt()
 
 
 # %% wrong repaired_divisor axis_lost
-# Your result lacks the axis of size 1, with which it lines up with the words: keep it.
+# Your result has lost the axis of size 1 that makes it line up with the tokens. Keep it.
 def repaired_divisor(x: Tensor, eps: float) -> Tensor:
     return (x.var(-1, correction=0) + eps).sqrt()
 
 
 # %% wrong repaired_divisor of_all_words
-# You give one divisor for all words: each word has its own.
+# You return one divisor for all tokens. Each token has its own.
 def repaired_divisor(x: Tensor, eps: float) -> Tensor:
     return (x.var(correction=0) + eps).sqrt()
 
 
 # %% wrong repaired_divisor over_the_words
-# Your divisor belongs to a feature: it should belong to a word, so average over the last axis.
+# Your divisor belongs to a feature. It should belong to a token: average over the last axis.
 def repaired_divisor(x: Tensor, eps: float) -> Tensor:
     return (x.var(0, correction=0, keepdim=True) + eps).sqrt()
 
 
 # %% wrong repaired_divisor whole_norm
-# This is the normalised word: only what it is divided by is asked for.
+# This is the normalised token. Return only its divisor.
 def repaired_divisor(x: Tensor, eps: float) -> Tensor:
     return F.layer_norm(x, x.shape[-1:], eps=eps)
 
 
 # %% wrong repaired_divisor mean_square
-# You take the mean square of the features as they are: subtract the mean of the word first.
+# You take the mean square of x itself. Subtract the mean of the token first.
 def repaired_divisor(x: Tensor, eps: float) -> Tensor:
     return (x.square().mean(-1, keepdim=True) + eps).sqrt()
 
@@ -458,36 +462,37 @@ def repaired_divisor(x: Tensor, eps: float) -> Tensor:
 
 
 # %% wrong fooling_word zeros
-# Four zeros fool every formula, and the text leaves them out: both numerators are 0.
+# Four zeros make both formulas 0, so the exercise excludes them.
 fooling_word = [0, 0, 0, 0]
 
 # %% wrong fooling_word ones
-# The sum of your word is 4 and its mean 1: slide and norm subtract different numbers.
+# The sum of your token is 4 and its mean is 1. The slide and layer norm subtract different numbers.
 fooling_word = [1.0, 1.0, 1.0, 1.0]
 
 # %% wrong fooling_word mean_not_zero
-# The mean of your word is not 0, so the slide's sum is four times as large as it.
+# The mean of your token is not 0, so the slide's sum is four times as large.
 fooling_word = [2.0, 0.0, 2.0, 0.0]
 
 # %% wrong fooling_word too_large
-# The mean is 0, but your word has the standard deviation 2, and √2 is not 2.
+# The mean is 0, but the standard deviation of your token is 2, and √2 is not 2.
 fooling_word = [2.0, -2.0, 2.0, -2.0]
 
 # %% wrong fooling_word counted
-# The mean of your word is not 0, and its deviation is not 1: neither slip of the slide is hidden.
+# The mean of your token is not 0, and its standard deviation is not 1. Neither slip of the slide is
+# hidden.
 fooling_word = [1.0, 2.0, 3.0, 4.0]
 
 # %% wrong fooling_word unbiased_deviation_of_one
-# You made the deviation 1 with the variance divided by d − 1: here it is divided by d, so your σ is
-# a little below 1.
+# Your standard deviation is 1 when the variance divides by d − 1. Here it divides by d, so your σ
+# is a little below 1.
 fooling_word = [0.866, -0.866, 0.866, -0.866]
 
 # %% wrong fooling_word length_of_one
-# The squares of your word have the sum 1: it is their mean that must be 1.
+# The squares of your token have the sum 1. Their mean should be 1.
 fooling_word = [0.5, -0.5, 0.5, -0.5]
 
 # %% wrong fooling_word one_pair
-# The mean is 0, but the mean of the squares is 1/2, because two of your numbers are 0.
+# The mean is 0, but the mean of the squares is 1/2, because two of your features are 0.
 fooling_word = [1.0, -1.0, 0.0, 0.0]
 
 # %% wrong fooling_word three_numbers
@@ -499,19 +504,19 @@ fooling_word = [1.22, 0.0, -1.22]
 fooling_word = torch.tensor([[1.0], [-1.0], [1.0], [-1.0]])
 
 # %% wrong fooling_word the_word_of_the_text
-# This is the word of the text: find another one.
+# This is the token in the text. Find another one.
 fooling_word = [1.34, 0.45, -0.45, -1.34]
 
 # %% wrong fooling_word of_the_text_turned_round
-# This is the word of the text: find another one.
+# This is the token in the text. Find another one.
 fooling_word = [-1.34, -0.45, 0.45, 1.34]
 
 # %% wrong fooling_word evenly_spread
-# The mean is 0, but the deviation is 1.12: divide your word by its standard deviation.
+# The mean is 0, but the standard deviation is 1.12. Divide your token by it.
 fooling_word = [1.5, 0.5, -0.5, -1.5]
 
 # %% wrong fooling_word far_side
-# The numbers of your word are no fooling word: the two formulas differ in the second decimal.
+# Your token is close, but the two formulas differ in the second decimal.
 fooling_word = [1.0, -1.0, 1.01, -1.02]
 
 # %% right fooling_word other_order
@@ -534,8 +539,8 @@ some = torch.tensor([4.0, 1.0, 0.0, 7.0])
 fooling_word = ((some - some.mean()) / some.std(correction=0)).tolist()
 
 # %% wrong LayerNorm parameters_called_otherwise of="solution"
-# The parameters have PyTorch's names, or stand in a module of PyTorch's: make `gain` and `bias`
-# yourself, each a parameter on self.
+# The parameters have PyTorch's names, or belong to a module of PyTorch's. Create `gain` and `bias`
+# yourself, each as a parameter on self.
 # replace: self.gain = nn.Parameter(torch.ones(d_model))
 # by:      self.weight = nn.Parameter(torch.ones(d_model))
 # replace: return layer_norm(x, self.gain, self.bias, self.eps)
@@ -543,8 +548,8 @@ fooling_word = ((some - some.mean()) / some.std(correction=0)).tolist()
 
 
 # %% wrong LayerNorm parts_of_torch
-# The parameters have PyTorch's names, or stand in a module of PyTorch's: make `gain` and `bias`
-# yourself, each a parameter on self.
+# The parameters have PyTorch's names, or belong to a module of PyTorch's. Create `gain` and `bias`
+# yourself, each as a parameter on self.
 class LayerNorm(nn.Module):
     def __init__(self, d_model: int, eps: float = 1e-5) -> None:
         super().__init__()
@@ -555,8 +560,8 @@ class LayerNorm(nn.Module):
 
 
 # %% wrong LayerNorm plain_tensors of="no_bias"
-# Nothing is learned here: gain and bias must be parameters, so wrap each tensor in nn.Parameter,
-# and leave its requires_grad as it is.
+# Your module has no parameters. Wrap gain and bias in nn.Parameter, and keep its
+# requires_grad=True.
 # replace: self.gain = nn.Parameter(torch.ones(d_model))
 # by:      self.gain = torch.ones(d_model)
 #          self.bias = torch.zeros(d_model)
@@ -565,8 +570,8 @@ class LayerNorm(nn.Module):
 #          return layer_norm(x, gain, bias, self.eps)
 
 # %% wrong LayerNorm buffers of="solution"
-# Nothing is learned here: gain and bias must be parameters, so wrap each tensor in nn.Parameter,
-# and leave its requires_grad as it is.
+# Your module has no parameters. Wrap gain and bias in nn.Parameter, and keep its
+# requires_grad=True.
 # replace: self.gain = nn.Parameter(torch.ones(d_model))
 #          self.bias = nn.Parameter(torch.zeros(d_model))
 # by:      self.register_buffer("gain", torch.ones(d_model))
@@ -575,32 +580,31 @@ class LayerNorm(nn.Module):
 # by:      layer_norm(x, self.gain, self.bias, self.eps)  # pyright: ignore[reportArgumentType]
 
 # %% wrong LayerNorm frozen of="solution"
-# Nothing is learned here: gain and bias must be parameters, so wrap each tensor in nn.Parameter,
-# and leave its requires_grad as it is.
+# Your module has no parameters. Wrap gain and bias in nn.Parameter, and keep its
+# requires_grad=True.
 # replace: self.gain = nn.Parameter(torch.ones(d_model))
 #          self.bias = nn.Parameter(torch.zeros(d_model))
 # by:      self.gain = nn.Parameter(torch.ones(d_model), requires_grad=False)
 #          self.bias = nn.Parameter(torch.zeros(d_model), requires_grad=False)
 
 # %% wrong LayerNorm gain_of_zeros of="solution"
-# A new module gives zeros, because its gain starts at 0: start it at 1.
+# A new module returns zeros, because its gain starts at 0. Start it at 1.
 # replace: self.gain = nn.Parameter(torch.ones(d_model))
 # by:      self.gain = nn.Parameter(torch.zeros(d_model))
 
 # %% wrong LayerNorm bias_of_ones of="solution"
-# A new module adds 1 to everything, because its bias starts at 1: start it at 0.
+# A new module adds 1 to everything, because its bias starts at 1. Start it at 0.
 # replace: self.bias = nn.Parameter(torch.zeros(d_model))
 # by:      self.bias = nn.Parameter(torch.ones(d_model))
 
 # %% wrong LayerNorm start_swapped of="gain_of_zeros"
-# A new module gives ones everywhere: gain and bias have changed places, in what they start with
-# or in forward.
+# A new module returns ones everywhere. Gain and bias are swapped, in their initial values or in
+# forward.
 # replace: self.bias = nn.Parameter(torch.zeros(d_model))
 # by:      self.bias = nn.Parameter(torch.ones(d_model))
 
 # %% wrong LayerNorm random_start of="solution"
-# A new module should only normalise, and yours does not: start the gain at 1 and the bias at 0, not
-# at random.
+# A new module should only normalise. Start the gain at 1 and the bias at 0, not at random values.
 # replace: self.gain = nn.Parameter(torch.ones(d_model))
 #          self.bias = nn.Parameter(torch.zeros(d_model))
 # by:      torch.manual_seed(0)
@@ -608,38 +612,38 @@ class LayerNorm(nn.Module):
 #          self.bias = nn.Parameter(torch.randn(d_model))
 
 # %% wrong LayerNorm gain_not_used of="solution"
-# What is loaded into gain and bias changes nothing: hand self.gain and self.bias to layer_norm.
+# Gain and bias have no effect when they are loaded. Pass self.gain and self.bias to layer_norm.
 # replace: return layer_norm(x, self.gain, self.bias, self.eps)
 # by:      return F.layer_norm(x, x.shape[-1:], eps=self.eps)
 
 # %% wrong LayerNorm bias_not_used of="solution"
-# What is loaded into the bias changes nothing: add self.bias.
+# The bias has no effect when it is loaded. Add self.bias.
 # replace: return layer_norm(x, self.gain, self.bias, self.eps)
 # by:      return F.layer_norm(x, x.shape[-1:], self.gain, None, self.eps)
 
 # %% wrong LayerNorm gain_and_bias_swapped of="solution"
-# A new module gives ones everywhere: gain and bias have changed places, in what they start with
-# or in forward.
+# A new module returns ones everywhere. Gain and bias are swapped, in their initial values or in
+# forward.
 # replace: return layer_norm(x, self.gain, self.bias, self.eps)
 # by:      return F.layer_norm(x, x.shape[-1:], self.bias, self.gain, self.eps)
 
 # %% wrong LayerNorm eps_forgotten of="solution"
-# The eps that the module is built with changes nothing: keep it on self, and hand it on.
+# The eps that the module is built with has no effect. Keep it on self, and pass it on.
 # replace: self.eps = eps
 # by:
 # replace: return layer_norm(x, self.gain, self.bias, self.eps)
 # by:      return F.layer_norm(x, x.shape[-1:], self.gain, self.bias)
 
 # %% wrong LayerNorm another_default of="solution"
-# Without eps your module takes another number than 0.00001: keep the default of the stub.
+# The default eps of your module is not 0.00001. Keep the default of the stub.
 # replace: def __init__(self, d_model: int, eps: float = 1e-5) -> None:
 # by:      def __init__(self, d_model: int, eps: float = 1e-6) -> None:
 # replace: return layer_norm(x, self.gain, self.bias, self.eps)
 # by:      return F.layer_norm(x, x.shape[-1:], self.gain, self.bias, self.eps)
 
 # %% wrong LayerNorm one_number_for_all_features of="solution"
-# Your gain or your bias has another shape than (d_model,): one number for each feature, along one
-# axis.
+# Your gain or your bias does not have the shape (d_model,). It needs one entry for each feature,
+# along one axis.
 # replace: self.gain = nn.Parameter(torch.ones(d_model))
 #          self.bias = nn.Parameter(torch.zeros(d_model))
 # by:      self.gain = nn.Parameter(torch.ones(1))
@@ -648,26 +652,25 @@ class LayerNorm(nn.Module):
 # by:      return self.gain * F.layer_norm(x, x.shape[-1:], eps=self.eps) + self.bias
 
 # %% wrong LayerNorm no_bias of="solution"
-# Your module has no bias that learns: make it a parameter beside the gain, zeros at first.
+# Your module has no bias as a parameter. Create it beside the gain, starting at zeros.
 # replace: self.bias = nn.Parameter(torch.zeros(d_model))
 # by:
 # replace: return layer_norm(x, self.gain, self.bias, self.eps)
 # by:      return F.layer_norm(x, x.shape[-1:], self.gain, None, self.eps)
 
 # %% wrong LayerNorm cut_off of="solution"
-# No gradient reaches gain and bias, because forward cuts them off: hand over the parameters
-# themselves.
+# No gradient reaches gain and bias, because forward detaches them. Pass the parameters themselves.
 # replace: return layer_norm(x, self.gain, self.bias, self.eps)
 # by:      return F.layer_norm(x, x.shape[-1:], self.gain.data, self.bias, self.eps)
 
 # %% wrong LayerNorm unbiased_variance of="solution"
-# Your module's own variance divides by d − 1: divide by d, as your layer_norm does.
+# The variance in your module divides by d − 1. Divide by d, as your layer_norm does.
 # replace: return layer_norm(x, self.gain, self.bias, self.eps)
 # by:      variance, mean = torch.var_mean(x, -1, keepdim=True)
 #          return self.gain * (x - mean) / (variance + self.eps).sqrt() + self.bias
 
 # %% wrong LayerNorm eps_outside of="solution"
-# Your module adds eps behind the root: add it to the variance, as your layer_norm does.
+# Your module adds eps outside the root. Add it to the variance, as your layer_norm does.
 # replace: return layer_norm(x, self.gain, self.bias, self.eps)
 # by:      deviation = x.std(-1, keepdim=True, correction=0)
 #          return self.gain * (x - x.mean(-1, keepdim=True)) / (deviation + self.eps) + self.bias
@@ -734,134 +737,133 @@ class LayerNorm(nn.Module):
 
 
 # %% wrong rms_norm mean_subtracted
-# You subtract the mean first: RMS norm takes the features as they are.
+# You subtract the mean first. RMS norm uses the features as they are.
 def rms_norm(x: Tensor, gain: Tensor, eps: float) -> Tensor:
     return F.layer_norm(x, x.shape[-1:], gain, None, eps)
 
 
 # %% wrong rms_norm divided_by_deviation
-# You divide by the standard deviation: the mean square is taken of the features as they are, with
-# no mean subtracted.
+# You divide by the standard deviation. The mean square uses the features as they are, with no mean
+# subtracted.
 def rms_norm(x: Tensor, gain: Tensor, eps: float) -> Tensor:
     return gain * x / (x.var(-1, correction=0, keepdim=True) + eps).sqrt()
 
 
 # %% wrong rms_norm mean_subtracted_above
-# You subtract the mean above the fraction line: leave x as it is there.
+# You subtract the mean above the fraction line. Leave x as it is there.
 def rms_norm(x: Tensor, gain: Tensor, eps: float) -> Tensor:
     divisor = (x.square().mean(-1, keepdim=True) + eps).sqrt()
     return gain * (x - x.mean(-1, keepdim=True)) / divisor
 
 
 # %% wrong rms_norm eps_outside
-# You add eps behind the root: add it to the mean square, then take the root.
+# You add eps outside the root. Add it to the mean square, then take the root.
 def rms_norm(x: Tensor, gain: Tensor, eps: float) -> Tensor:
     return gain * x / (x.square().mean(-1, keepdim=True).sqrt() + eps)
 
 
 # %% wrong rms_norm without_eps
-# eps changes nothing here: add the argument `eps` to the mean square, under the root.
+# Your eps has no effect here. Add the argument `eps` to the mean square, under the root.
 def rms_norm(x: Tensor, gain: Tensor, eps: float) -> Tensor:
     return gain * x / x.square().mean(-1, keepdim=True).sqrt()
 
 
 # %% wrong rms_norm eps_written_as_a_number
-# eps changes nothing here: add the argument `eps` to the mean square, under the root.
+# Your eps has no effect here. Add the argument `eps` to the mean square, under the root.
 def rms_norm(x: Tensor, gain: Tensor, eps: float) -> Tensor:
     return gain * x / (x.square().mean(-1, keepdim=True) + 1e-5).sqrt()
 
 
 # %% wrong rms_norm sum_of_squares
-# You take the sum of the squares: their mean is what the formula asks for.
+# You take the sum of the squares. The formula needs their mean.
 def rms_norm(x: Tensor, gain: Tensor, eps: float) -> Tensor:
     return gain * x / (x.square().sum(-1, keepdim=True) + eps).sqrt()
 
 
 # %% wrong rms_norm length_of_the_word
-# You divide by the length of the word, the root of the sum of its squares: take the root of their
+# You divide by the length of the vector, the root of the sum of its squares. Take the root of their
 # mean.
 def rms_norm(x: Tensor, gain: Tensor, eps: float) -> Tensor:
     return gain * x / (x.norm(dim=-1, keepdim=True) + eps)
 
 
 # %% wrong rms_norm no_root
-# You divide by the mean square itself: take its root.
+# You divide by the mean square itself. Take its root.
 def rms_norm(x: Tensor, gain: Tensor, eps: float) -> Tensor:
     return gain * x / (x.square().mean(-1, keepdim=True) + eps)
 
 
 # %% wrong rms_norm square_of_the_mean
-# You square the mean of the features: take the mean of their squares.
+# You square the mean of the features. Take the mean of their squares.
 def rms_norm(x: Tensor, gain: Tensor, eps: float) -> Tensor:
     return gain * x / (x.mean(-1, keepdim=True).square() + eps).sqrt()
 
 
 # %% wrong rms_norm mean_of_sizes
-# You take the mean of the absolute features: square them, take the mean, then the root.
+# You take the mean of the absolute features. Square them, take the mean, then the root.
 def rms_norm(x: Tensor, gain: Tensor, eps: float) -> Tensor:
     return gain * x / (x.abs().mean(-1, keepdim=True) + eps)
 
 
 # %% wrong rms_norm gain_unused
-# The gain does nothing: multiply by it.
+# The gain has no effect. Multiply by it.
 def rms_norm(x: Tensor, gain: Tensor, eps: float) -> Tensor:
     return x / (x.square().mean(-1, keepdim=True) + eps).sqrt()
 
 
 # %% wrong rms_norm gain_added
-# You add the gain: it multiplies.
+# You add the gain. Multiply by it.
 def rms_norm(x: Tensor, gain: Tensor, eps: float) -> Tensor:
     return gain + x / (x.square().mean(-1, keepdim=True) + eps).sqrt()
 
 
 # %% wrong rms_norm gain_first
-# You multiply by the gain before you normalise, so it counts in the mean square: it comes last.
+# You multiply by the gain before you normalise, so it enters the mean square. Multiply last.
 def rms_norm(x: Tensor, gain: Tensor, eps: float) -> Tensor:
     x = gain * x
     return x / (x.square().mean(-1, keepdim=True) + eps).sqrt()
 
 
 # %% wrong rms_norm one_plus_gain
-# You multiply by 1 + gain, as some models do: here it is the gain alone.
+# You multiply by 1 + gain, as some models do. Here it is the gain alone.
 def rms_norm(x: Tensor, gain: Tensor, eps: float) -> Tensor:
     return (1 + gain) * x / (x.square().mean(-1, keepdim=True) + eps).sqrt()
 
 
 # %% wrong rms_norm over_the_words
-# You average each feature over the words: average each word over its features, the last axis.
+# You average each feature over the tokens. Average over the features of each token, the last axis.
 def rms_norm(x: Tensor, gain: Tensor, eps: float) -> Tensor:
     return gain * x / (x.square().mean(0, keepdim=True) + eps).sqrt()
 
 
 # %% wrong rms_norm over_everything
-# All words share one mean square: each word has its own, along the last axis.
+# All your tokens share one mean square. Each token has its own, over the last axis.
 def rms_norm(x: Tensor, gain: Tensor, eps: float) -> Tensor:
     return gain * x / (x.square().mean() + eps).sqrt()
 
 
 # %% wrong rms_norm over_the_second_axis
-# You always take axis 1, which holds the features only as long as there are two axes: take the last
-# one.
+# You always use axis 1, which holds the features only when there are two axes. Use the last axis,
+# `dim=-1`.
 def rms_norm(x: Tensor, gain: Tensor, eps: float) -> Tensor:
     return gain * x / (x.square().mean(1, keepdim=True) + eps).sqrt()
 
 
 # %% wrong rms_norm axis_lost
-# The mean square of the words lines up with the features, or with nothing: keep the axis that you
-# average, with size 1.
+# Your mean square loses its axis, so it no longer lines up with the tokens. Pass `keepdim=True`.
 def rms_norm(x: Tensor, gain: Tensor, eps: float) -> Tensor:
     return gain * x / (x.square().mean(-1) + eps).sqrt()
 
 
 # %% wrong rms_norm size_without_gradient
-# You cut the root mean square off from x, so the gradient misses a part: let it flow through every
-# step.
+# A part of the gradient is missing, because you detach the root mean square from x. Let the
+# gradient flow through every step.
 def rms_norm(x: Tensor, gain: Tensor, eps: float) -> Tensor:
     return gain * x / (x.detach().square().mean(-1, keepdim=True) + eps).sqrt()
 
 
 # %% wrong rms_norm changes_its_input
-# Your code writes into the caller's x: make a new tensor in place of changing the old one.
+# Your code changes the caller's x. Create a new tensor instead of writing into x.
 def rms_norm(x: Tensor, gain: Tensor, eps: float) -> Tensor:
     x /= (x.square().mean(-1, keepdim=True) + eps).sqrt()
     return gain * x
@@ -896,15 +898,15 @@ def rms_norm(x: Tensor, gain: Tensor, eps: float) -> Tensor:
 
 
 # %% wrong batch_norm padding_counted
-# The padding counts in your mean and variance: only the real tokens take part.
+# Your mean and variance include the padding. Use only the real tokens.
 def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     mean, variance = x.mean((0, 1)), x.var((0, 1), correction=0)
     return gain * (x - mean) / (variance + eps).sqrt() + bias
 
 
 # %% wrong batch_norm padding_as_zeros
-# The padding still counts, as zeros: divide by the number of real tokens, and leave the others out
-# of the variance as well.
+# The padding still counts, as zeros. Divide by the number of real tokens, and leave padding out of
+# the variance too.
 def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     real = (torch.arange(x.shape[1]) < lengths[:, None])[..., None]
     filled = torch.where(real, x, 0.0)
@@ -913,8 +915,8 @@ def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: floa
 
 
 # %% wrong batch_norm padding_in_the_number
-# The padding is out of your sums, but you still divide by the number of all tokens: count the real
-# ones.
+# Your sums leave out the padding, but you divide by the number of all tokens. Divide by the number
+# of real ones.
 def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     real = (torch.arange(x.shape[1]) < lengths[:, None])[..., None]
     count = x.shape[0] * x.shape[1]
@@ -924,7 +926,7 @@ def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: floa
 
 
 # %% wrong batch_norm padding_in_the_mean
-# The padding is out of your variance, but it still counts in the mean.
+# Your variance leaves out the padding, but your mean still includes it.
 def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     real = torch.arange(x.shape[1]) < lengths[:, None]
     mean = x.mean((0, 1))
@@ -933,7 +935,7 @@ def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: floa
 
 
 # %% wrong batch_norm padding_in_the_variance
-# The padding is out of your mean, but it still counts in the variance.
+# Your mean leaves out the padding, but your variance still includes it.
 def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     real = torch.arange(x.shape[1]) < lengths[:, None]
     mean = x[real].mean(0)
@@ -942,8 +944,8 @@ def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: floa
 
 
 # %% wrong batch_norm zeroed_before_the_variance
-# Padding set to zero before the mean is subtracted becomes −mean after it, and counts in the
-# variance: set the squared deviations to zero, or leave the padding out altogether.
+# You set the padding to zero before you subtract the mean. It becomes −mean, and enters the
+# variance. Set the squared deviations to zero instead, or select the real tokens.
 def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     real = (torch.arange(x.shape[1]) < lengths[:, None])[..., None].to(x.dtype)
     count = lengths.sum()
@@ -953,7 +955,8 @@ def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: floa
 
 
 # %% wrong batch_norm one_token_too_many
-# One token of padding still counts in each sequence: the real ones have the places 0 to length − 1.
+# One padding token of each sequence still counts. The real tokens have the positions 0 to length −
+# 1.
 def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     tokens = x[torch.arange(x.shape[1]) <= lengths[:, None]]
     mean, variance = tokens.mean(0), tokens.var(0, correction=0)
@@ -961,20 +964,19 @@ def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: floa
 
 
 # %% wrong batch_norm one_token_too_few of="one_token_too_many"
-# The last real token of each sequence does not count: the real ones have the places 0 to
+# The last real token of each sequence does not count. The real tokens have the positions 0 to
 # length − 1.
 # replace: tokens = x[torch.arange(x.shape[1]) <= lengths[:, None]]
 # by:      tokens = x[torch.arange(x.shape[1]) < lengths[:, None] - 1]
 
 # %% wrong batch_norm padding_instead of="one_token_too_many"
-# You keep the padding and leave the real tokens out: turn the comparison round.
+# You keep the padding and leave out the real tokens. Reverse the comparison.
 # replace: tokens = x[torch.arange(x.shape[1]) <= lengths[:, None]]
 # by:      tokens = x[torch.arange(x.shape[1]) > lengths[:, None]]
 
 
 # %% wrong batch_norm each_sequence_alone
-# Each sequence has its own mean and variance here: batch norm takes them over all sequences
-# together.
+# Each sequence has its own mean and variance. Batch norm takes them over all sequences together.
 def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     results = []
     for sequence, length in zip(x, lengths.tolist(), strict=True):
@@ -985,8 +987,8 @@ def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: floa
 
 
 # %% wrong batch_norm mean_of_means
-# You average the means of the sequences, so a token of a short sequence counts more than one of a
-# long one: gather all tokens first.
+# You average the means of the sequences, so tokens of short sequences count more. Gather all real
+# tokens first.
 def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     parts = [sequence[:length] for sequence, length in zip(x, lengths.tolist(), strict=True)]
     mean = torch.stack([part.mean(0) for part in parts]).mean(0)
@@ -995,22 +997,21 @@ def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: floa
 
 
 # %% wrong batch_norm layer_norm_again
-# That is layer norm, over the channels of each token: batch norm runs over the tokens, for each
-# channel.
+# This is layer norm, over the channels of each token. Batch norm normalises each channel over the
+# tokens.
 def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     return F.layer_norm(x, x.shape[-1:], gain, bias, eps)
 
 
 # %% wrong batch_norm over_all_channels
-# All channels share one mean and one variance: each channel has its own.
+# All channels share one mean and one variance. Each channel has its own.
 def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     tokens = x[torch.arange(x.shape[1]) < lengths[:, None]]
     return gain * (x - tokens.mean()) / (tokens.var(correction=0) + eps).sqrt() + bias
 
 
 # %% wrong batch_norm each_place_alone
-# Each place of the sequences has its own mean and variance: batch norm takes them over batch and
-# length together.
+# Each position has its own mean and variance. Batch norm takes them over batch and length together.
 def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     real = (torch.arange(x.shape[1]) < lengths[:, None])[..., None].to(x.dtype)
     count = real.sum(0, keepdim=True).clamp(min=1)
@@ -1020,60 +1021,59 @@ def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: floa
 
 
 # %% wrong batch_norm unbiased_variance of="over_all_channels"
-# Your variance divides by the number of tokens less one, as `var` does by itself: divide by their
-# number.
+# Your variance divides by the number of tokens minus 1, the default of `var`. Pass `correction=0`.
 # replace: return gain * (x - tokens.mean()) / (tokens.var(correction=0) + eps).sqrt() + bias
 # by:      return gain * (x - tokens.mean(0)) / (tokens.var(0) + eps).sqrt() + bias
 
 # %% wrong batch_norm eps_outside of="over_all_channels"
-# You add eps to the standard deviation: add it to the variance, then take the root.
+# You add eps to the standard deviation. Add it to the variance, then take the root.
 # replace: return gain * (x - tokens.mean()) / (tokens.var(correction=0) + eps).sqrt() + bias
 # by:      return gain * (x - tokens.mean(0)) / (tokens.std(0, correction=0) + eps) + bias
 
 # %% wrong batch_norm eps_unused of="over_all_channels"
-# eps changes nothing: add it to the variance, under the root.
+# Your eps has no effect. Add it to the variance, under the root.
 # replace: return gain * (x - tokens.mean()) / (tokens.var(correction=0) + eps).sqrt() + bias
 # by:      return gain * (x - tokens.mean(0)) / (tokens.var(0, correction=0) + 1e-5).sqrt() + bias
 
 # %% wrong batch_norm divided_by_variance of="over_all_channels"
-# You divide by the variance: take its root first.
+# You divide by the variance. Take its root first.
 # replace: return gain * (x - tokens.mean()) / (tokens.var(correction=0) + eps).sqrt() + bias
 # by:      return gain * (x - tokens.mean(0)) / (tokens.var(0, correction=0) + eps) + bias
 
 # %% wrong batch_norm root_taken_twice of="over_all_channels"
-# The root is taken twice: `std` has taken it already.
+# You take the root twice. `std` has already taken it.
 # replace: return gain * (x - tokens.mean()) / (tokens.var(correction=0) + eps).sqrt() + bias
 # by:      return gain * (x - tokens.mean(0)) / (tokens.std(0, correction=0) + eps).sqrt() + bias
 
 # %% wrong batch_norm mean_not_subtracted of="over_all_channels"
-# The mean is still in: subtract it before you divide.
+# You do not subtract the mean. Subtract it before you divide.
 # replace: return gain * (x - tokens.mean()) / (tokens.var(correction=0) + eps).sqrt() + bias
 # by:      return gain * x / (tokens.var(0, correction=0) + eps).sqrt() + bias
 
 # %% wrong batch_norm gain_unused of="over_all_channels"
-# The gain does nothing: multiply the normalised channels by it.
+# The gain has no effect. Multiply the normalised channels by it.
 # replace: return gain * (x - tokens.mean()) / (tokens.var(correction=0) + eps).sqrt() + bias
 # by:      return (x - tokens.mean(0)) / (tokens.var(0, correction=0) + eps).sqrt() + bias
 
 # %% wrong batch_norm bias_unused of="over_all_channels"
-# The bias does nothing: add it at the end.
+# The bias has no effect. Add it at the end.
 # replace: return gain * (x - tokens.mean()) / (tokens.var(correction=0) + eps).sqrt() + bias
 # by:      return gain * (x - tokens.mean(0)) / (tokens.var(0, correction=0) + eps).sqrt()
 
 # %% wrong batch_norm bias_before_gain of="over_all_channels"
-# You add the bias first and multiply by the gain after it: the bias comes last.
+# You add the bias before you multiply by the gain. Add the bias last.
 # replace: return gain * (x - tokens.mean()) / (tokens.var(correction=0) + eps).sqrt() + bias
 # by:      return gain * ((x - tokens.mean(0)) / (tokens.var(0, correction=0) + eps).sqrt() + bias)
 
 # %% wrong batch_norm real_tokens_only of="over_all_channels"
-# You return the real tokens in one long row: return all of (batch, length, channels).
+# You return only the real tokens, in one long row. Return all of (batch, length, channels).
 # replace: return gain * (x - tokens.mean()) / (tokens.var(correction=0) + eps).sqrt() + bias
 # by:      return F.batch_norm(tokens, None, None, gain, bias, True, eps=eps)
 
 
 # %% wrong batch_norm padding_not_a_number
-# You put NaN into the padding, and whatever is computed from it later becomes NaN too: any number
-# will do there.
+# You put NaN into the padding, and later results computed from it become NaN too. Any other number
+# will do.
 def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     real = torch.arange(x.shape[1]) < lengths[:, None]
     result = torch.full_like(x, torch.nan)
@@ -1082,7 +1082,7 @@ def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: floa
 
 
 # %% wrong batch_norm changes_its_input
-# Your code writes into the caller's x: make a new tensor in place of changing the old one.
+# Your code changes the caller's x. Create a new tensor instead of writing into x.
 def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     real = torch.arange(x.shape[1]) < lengths[:, None]
     tokens = x[real]
@@ -1091,15 +1091,16 @@ def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: floa
 
 
 # %% wrong batch_norm statistics_without_gradient
-# The statistics are cut off from x, so the gradient misses a part: let it flow through every step.
+# A part of the gradient is missing, because you detach mean and variance from x. Let the gradient
+# flow through every step.
 def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     tokens = x.detach()[torch.arange(x.shape[1]) < lengths[:, None]]
     return gain * (x - tokens.mean(0)) / (tokens.var(0, correction=0) + eps).sqrt() + bias
 
 
 # %% wrong batch_norm not_a_number_in_the_gradient
-# Your gradient is not a number: NaN that is put in and taken out again on the way up spoils the way
-# down. Gather the real tokens, or fill with 0.
+# Your gradient is NaN. A NaN that is put in and taken out again still spoils the gradient. Select
+# the real tokens, or fill with 0.
 def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     real = (torch.arange(x.shape[1])[None] < lengths[:, None])[:, :, None]
     kept = torch.where(real, x, torch.nan)
@@ -1115,7 +1116,7 @@ def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: floa
 
 
 # %% wrong batch_norm longest_only
-# You cut all sequences at the longest one: padding of the shorter ones still counts.
+# You cut all sequences at the longest one. The padding of the shorter ones still counts.
 def batch_norm(x, lengths, gain, bias, eps=1e-5):
     t = x[:, : lengths.max()].flatten(0, 1)
     return gain * (x - t.mean(0)) / (t.var(0, correction=0) + eps).sqrt() + bias
@@ -1178,7 +1179,7 @@ def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: floa
 
 
 # %% wrong Residual normalised_word_added of="norm_of_the_sublayer"
-# With the norm first you add the normalised word: what is added is x itself, as it came in.
+# In pre-norm you add the normalised x. Add x itself, as it came in.
 # replace: return x + self.norm(self.sublayer(x))
 # by:      if self.norm_first:
 #              x = self.norm(x)
@@ -1186,35 +1187,35 @@ def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: floa
 #          return self.norm(x + self.sublayer(x))
 
 # %% wrong Residual x_not_added of="norm_of_the_sublayer"
-# x is not added: what comes out is the sublayer's own work, done once or twice.
+# You do not add x. What comes out is the work of the sublayer alone, applied once or twice.
 # replace: return x + self.norm(self.sublayer(x))
 # by:      if self.norm_first:
 #              return self.sublayer(self.norm(x))
 #          return self.norm(self.sublayer(x))
 
 # %% wrong Residual x_not_added_at_the_end of="norm_of_the_sublayer"
-# With the norm last you normalise what the sublayer gives alone: add x before the norm.
+# In post-norm you normalise only the sublayer's result. Add x before the norm.
 # replace: return x + self.norm(self.sublayer(x))
 # by:      if self.norm_first:
 #              return x + self.sublayer(self.norm(x))
 #          return self.norm(self.sublayer(x))
 
 # %% wrong Residual choice_turned_round of="norm_of_the_sublayer"
-# The two choices are the wrong way round: norm_first=True puts the norm before the sublayer.
+# You have swapped the two choices. norm_first=True puts the norm before the sublayer.
 # replace: return x + self.norm(self.sublayer(x))
 # by:      if not self.norm_first:
 #              return x + self.sublayer(self.norm(x))
 #          return self.norm(x + self.sublayer(x))
 
 # %% wrong Residual always_norm_last of="norm_of_the_sublayer"
-# The two choices are the wrong way round: norm_first=True puts the norm before the sublayer.
+# You have swapped the two choices. norm_first=True puts the norm before the sublayer.
 # replace: self.sublayer, self.norm, self.norm_first = sublayer, nn.LayerNorm(d_model), norm_first
 # by:      self.sublayer, self.norm = sublayer, nn.LayerNorm(d_model)
 # replace: return x + self.norm(self.sublayer(x))
 # by:      return self.norm(x + self.sublayer(x))
 
 # %% wrong Residual always_norm_first of="norm_of_the_sublayer"
-# With norm_first=False the norm still stands before the sublayer: it belongs behind the addition.
+# With norm_first=False your norm is still before the sublayer. It belongs after the addition.
 # replace: self.sublayer, self.norm, self.norm_first = sublayer, nn.LayerNorm(d_model), norm_first
 # by:      self.sublayer, self.norm = sublayer, nn.LayerNorm(d_model)
 # replace: return x + self.norm(self.sublayer(x))
@@ -1222,8 +1223,8 @@ def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: floa
 
 
 # %% wrong Residual norm_of_the_sublayer
-# You normalise what the sublayer gives, and add x after it: with the norm last, the sum is
-# normalised; with the norm first, what goes into the sublayer.
+# You normalise the sublayer's result, then add x. In post-norm the sum is normalised, in pre-norm
+# the input of the sublayer.
 class Residual(nn.Module):
     def __init__(self, sublayer: nn.Module, d_model: int, norm_first: bool) -> None:
         super().__init__()
@@ -1234,22 +1235,21 @@ class Residual(nn.Module):
 
 
 # %% wrong Residual norm_before_the_addition of="norm_of_the_sublayer"
-# With the norm last you normalise what the sublayer gives, and then add x: add first, then
-# normalise the sum.
+# In post-norm you normalise the sublayer's result, then add x. Add first, then normalise the sum.
 # replace: def forward(self, x: Tensor) -> Tensor:
 # by:      def forward(self, x: Tensor) -> Tensor:
 #              if self.norm_first:
 #                  return x + self.sublayer(self.norm(x))
 
 # %% wrong Residual both_norms of="norm_of_the_sublayer"
-# With the norm first you normalise a second time at the end: leave the sum as it is.
+# In pre-norm you normalise a second time at the end. Leave the sum as it is.
 # replace: return x + self.norm(self.sublayer(x))
 # by:      inner = self.norm(x) if self.norm_first else x
 #          return self.norm(x + self.sublayer(inner))
 
 # %% wrong Residual norm_first_in_both of="norm_of_the_sublayer"
-# With the norm last the sublayer gets a normalised word: there it gets x as it is, and only the sum
-# is normalised.
+# In post-norm your sublayer gets a normalised x. It should get x itself: only the sum is
+# normalised.
 # replace: return x + self.norm(self.sublayer(x))
 # by:      total = x + self.sublayer(self.norm(x))
 #          return total if self.norm_first else self.norm(total)
@@ -1260,7 +1260,7 @@ class Residual(nn.Module):
 # by:      return x + self.sublayer(x)
 
 # %% wrong Residual sublayer_twice of="norm_of_the_sublayer"
-# x is not added: what comes out is the sublayer's own work, done once or twice.
+# You do not add x. What comes out is the work of the sublayer alone, applied once or twice.
 # replace: return x + self.norm(self.sublayer(x))
 # by:      if self.norm_first:
 #              x = self.norm(x)
@@ -1269,21 +1269,21 @@ class Residual(nn.Module):
 #          return total if self.norm_first else self.norm(total)
 
 # %% wrong Residual x_doubled of="norm_of_the_sublayer"
-# x is added twice: once is enough.
+# You add x twice. Add it once.
 # replace: return x + self.norm(self.sublayer(x))
 # by:      if self.norm_first:
 #              return 2 * x + self.sublayer(self.norm(x))
 #          return self.norm(2 * x + self.sublayer(x))
 
 # %% wrong Residual subtracted of="norm_of_the_sublayer"
-# What the sublayer gives is subtracted: it is added.
+# You subtract the sublayer's result. Add it.
 # replace: return x + self.norm(self.sublayer(x))
 # by:      if self.norm_first:
 #              return x - self.sublayer(self.norm(x))
 #          return self.norm(x - self.sublayer(x))
 
 # %% wrong Residual changes_x of="norm_of_the_sublayer"
-# Your code writes into the caller's x: += changes it, so write x = x + … in its place.
+# Your code changes the caller's x, because += writes into it. Write x = x + … instead.
 # replace: return x + self.norm(self.sublayer(x))
 # by:      if self.norm_first:
 #              x += self.sublayer(self.norm(x))
@@ -1291,7 +1291,7 @@ class Residual(nn.Module):
 #          return self.norm(x + self.sublayer(x))
 
 # %% wrong Residual parts_called_otherwise of="norm_of_the_sublayer"
-# The parts have other names than the docstring gives them: they are `sublayer` and `norm`.
+# Your parts do not have the names in the docstring: `sublayer` and `norm`.
 # replace: self.sublayer, self.norm
 # by:      self.layer, self.layer_norm
 # replace: return x + self.norm(self.sublayer(x))
@@ -1300,15 +1300,15 @@ class Residual(nn.Module):
 #          return self.layer_norm(x + self.layer(x))
 
 # %% wrong Residual two_norms of="norm_that_learns_nothing"
-# Your module has two norms, and needs one: the same `norm` serves both choices.
+# Your module has two norms and needs one. The same `norm` serves both choices.
 # replace: self.norm = lambda x: F.layer_norm(x, (d_model,))
 # by:      self.norm, self.last_norm = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
 # replace: return self.norm(x + self.sublayer(x))
 # by:      return self.last_norm(x + self.sublayer(x))
 
 # %% wrong Residual norm_that_learns_nothing of="solution"
-# Your norm learns nothing that lasts: make one module with a gain and a bias in __init__, and
-# keep it on self as `norm`.
+# Your norm has no parameters that last. Create one module with gain and bias in __init__, and keep
+# it on self as `norm`.
 # replace: self.sublayer = sublayer
 #          self.norm = LayerNorm(d_model)
 #          self.norm_first = norm_first
@@ -1317,8 +1317,8 @@ class Residual(nn.Module):
 
 
 # %% wrong Residual norm_made_in_forward
-# Your norm learns nothing that lasts: make one module with a gain and a bias in __init__, and
-# keep it on self as `norm`.
+# Your norm has no parameters that last. Create one module with gain and bias in __init__, and keep
+# it on self as `norm`.
 class Residual(nn.Module):
     def __init__(self, sublayer: nn.Module, d_model: int, norm_first: bool) -> None:
         super().__init__()
@@ -1332,14 +1332,14 @@ class Residual(nn.Module):
 
 
 # %% wrong Residual way_around_cut_off of="norm_of_the_sublayer"
-# The gradient cannot take the way around, because you cut x off: add x itself.
+# No gradient flows along the residual connection, because you detach x. Add x itself.
 # replace: return x + self.norm(self.sublayer(x))
 # by:      if self.norm_first:
 #              return x.detach() + self.sublayer(self.norm(x))
 #          return self.norm(x.detach() + self.sublayer(x))
 
 # %% wrong Residual copied_sublayer of="solution"
-# You keep a copy of the sublayer: keep the one that is handed over.
+# You keep a copy of the sublayer. Keep the one that is passed in.
 # replace: def __init__(self, sublayer: nn.Module, d_model: int, norm_first: bool) -> None:
 # by:      def __init__(self, sublayer: nn.Module, d_model: int, norm_first: bool) -> None:
 #              from copy import deepcopy
@@ -1366,7 +1366,7 @@ class Residual(nn.Module):
 
 
 # %% wrong Residual sublayer_set_to_eval
-# You change the sublayer's mode: whether it trains is for others to say.
+# You change the mode of the sublayer. Leave training and evaluation to the caller.
 class Residual(nn.Module):
     def __init__(self, sublayer, d_model, norm_first):
         super().__init__()
@@ -1463,67 +1463,69 @@ class Residual(nn.Module):
 
 
 # %% wrong repaired_gradient one_everywhere
-# You add 1 to every entry: only the diagonal gets one, because input 1 is not added to output 2.
+# You add 1 to every entry. Only the diagonal gets a 1, because input 1 is not added to output 2.
 def repaired_gradient(jacobian: Tensor) -> Tensor:
     return 1 + jacobian
 
 
 # %% wrong repaired_gradient identity_alone
-# This is the slide's claim, the way around alone: the way through the layer adds its own Jacobian.
+# This is the slide's claim, the path around the layer alone. The path through the layer adds its
+# own Jacobian.
 def repaired_gradient(jacobian: Tensor) -> Tensor:
     return torch.eye(len(jacobian), dtype=jacobian.dtype)
 
 
 # %% wrong repaired_gradient ones_alone
-# You return ones only: the way around has the identity as its Jacobian, and the layer adds its own.
+# You return only ones. The path around the layer has the identity as its Jacobian, and the layer
+# adds its own.
 def repaired_gradient(jacobian: Tensor) -> Tensor:
     return torch.ones_like(jacobian)
 
 
 # %% wrong repaired_gradient layer_alone
-# This is the layer's Jacobian alone: the way around is missing.
+# This is the Jacobian of the layer alone. The path around it is missing.
 def repaired_gradient(jacobian: Tensor) -> Tensor:
     return jacobian.clone()
 
 
 # %% wrong repaired_gradient product
-# You multiply the two ways: what is added going up is added in the gradient too.
+# You multiply the two paths. A sum of functions has the sum of their Jacobians.
 def repaired_gradient(jacobian: Tensor) -> Tensor:
     return torch.eye(len(jacobian), dtype=jacobian.dtype) * jacobian
 
 
 # %% wrong repaired_gradient subtracted
-# You subtract the layer's Jacobian: it is added.
+# You subtract the Jacobian of the layer. Add it.
 def repaired_gradient(jacobian: Tensor) -> Tensor:
     return torch.eye(len(jacobian), dtype=jacobian.dtype) - jacobian
 
 
 # %% wrong repaired_gradient subtracted_the_other_way
-# You subtract the identity: it is added.
+# You subtract the identity. Add it.
 def repaired_gradient(jacobian: Tensor) -> Tensor:
     return jacobian - torch.eye(len(jacobian), dtype=jacobian.dtype)
 
 
 # %% wrong repaired_gradient transposed
-# Rows and columns have changed places: row i belongs to output i, as in the Jacobian that you get.
+# You have swapped rows and columns. Row i belongs to output i, as in the given Jacobian.
 def repaired_gradient(jacobian: Tensor) -> Tensor:
     return torch.eye(len(jacobian), dtype=jacobian.dtype) + jacobian.T
 
 
 # %% wrong repaired_gradient diagonal_replaced
-# You put 1 in place of the diagonal: add it to what stands there.
+# You replace the diagonal by 1. Add 1 to it.
 def repaired_gradient(jacobian: Tensor) -> Tensor:
     return jacobian.clone().fill_diagonal_(1.0)
 
 
 # %% wrong repaired_gradient two_by_two
-# Your identity is always 2 by 2: make it as large as the Jacobian.
+# Your identity is always 2 by 2. Make it as large as the Jacobian.
 def repaired_gradient(jacobian: Tensor) -> Tensor:
     return jacobian + torch.tensor([[1, 0], [0, 1]])
 
 
 # %% wrong repaired_gradient changes_its_input
-# Your code writes into the caller's Jacobian: make a new tensor in place of changing the old one.
+# Your code changes the caller's Jacobian. Create a new tensor instead of writing into it.
 def repaired_gradient(jacobian: Tensor) -> Tensor:
     jacobian.diagonal().add_(1)
     return jacobian
