@@ -41,7 +41,7 @@ figures.word_links(
 )
 
 # %% [markdown]
-# In **attention**, each word takes in information from all words, from some more than from others. The numbers in the figure are **attention weights**: they say how much each word contributes. They are positive and sum to 1. The ones here are made up. At the end, a model that you built learns its own.
+# In **attention**, each word takes in information from all words, from some more than from others. The **attention weights** of *it*, the numbers in the figure, say how much each word contributes. They are positive and sum to 1. These ones are made up. At the end, a model that you built learns its own.
 #
 # **Recall.** Three questions before you start. They are not graded.
 #
@@ -334,7 +334,7 @@ for names, rows in (
     figures.steps(stages, "token", names)
 
 # %% [markdown]
-# What to see: compare the first rows. Beside *river* and *money*, *bank* stays exactly in the middle. Beside *river* and *stream*, it moves towards water. The embedding of *bank* is the same both times. Only its **context** has changed, that is, the other tokens of the sequence. After attention, the vector of a token depends on its context.
+# What to see: compare the first rows. Beside *river* and *money*, *bank* stays exactly in the middle. Beside *river* and *stream*, it moves towards water. The **context** of a token is the other tokens of its sequence. The embedding of *bank* is the same both times, and only its context has changed. After attention, the vector of a token depends on its context.
 
 # %% [markdown]
 # ### Bug hunt: a formula on a slide
@@ -956,7 +956,7 @@ with Check("repaired_lambdas", "equal to PyTorch's attention") as check:
 # %% [markdown]
 # ## 9 · Self-attention as a module
 #
-# So far you were given the matrices. Now they become **parameters**, numbers that training adjusts. In PyTorch, parameters live in an `nn.Module`. Yours has three `nn.Linear` layers without bias, followed by your attention.
+# So far you were given the matrices. Now your model learns them. **Parameters** are the numbers of a model that training adjusts. In PyTorch, they live in an `nn.Module`. Yours has three `nn.Linear` layers without bias, followed by your attention.
 #
 # In **self-attention**, queries, keys and values all come from the same sequence. One such set of three projections with its attention is called a **head**. Lesson 3 combines several heads.
 #
@@ -1185,7 +1185,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: one layer gets half of the sentences right, in every run. More parameters do not help. Two layers **generalise**: they are right on pairs of nouns that they never saw together in training.
+# What to see: one layer gets half of the sentences right, in every run. More parameters do not help. A model **generalises** if it is right on examples that it never saw in training. Two layers do, in every run.
 #
 # Why half? Divide the weight of *it* on *animal* by its weight on *street*. The figure shows log₂ of this ratio, so +1 means twice as much on the animal:
 
