@@ -1,85 +1,226 @@
 # %% [markdown]
 # # Lesson 5 · Dropout
 #
-# **You build** dropout, the module around it, its place inside attention, and a model that says how unsure it is.
+# **You build** dropout as a function, as a module and inside attention, and a prediction that comes with its own spread.
 #
-# **You need** `nn.Module` with its two modes, `train()` and `eval()`; mean, standard deviation, and what a probability is; from lesson 1 what attention weights are.
+# **You need** `nn.Module` and its two modes, `train()` and `eval()`; mean, standard deviation and probability; attention weights (lesson 1).
 #
-# **You take away** a reason why it makes larger what it keeps, a model that learns less by heart, and four ways to get dropout wrong that no error message tells you.
+# **You take away** why dropout scales what it keeps, what it does against overfitting, how it compares with other methods, and the mistakes that raise no error.
 #
-# **Time**: about 60 minutes.
+# **Time**: about 90 minutes.
+
+# %% given imports
+import itertools
+import math
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from sklearn.datasets import load_digits
+from torch import Tensor, nn
+from torch.nn.utils import parameters_to_vector, vector_to_parameters
+from transformer_course import figures
+from transformer_course.checks import Check, numbers
 
 # %% [markdown]
-# **How to work**, as in lesson 1: read, predict, run, cell by cell. This notebook runs alone. Two things are new: your functions throw dice, and the checks count what they throw. They allow for chance: less than once in a million runs do they refuse a right answer.
+# **How to work**, as in lesson 1: read, predict, run, cell by cell. This notebook runs alone. One thing is new: your functions draw random numbers, and the checks count what they draw. A correct answer fails by chance less than once in a million runs.
 
 # %% [markdown]
-# ## 1 · Units that lean on one another
+# ## 1 · A network that learns its labels too well
 #
-# With residuals and norms even a deep network trains (lesson 4). Now it trains too well: a large network on few examples learns them **by heart**, wrong labels included. How do you make it learn the rule instead?
-#
-# Here is one picture of what happens. The units of the network (the numbers inside a layer) become specialists: one unit fires for a single training example, another corrects the first, and nothing of it helps with a new example.
-#
-# Dropout stops this in a crude way. In training, **each unit is switched off by the throw of a die**, anew in each step. No unit can rely on another being there, so each must be of use by itself.
+# With residuals and norms, even a deep network trains (lesson 4). Here is one that trains too well. It gets 400 images of handwritten digits, 8 by 8 pixels, to learn from. But 3 in 10 of its labels were drawn at random. Such wrong labels among the right ones are called **label noise**.
 
 # %%
-from transformer_course import figures
+pixels, digits = load_digits(return_X_y=True)
+images, correct = torch.tensor(pixels / 16, dtype=torch.float32), torch.tensor(digits)
+draws = torch.Generator().manual_seed(0)
+order = torch.randperm(len(images), generator=draws)
+training, validation, held_out = order[:400], order[400:800], order[800:]
+is_random = torch.rand(3, len(images), generator=draws) < 0.3  # three draws of the noise
+noisy = torch.where(is_random, torch.randint(10, is_random.shape, generator=draws), correct)
+print("wrong training labels:", (noisy != correct)[:, training].sum(1).tolist(), "of 400")
+figures.tiles(
+    [images[i].reshape(8, 8) for i in training[:12]],
+    [
+        f"{label}" if label == digit else f"{label} (is {digit})"
+        for label, digit in zip(noisy[0, training[:12]], correct[training[:12]], strict=True)
+    ],
+    "twelve training images and their labels",
+)
 
-thrown_for = [
+# %% [markdown]
+# Brackets show the correct digit where the label is wrong. A wrong label follows no rule, so a network can only memorise it. This one has 26,000 parameters for 400 images.
+#
+# **Held-out data** is data that the network never trains on: here 997 digits with correct labels. The next cells measure accuracy on both, after every tenth training step.
+
+
+# %% folded=true
+# Defines the network, its training and its accuracy, click to unfold
+def digit_network(
+    width: int = 128, after_hidden: Callable[[], nn.Module] = nn.Identity
+) -> nn.Sequential:
+    """64 pixels -> 10 logits; `after_hidden` makes the module that follows each hidden layer."""
+    return nn.Sequential(
+        *(nn.Linear(64, width), nn.ReLU(), after_hidden()),
+        *(nn.Linear(width, width), nn.ReLU(), after_hidden()),
+        nn.Linear(width, 10),
+    )
+
+
+@torch.no_grad()
+def accuracy(network: nn.Module, inputs: Tensor, labels: Tensor) -> float:
+    """The fraction of labels that the network predicts, in the mode that it is in."""
+    return (network(inputs).argmax(-1) == labels).float().mean().item()
+
+
+def fit(network: nn.Module, labels: Tensor, steps: int, weight_decay: float) -> list[list[float]]:
+    """Train; every 10 steps [training, validation, held-out accuracy], in evaluation mode."""
+    optimizer = torch.optim.AdamW(network.parameters(), lr=3e-3, weight_decay=weight_decay)
+    history = []
+    for step in range(steps + 1):
+        if step % 10 == 0:
+            network.eval()
+            seen = [
+                accuracy(network, images[part], labels[part]) for part in (training, validation)
+            ]
+            history.append([*seen, accuracy(network, images[held_out], correct[held_out])])
+            network.train()
+        loss = F.cross_entropy(network(images[training]), labels[training])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return history
+
+
+def train_three(make, labels, steps: int = 150, weight_decay: float = 0.0):
+    """Three networks, each with its own seed and labels; accuracies (seed, measurement, data)."""
+    networks, histories = [], []
+    for seed in range(3):
+        torch.manual_seed(seed)
+        networks.append(make())
+        histories.append(fit(networks[-1], labels[seed], steps, weight_decay))
+        networks[-1].eval()
+    return networks, torch.tensor(histories)
+
+
+torch.set_num_threads(1)  # fastest for networks as small as these
+measured_at = list(range(0, 151, 10))
+print(f"{sum(part.numel() for part in digit_network().parameters()):,} parameters")
+
+# %% [markdown]
+# **Predict.** After 150 steps the network predicts all 400 training labels, wrong ones included. What does its held-out accuracy do on the way?
+#
+# <details><summary>It rises to nearly 100 %</summary>The network has memorised more than a hundred wrong labels as well. A held-out digit that resembles one of those images gets its wrong label.</details>
+# <details><summary>It rises, then falls</summary>Yes. First the network learns what most labels have in common. Then it bends this rule around every wrong label.</details>
+# <details><summary>It stays near 10 %, which is chance</summary>More than seven in ten labels are still correct, and the rule is in them.</details>
+
+# %%
+plain_networks, plain = train_three(digit_network, noisy)
+figures.curves(
+    measured_at,
+    {"training accuracy": plain[..., 0].tolist(), "held-out accuracy": plain[..., 2].tolist()},
+    x="training step",
+    y="accuracy",
+    title="The better it fits its labels, the worse it reads new digits",
+    bottom=0.0,
+)
+
+# %% [markdown]
+# What to see: the line is the mean of three seeds (each with its own initial parameters and its own label noise), the band goes from the lowest to the highest. Training accuracy climbs to about 100 %. Held-out accuracy peaks early and then loses about 20 points. A network that improves on its training data while it gets worse on new data is **overfitting**.
+#
+# Outside a lesson you rarely have labels that are known to be correct. To watch training and to choose settings you use a **validation set**: here 400 further images, with the same kind of noisy labels.
+
+# %%
+for step in (30, 150):
+    on_training, on_validation, _ = plain[:, step // 10].mean(0).tolist()
+    gap = on_training - on_validation
+    print(
+        f"step {step:3}: training {on_training:.0%}, validation {on_validation:.0%}, gap {gap:.0%}"
+    )
+
+# %% [markdown]
+# The difference between accuracy on training data and accuracy on new data of the same kind is the **generalisation gap**. At step 150 it is far larger than at step 30, although training accuracy looks better.
+#
+# How do you make the network keep the rule and leave the exceptions? Anything that reduces overfitting is called **regularisation**. This lesson builds one kind, and compares it with three others.
+
+# %% [markdown]
+# ### Three questions to warm up
+#
+# Answer each one, then open it.
+#
+# <details><summary>Recall (lesson 1): what is the sum of the attention weights of one query?</summary>1. Softmax makes them positive and divides by their sum.</details>
+# <details><summary>Recall (lesson 2): a mask forbids one key. What happens to the weights of the others?</summary>They grow. The mask acts before softmax, so the remaining weights share the 1. Keep this in mind for part 6.</details>
+# <details><summary>Recall (lesson 4): which norm lets one example change the result of another, layer norm or batch norm?</summary>Batch norm. It takes its statistics from all examples of the batch, and in training it also updates its running statistics. That matters in part 8.</details>
+
+# %% [markdown]
+# ## 2 · Dropout: switch units off at random
+#
+# **Dropout** is a regularisation that sets each unit of a layer to 0 with probability $p$, in training only. A unit is one feature of a hidden layer. The choice is drawn anew in every step and for every example.
+
+# %%
+drawn = [
     [1.0, 2.0, 3.0, 1.0, 2.0, 3.0],
     [2.0, 0.0, 6.0, 0.0, 0.0, 6.0],
     [0.0, 4.0, 0.0, 0.0, 4.0, 6.0],
     [2.0, 4.0, 0.0, 2.0, 0.0, 0.0],
 ]
 figures.steps(
-    {"six units of one layer": (thrown_for, "unit", ["1", "2", "3", "4", "5", "6"])},
+    {"six units of one layer, p = 0.5": (drawn, "unit", ["1", "2", "3", "4", "5", "6"])},
     "mode",
     ["evaluation", "training, step 1", "training, step 2", "training, step 3"],
 )
 
 # %% [markdown]
-# What to see: in training about half of the units are 0, others in each step (and, in a batch, others for each example). And those that are left have **doubled**. Why? That is the question of the next two parts.
-
-# %% given imports
-import itertools
-import math
-
-import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
-from transformer_course.checks import Check, numbers
+# What to see: in training some units are 0, different ones in every step. The others have doubled. Why? Parts 3 and 4 answer this.
+#
+# **From the lecture** “Transformer: Part I (Encoder)”: the slides *Regularization: Dropout* and *Dropout: Test Time*.
 
 # %% [markdown]
-# ## 2 · What the next unit expects
+# ## 3 · The expected activation
 #
-# Take one unit that reads two others, $x_0$ and $x_1$, with the weights $w_0$ and $w_1$. Without dropout it gives $a = w_0 x_0 + w_1 x_1$. Now each input is dropped with probability $p$, by its own die. Four things can happen:
+# Take a unit that reads two inputs $x_0$ and $x_1$ with weights $w_0$ and $w_1$. Without dropout its activation is $a = w_0 x_0 + w_1 x_1$. Now drop each input with probability $p$, independently of the other. There are four cases. Here they are for $w_0 x_0 = 4$ and $w_1 x_1 = 6$:
+
+# %%
+arrives = [[0.0, 0.0], [0.0, 6.0], [4.0, 0.0], [4.0, 6.0]]
+figures.steps(
+    {
+        "what arrives": (arrives, "input", ["0", "1"]),
+        "activation": ([[sum(row)] for row in arrives], "sum", ["a"]),
+    },
+    "",
+    ["both dropped", "only 1 kept", "only 0 kept", "both kept"],
+)
+
+# %% [markdown]
+# In general, with their probabilities:
 #
-# | $x_0$ | $x_1$ | the unit gives | probability |
+# | $x_0$ | $x_1$ | activation | probability |
 # |---|---|---|---|
 # | dropped | dropped | $0$ | $p \cdot p$ |
 # | dropped | kept | $w_1 x_1$ | $p\,(1 - p)$ |
 # | kept | dropped | $w_0 x_0$ | $(1 - p)\,p$ |
 # | kept | kept | $w_0 x_0 + w_1 x_1$ | $(1 - p)(1 - p)$ |
 #
-# The **expectation** $E[a]$ is what the unit gives on average: each outcome, times its probability, summed up.
+# The **expectation** $E[a]$ is the mean over all cases, each one weighted by its probability.
 #
-# **Predict.** $w_0 x_0 = 4$, $w_1 x_1 = 6$ and $p = 1/2$, so each row of the table has the probability 1/4. What is $E[a]$?
+# **Predict.** In the picture, let $p = 1/2$, so each case has probability 1/4. What is $E[a]$?
 #
-# <details><summary>10</summary>That is what the unit gives when nothing is dropped: only the last row.</details>
-# <details><summary>5</summary>Yes: (0 + 6 + 4 + 10) / 4. Half of what it gives without dropout.</details>
-# <details><summary>2.5</summary>It would be, if both inputs had to be kept for anything to come out. Each one arrives alone, too.</details>
+# <details><summary>2.5</summary>That counts only the last case, 10 / 4. When one input is dropped, the other still arrives.</details>
+# <details><summary>10</summary>That is the activation when nothing is dropped: only the last case.</details>
+# <details><summary>5</summary>Yes: (0 + 6 + 4 + 10) / 4. It is half of the activation without dropout.</details>
 
 # %% [markdown]
-# **Exercise** (10 minutes). The same for any number of inputs and any $p$. Go through all cases, as in the table: with $n$ inputs there are $2^n$ of them.
+# **Exercise** (15 minutes). Compute the expectation for any number of inputs and any $p$. Go through all cases, as in the table: $n$ inputs have $2^n$ of them.
 #
-# <details><summary>Hint 1</summary><code>itertools.product((0, 1), repeat=3)</code> gives all eight rows of zeros and ones of length 3. Read 0 as dropped, 1 as kept.</details>
-# <details><summary>Hint 2</summary>The probability of a row is a product: a factor p for each 0, a factor 1 − p for each 1. <code>math.prod</code> multiplies what a list holds.</details>
+# <details><summary>Hint 1</summary><code>itertools.product((0, 1), repeat=3)</code> gives the eight cases of three inputs. Read 0 as dropped and 1 as kept.</details>
+# <details><summary>Hint 2</summary>The probability of a case is a product: a factor p for each 0 and a factor 1 − p for each 1. <code>math.prod</code> multiplies the elements of a list.</details>
 
 
 # %% exercise expected_activation
 def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
-    """What the unit weights · x gives on average, each input dropped with probability p.
+    """Return the expectation of weights · x when each input is dropped with probability p.
 
-    weights (n,), x (n,), n up to 12 -> a tensor without axes, in their dtype. What is kept is
+    weights (n,), x (n,), n up to 12 -> a tensor without axes, in their dtype. A kept input is
     not rescaled.
     """
     # BEGIN SOLUTION
@@ -92,14 +233,16 @@ def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
 
 
 # %% check expected_activation points=2
-hint = "each outcome times its probability, summed over all 2ⁿ outcomes"
+hint = "each outcome times its probability, summed over all 2ⁿ cases"
 with Check("expected_activation", "two inputs, as in the table", hint) as check:
     weights = torch.tensor([2.0, 3.0], dtype=torch.float64)
     x = torch.tensor([2.0, 2.0], dtype=torch.float64)
     rarely, expected = check.call(weights, x, 0.1), check.call(weights, x, 0.5)
     check.shape(expected)
     check.equal(expected, torch.tensor(5.0, dtype=torch.float64), "(0 + 6 + 4 + 10) / 4 = 5")
-    check.equal(rarely, torch.tensor(9.0, dtype=torch.float64), "at p = 0.1 the unit expects 9")
+    check.equal(
+        rarely, torch.tensor(9.0, dtype=torch.float64), "at p = 0.1 the expected activation is 9"
+    )
 with Check("expected_activation", "another p", hint) as check:
     weights = torch.tensor([4.0, -2.0], dtype=torch.float64)
     x = torch.tensor([1.0, -2.0], dtype=torch.float64)
@@ -107,18 +250,18 @@ with Check("expected_activation", "another p", hint) as check:
         check.call(weights, x, 0.25),
         torch.tensor(6.0, dtype=torch.float64),
         "w₀x₀ = w₁x₁ = 4 at p = 1/4: (0 + 4 · 3 + 4 · 3 + 8 · 9) / 16 = 6",
-        hint="p is the probability that an input is dropped; 1 − p, that it is kept",
+        hint="p is the probability that an input is dropped, 1 − p that it is kept",
     )
-with Check("expected_activation", "three inputs, one weight below zero", hint) as check:
+with Check("expected_activation", "three inputs, one negative weight", hint) as check:
     weights = torch.tensor([2.0, -3.0, 1.0], dtype=torch.float64)
     x = torch.tensor([1.0, 4.0, 5.0], dtype=torch.float64)
     check.equal(
         check.call(weights, x, 0.2),
         torch.tensor(-4.0, dtype=torch.float64),
-        "weights · x = -5, and at p = 0.2 the unit expects -4",
+        "weights · x = -5, and at p = 0.2 the expected activation is -4",
     )
 # BEGIN HIDDEN TESTS
-with Check("expected_activation", "one input to twelve, and every p") as check:
+with Check("expected_activation", "one to twelve inputs, several p") as check:
     for size, p in ((1, 0.3), (2, 0.9), (4, 0.0), (5, 1.0), (7, 0.55), (12, 0.1)):
         weights, x = numbers(size, seed=size, scale=3.0), numbers(size, seed=size + 1)
         expected = check.call(weights, x, p)
@@ -130,60 +273,62 @@ with Check("expected_activation", "float32") as check:
     check.equal(expected, 0.6 * (weights * x).sum(), "(1 − p) weights · x", within=1e-4)
 # END HIDDEN TESTS
 
-
 # %% [markdown]
-# Run your function for one unit of three inputs and all $p$. Do you see the rule?
+# Run your function on a unit with three inputs, for every $p$ in tenths. What is the rule?
 
 # %%
-rates = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0]
-three_weights, three_units = torch.tensor([2.0, 1.0, 3.0]), torch.tensor([1.0, 2.0, 2.0])
-averages = [expected_activation(three_weights, three_units, rate).item() for rate in rates]
-print("without dropout the unit gives", (three_weights @ three_units).item())
-print("with p = 0.2 it expects       ", round(averages[2], 3))
+rates = [tenth / 10 for tenth in range(11)]
+three_weights, three_inputs = torch.tensor([2.0, 1.0, 3.0]), torch.tensor([1.0, 2.0, 2.0])
+expected = [expected_activation(three_weights, three_inputs, rate).item() for rate in rates]
+print("activation without dropout:     ", (three_weights @ three_inputs).item())
+print("expected activation at p = 0.2: ", round(expected[2], 3))
 figures.curves(
     rates,
-    {"expected": averages},
-    x="p, the probability to be dropped",
-    y="what the unit expects",
-    title="Dropout makes the next unit's input smaller",
+    {"expected activation": expected},
+    x="p, the probability that an input is dropped",
+    y="expected activation",
+    title="Dropout lowers the expected activation",
     bottom=0.0,
 )
 
 # %% [markdown]
-# What to see: a straight line, from everything at $p = 0$ to nothing at $p = 1$. However many inputs there are,
+# What to see: a straight line, from the full activation at $p = 0$ down to 0 at $p = 1$. For any number of inputs,
 #
 # $$E[a] = (1 - p)\,(w_0 x_0 + w_1 x_1 + \dots)$$
 #
-# The reason: a sum's expectation is the sum of the expectations, and each input arrives with probability $1 - p$.
+# Here is why. The expectation of a sum is the sum of the expectations, and each input arrives with probability $1 - p$.
 
 # %% [markdown]
-# ### Bug hunt: half of what?
+# ### Bug hunt: the slide's ½
 #
-# In evaluation nothing is dropped, so the next unit gets **more** than it got in training, on average. A lecture slide cures this at test time, with the derivation that you have just done for $p = 1/2$: it multiplies the activations by $\tfrac{1}{2}$.
+# In evaluation nothing is dropped. So activations are larger than they were in training, on average. The lecture's slide derives your result for $p = 1/2$, and compensates at test time “by scaling the activations back down by ½”.
 #
-# Two things can go wrong. Here is the first: the slide's ½, with other values of $p$.
+# **Predict.** For which $p$ is this ½ right?
+#
+# <details><summary>Only for p = 0.5</summary>Yes. The next cell tests it.</details>
+# <details><summary>For every p</summary>Training keeps a fraction 1 − p of the activation, on average. That is ½ for one value of p.</details>
+# <details><summary>For every p up to 0.5</summary>At p = 0 nothing is dropped in training, so at test time nothing is left to compensate.</details>
 
 # %%
-print("    p   expected in training   slide: ½ of it at test time")
+print("    p   expected in training   at test time, times ½")
 for rate in (0.5, 0.25, 0.1):
-    in_training = expected_activation(three_weights, three_units, rate).item()
-    at_test = 0.5 * (three_weights @ three_units).item()
-    print(f"{rate:5}   {in_training:20.2f}   {at_test:27.2f}")
+    in_training = expected_activation(three_weights, three_inputs, rate).item()
+    at_test_time = 0.5 * (three_weights @ three_inputs).item()
+    print(f"{rate:5}   {in_training:20.2f}   {at_test_time:21.2f}")
 
 # %% [markdown]
-# What to see: the two agree in the first line alone. At $p = 0.1$, as Transformers use it, the slide's ½ makes the activations far too small.
-
-# %% [markdown]
-# **Exercise** (2 minutes). Write what the slide means, for every $p$.
+# What to see: the two columns agree only in the first line. At $p = 0.1$, a common value in Transformers, the ½ makes the activation far too small.
 #
-# <details><summary>Hint</summary>Look at the formula above the bug hunt. In training the unit expects which part of its input?</details>
+# **Exercise** (3 minutes). Correct the slide: write its compensation for every $p$.
+#
+# <details><summary>Hint</summary>Read the formula above this bug hunt. Which fraction of the activation does training give, in expectation?</details>
 
 
 # %% exercise repaired_half
 def repaired_half(activation: Tensor, p: float) -> Tensor:
-    """What the slide does at test time, for every p: the activation that training expects.
+    """Return the activation at test time, scaled to its expectation in training.
 
-    p is the probability with which training drops. Any shape in, the same shape out.
+    p is the probability that training drops an element. Any shape in, the same shape out.
     """
     # BEGIN SOLUTION
     return activation * (1 - p)
@@ -191,76 +336,80 @@ def repaired_half(activation: Tensor, p: float) -> Tensor:
 
 
 # %% check repaired_half points=1
-hint = "at test time the activation becomes what it was on average in training"
+hint = "at test time the activation is scaled to its expectation in training"
 with Check("repaired_half", "three values of p", hint) as check:
     activation = torch.tensor([8.0, -4.0, 2.0], dtype=torch.float64)
     for p, rows in ((0.25, [6.0, -3.0, 1.5]), (0.5, [4.0, -2.0, 1.0]), (0.75, [2.0, -1.0, 0.5])):
         check.equal(
             check.call(activation, p),
             torch.tensor(rows, dtype=torch.float64),
-            f"training drops with p = {p}: at test time 8 becomes {rows[0]:g}",
+            f"with p = {p} in training, 8 becomes {rows[0]:g} at test time",
         )
 with Check("repaired_half", "p = 0 and p = 1", hint) as check:
     activation = numbers(2, 3)
-    check.equal(check.call(activation, 0.0), activation, "nothing was dropped: nothing changes")
-    check.equal(check.call(activation, 1.0), 0 * activation, "all was dropped: nothing is left")
+    check.equal(check.call(activation, 0.0), activation, "at p = 0 nothing changes")
+    check.equal(check.call(activation, 1.0), 0 * activation, "at p = 1 the result is zeros")
 # BEGIN HIDDEN TESTS
 with Check("repaired_half", "other shapes, and float32") as check:
     for shape, p, dtype in (((4, 1, 2), 0.1, torch.float64), ((5,), 0.9, torch.float32)):
         activation = numbers(*shape, seed=1, scale=4.0, dtype=dtype)
-        check.equal(check.call(activation, p), (1 - p) * activation, "1 − p of it")
+        check.equal(check.call(activation, p), (1 - p) * activation, "(1 − p) times the activation")
 # END HIDDEN TESTS
 
-
 # %% [markdown]
-# The second thing that goes wrong: **today's dropout is another one**. PyTorch does not touch evaluation at all. It scales *in training*: what is kept is divided by $1 - p$, and the expectation is right from the start. Who takes both, the slide's test time and PyTorch's training, repairs twice.
+# The second trap: the slide describes **classic dropout**, which scales the activations at test time. PyTorch scales *in training* instead: it divides what it keeps by $1 - p$, and leaves evaluation alone. What happens if you use PyTorch's dropout and scale at test time as well?
 
 # %%
-many_ones = torch.ones(100_000)
 torch.manual_seed(0)
-of_pytorch = F.dropout(many_ones, 0.5, training=True)
-classic = many_ones * (torch.rand(100_000) >= 0.5)
-print("                     training, on average   at test time")
-print(f"classic                      {classic.mean().item():10.2f}           0.50")
-print(f"PyTorch                      {of_pytorch.mean().item():10.2f}           1.00")
-print(f"PyTorch, and the ½           {of_pytorch.mean().item():10.2f}           0.50   <- wrong")
+ones = torch.ones(100_000)
+in_training = F.dropout(ones, 0.5, training=True).mean().item()
+in_evaluation = F.dropout(ones, 0.5, training=False).mean().item()
+print("mean activation        in training   in evaluation")
+print(f"classic dropout       {in_training / 2:12.2f}   {in_evaluation / 2:13.2f}")
+print(f"PyTorch               {in_training:12.2f}   {in_evaluation:13.2f}")
+print(
+    f"PyTorch, and the ½    {in_training:12.2f}   {in_evaluation / 2:13.2f}   <- compensated twice"
+)
 
 # %% [markdown]
-# ## 3 · Inverted dropout
-#
-# Dropout that scales in training is called **inverted**. Each number $x$ is thrown for by its own die:
-#
-# $$\mathrm{dropout}(x) = \begin{cases} 0 & \text{with probability } p \\ \dfrac{x}{1 - p} & \text{otherwise} \end{cases} \qquad\qquad E = p \cdot 0 + (1 - p)\,\frac{x}{1 - p} = x$$
-#
-# In evaluation it returns $x$ as it is. So a trained model needs no correction, costs nothing extra, and nobody has to remember $p$.
-#
-# **Predict.** At $p = 0.9$, which numbers does dropout make of 1, 1, 1, …?
-#
-# <details><summary>Nine of ten become 0.1</summary>0.1 is the share that is kept. What is kept becomes larger, not smaller.</details>
-# <details><summary>One of ten is 0, the others 1.11</summary>Here p is the probability to be <em>dropped</em>. (Some papers and old libraries mean the opposite: look before you copy a p.)</details>
-# <details><summary>Nine of ten are 0, the others 10</summary>Yes: 1 / (1 − 0.9) = 10, and 0.9 · 0 + 0.1 · 10 = 1.</details>
+# What to see: in the first two lines, training and evaluation agree, in the third they do not.
 
 # %% [markdown]
-# **Exercise** (10 minutes). Write it. `torch.rand(shape, generator=…)` gives a number from 0 to 1 (1 itself never comes) for each place; `F.dropout` comes at the end, as the referee.
+# ## 4 · Inverted dropout
 #
-# <details><summary>Hint 1</summary>First the case that is not training. Then: with which probability is a random number from 0 to 1 below p?</details>
-# <details><summary>Hint 2</summary>At p = 1 everything is dropped, and 1 − p is 0. A tensor divided by 0 becomes inf, and inf · 0 is NaN. So give p = 1 a factor, or a line, of its own.</details>
+# **Inverted dropout** divides the kept elements by $1 - p$ in training, so that evaluation needs no correction. Each element gets its own draw $m$ from a **Bernoulli distribution**, which gives 1 (keep) with probability $1 - p$ and 0 (drop) otherwise:
+#
+# $$\mathrm{dropout}(x) = \frac{m\,x}{1 - p} \qquad\qquad E[\mathrm{dropout}(x)] = (1 - p)\,\frac{x}{1 - p} + p \cdot 0 = x$$
+#
+# All draws together are the **dropout mask**, a tensor in the shape of $x$.
+#
+# **Predict.** At $p = 0.9$, what does dropout make of 1, 1, 1, …?
+#
+# <details><summary>About nine of ten become 0, the others 10</summary>Yes: 1 / (1 − 0.9) = 10, and 0.9 · 0 + 0.1 · 10 = 1.</details>
+# <details><summary>About nine of ten become 0.1, the others 0</summary>0.1 is the probability to be kept. A kept element grows, it does not shrink.</details>
+# <details><summary>About one of ten becomes 0, the others 1.11</summary>In PyTorch p is the probability to be <em>dropped</em>. Some papers and older libraries give the probability to be kept instead: check before you copy a value.</details>
+
+# %% [markdown]
+# **Exercise** (15 minutes). Write it. `torch.rand(shape, generator=…)` draws numbers uniformly from 0 to 1 (1 itself never occurs). Do not call `F.dropout`: at the end you compare with it.
+#
+# <details><summary>Hint 1</summary>First handle the case that is not training. Then: with which probability is a uniform draw from 0 to 1 below p?</details>
+# <details><summary>Hint 2</summary>At p = 1 everything is dropped and 1 − p is 0. A tensor divided by 0 is inf, and inf · 0 is NaN. Treat p = 1 separately.</details>
 
 
 # %% exercise dropout
 def dropout(
     x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
 ) -> Tensor:
-    """Drop each number with probability p, divide the others by 1 - p; do so in training only.
+    """Inverted dropout: in training, drop each element with probability p, divide the rest by 1 - p.
 
-    Any shape in, the same shape and dtype out. p from 0 to 1: at p = 1 the result is zeros.
-    All random numbers come from `generator`; None means torch's own.
+    Any shape in, the same shape and dtype out. p from 0 to 1; at p = 1 the result is zeros.
+    All random numbers come from `generator`; None means torch's global generator.
     """
     # BEGIN SOLUTION
     if not training:
         return x
     kept = torch.rand(x.shape, generator=generator, device=x.device) >= p
-    # at p = 1 nothing is kept, so the factor does not matter, as long as it is a number
+    # at p = 1 nothing is kept, so the factor does not matter, as long as it is finite
     factor = 1 / (1 - p) if p < 1 else 0.0
     return x * kept * factor
     # END SOLUTION
@@ -275,14 +424,14 @@ with Check("dropout", "in evaluation") as check:
         still.true(
             bool((result != 0).all()),
             "in evaluation (training=False) nothing is dropped",
-            hint="You drop in evaluation too: look at `training` first, and if it is False return "
-            "x as it is.",
+            hint="You drop in evaluation too: test `training` first, and return x unchanged if it"
+            " is False.",
         )
     check.equal(
         result,
         x,
-        "in evaluation x comes back as it is",
-        hint="inverted dropout does all its scaling in training",
+        "in evaluation x is returned unchanged",
+        hint="inverted dropout scales in training only",
     )
 with Check("dropout", "p = 0 and p = 1 in training") as check:
     x = numbers(3, 4)
@@ -290,16 +439,17 @@ with Check("dropout", "p = 0 and p = 1 in training") as check:
         check.call(x, 0.0, True),
         x,
         "p = 0 drops nothing and scales nothing",
-        hint="p is the probability that a number is dropped: compare torch.rand (not randn) with it",
+        hint="p is the probability that an element is dropped: compare torch.rand (not randn) "
+        "with it",
     )
     check.equal(
         check.call(x, 1.0, True),
         torch.zeros(3, 4, dtype=torch.float64),
         "p = 1 drops everything",
-        hint="x / (1 − p) is inf at p = 1: treat p = 1 by itself",
+        hint="x / (1 − p) is inf at p = 1: treat p = 1 separately",
     )
 # BEGIN HIDDEN TESTS
-with Check("dropout", "evaluation, whatever p and shape") as check:
+with Check("dropout", "evaluation, several p and shapes") as check:
     for shape, p, dtype in (
         ((7,), 0.0, torch.float32),
         ((3, 2, 4), 0.9, torch.float64),
@@ -307,41 +457,40 @@ with Check("dropout", "evaluation, whatever p and shape") as check:
         ((4, 1, 3, 2), 0.5, torch.float32),
     ):
         x = numbers(*shape, seed=1, scale=3.0, dtype=dtype)
-        check.equal(check.call(x, p, training=False), x, "x as it is")
-        check.equal(check.call(x, 0.0, training=True), x, "x as it is, at p = 0")
+        check.equal(check.call(x, p, training=False), x, "x unchanged")
+        check.equal(check.call(x, 0.0, training=True), x, "x unchanged, at p = 0")
         check.equal(check.call(x, 1.0, training=True), torch.zeros_like(x), "zeros, at p = 1")
 with Check("dropout", "a gradient in evaluation") as check:
     x = numbers(3, 5, seed=2).requires_grad_()
     slope = check.gradient(check.call(x, 0.7, False) * numbers(3, 5, seed=3), x)
-    check.equal(slope, numbers(3, 5, seed=3), "the gradient passes as it is")
+    check.equal(slope, numbers(3, 5, seed=3), "the gradient passes unchanged")
 # END HIDDEN TESTS
 
 # %% [markdown]
-# Now with the dice:
+# Next, the random part:
 
 # %% check dropout_training points=2
-with Check("dropout", "many numbers at p = 0.2, in training") as check:
+with Check("dropout", "60 000 elements at p = 0.2, in training") as check:
     x = 1 + numbers(200, 300).abs()
     result = check.call(x, 0.2, True)
     check.shape(result, batch=200, dim=300)
-    with Check("dropout", "every fifth is dropped") as chance:
+    with Check("dropout", "a fifth is dropped") as chance:
         share = float((result == 0).double().mean())
-        # 60 000 throws: 0.02 is more than twelve standard errors
+        # 60 000 draws: 0.02 is more than twelve standard errors
         chance.true(
             abs(share - 0.2) < 0.02,
-            f"at p = 0.2 a fifth of all numbers becomes 0; here {share:.0%} did",
-            hint="You keep with probability p: p is the probability that a number is dropped, so "
-            "turn the comparison round."
+            f"at p = 0.2 a fifth of all elements becomes 0; here {share:.0%} did",
+            hint="You keep with probability p: p is the probability that an element is dropped, "
+            "so reverse the comparison."
             if abs(share - 0.8) < 0.02
-            else "Nothing is dropped in training: is `training` the wrong way round?"
+            else "Nothing is dropped in training: is your test of `training` reversed?"
             if torch.equal(result, x)
-            else "What is dropped becomes 0: put no other number in its place."
+            else "Dropped elements become 0: do not replace them by any other value."
             if share == 0 and bool((result == result.flatten().mode().values).sum() > 1000)
-            else "Nothing but one throw decides over the whole tensor: throw a die for each number "
-            "of x."
+            else "One draw decides for the whole tensor: draw once for each element of x."
             if share in (0, 1) and float((result / x).std()) < 1e-9
-            else "Compare a random number from 0 to 1 (torch.rand, not torch.randn) with p, one "
-            "for each place.",
+            else "Compare a uniform random number (torch.rand, not torch.randn) with p, one for "
+            "each element.",
         )
     with Check("dropout", "the others are scaled up") as scaled:
         factors = (result / x)[result != 0]
@@ -349,24 +498,24 @@ with Check("dropout", "many numbers at p = 0.2, in training") as check:
         scaled.equal(
             factors,
             torch.full_like(factors, 1.25),
-            f"what is kept is divided by 1 − p = 0.8, so it grows to 1.25 times; here {size:.3g}",
-            hint="What is kept is not scaled: divide it by 1 − p in training."
+            f"kept elements are divided by 1 − p = 0.8, so multiplied by 1.25; here by {size:.3g}",
+            hint="You do not scale what you keep: divide it by 1 − p in training."
             if abs(size - 1) < 0.001
-            else "You divide by p: what is kept arrives with probability 1 − p, so divide by 1 − p."
+            else "You divide by p: an element is kept with probability 1 − p, so divide by 1 − p."
             if abs(size - 5) < 0.01
-            else "You multiply by 1 − p where you should divide by it: the numbers that are kept "
-            "must make up for those that are dropped."
+            else "You multiply by 1 − p where you should divide by it: the kept elements must "
+            "compensate for the dropped ones."
             if abs(size - 0.8) < 0.001
-            else "You divide by the root of 1 − p: the mean must stay, not the mean of the squares, "
-            "so divide by 1 − p."
+            else "You divide by the square root of 1 − p, which preserves the mean of the "
+            "squares: divide by 1 − p to preserve the mean."
             if abs(size - 1.25**0.5) < 0.001
-            else "You divide by the share that was kept by chance in this call: divide by 1 − p, "
-            "the same number each time."
+            else "You divide by the fraction that happened to be kept in this call: divide by 1 −"
+            " p, which is the same in every call."
             if abs(size - 1.25) < 0.03
             else "The factor should be 1 / (1 − p), once.",
         )
 # BEGIN HIDDEN TESTS
-with Check("dropout", "shares and factors, for several p") as check:
+with Check("dropout", "fractions and factors, for several p") as check:
     for p, dtype in (
         (0.005, torch.float32),
         (0.13, torch.float64),
@@ -378,25 +527,27 @@ with Check("dropout", "shares and factors, for several p") as check:
         result = check.call(x, p, True)
         kept = result != 0
         error = 6 * (p * (1 - p) / x.numel()) ** 0.5
-        check.equal(1 - kept.double().mean(), p, "a share p is dropped", within=error)
+        check.equal(1 - kept.double().mean(), p, "a fraction p is dropped", within=error)
         check.equal(result, kept * x / (1 - p), "the others are divided by 1 − p")
         error = 6 * float((p / (1 - p) * x.double().square().sum()) ** 0.5)
-        check.equal(result.double().sum(), x.double().sum(), "the mean stays", within=error)
+        check.equal(result.double().sum(), x.double().sum(), "the mean is preserved", within=error)
 with Check("dropout", "views, and a vector") as check:
     for x in (numbers(60, 90, seed=6).T, numbers(9000, seed=7)):
         result = check.call(x, 0.3, True)
         check.equal(result, (result != 0) * x / 0.7, "dropped, or divided by 1 − p")
         share = (result == 0).double().mean()
-        check.equal(share, 0.3, "a share p is dropped", within=6 * (0.21 / x.numel()) ** 0.5)
+        check.equal(share, 0.3, "a fraction p is dropped", within=6 * (0.21 / x.numel()) ** 0.5)
 with Check("dropout", "gradients") as check:
     x = (1 + numbers(40, 30, seed=8).abs()).requires_grad_()
     result = check.call(x, 0.6, True)
     kept = (result.detach() != 0).double()
-    check.equal(check.gradient(result, x), kept / 0.4, "only through what is kept, scaled alike")
+    check.equal(
+        check.gradient(result, x), kept / 0.4, "only through kept elements, with their factor"
+    )
 # END HIDDEN TESTS
 
 # %% [markdown]
-# Each number has a die of its own, and the dice come from where you say:
+# Each element has a draw of its own, and the draws come from the generator that you are given:
 
 # %% check dropout_chance points=1
 with Check("dropout", "a batch of 300 examples with 400 units, p = 0.25") as check:
@@ -404,7 +555,7 @@ with Check("dropout", "a batch of 300 examples with 400 units, p = 0.25") as che
     result = check.call(x, 0.25, True)
     check.shape(result, batch=300, dim=400)
     again = check.call(x, 0.25, True)
-    with Check("dropout", "each number has its own die") as chance:
+    with Check("dropout", "each element has its own draw") as chance:
         dropped = (result == 0).double()
         share = float(dropped.mean())
         # 0.2 is more than eight standard errors, for each example (and more for each unit)
@@ -413,43 +564,45 @@ with Check("dropout", "a batch of 300 examples with 400 units, p = 0.25") as che
         chance.true(
             bool(units_off < 0.2),
             "each unit is dropped in about a quarter of the examples",
-            hint="All examples drop the same units: throw a die for each number of x, not only for "
-            "each unit.",
+            hint="All examples drop the same units: draw for each element of x, not once for each"
+            " unit.",
         )
         chance.true(
             bool(examples_off < 0.2),
-            "of each example about a quarter of the units is dropped",
-            hint="Whole examples are dropped: throw a die for each number of x, not only for each "
+            "in each example about a quarter of the units is dropped",
+            hint="Whole examples are dropped: draw for each element of x, not once for each "
             "example.",
         )
         chance.true(
             abs(share - 0.25) < 0.0125,  # ten standard errors
-            f"of 120 000 numbers a quarter is dropped; here {share:.1%}",
-            hint="You keep with probability p: p is the probability that a number is dropped, so "
-            "turn the comparison round."
+            f"of 120 000 elements a quarter is dropped; here {share:.1%}",
+            hint="You keep with probability p: p is the probability that an element is dropped, "
+            "so reverse the comparison."
             if abs(share - 0.75) < 0.0125
-            else "Nothing is dropped in training: is `training` the wrong way round?"
+            else "Nothing is dropped in training: is your test of `training` reversed?"
             if torch.equal(result, x)
-            else "One throw decides over the whole tensor: throw a die for each number of x."
+            else "One draw decides for the whole tensor: draw once for each element of x."
             if share == 1 or (share == 0 and float((result / x).std()) < 1e-9)
-            else "What is dropped becomes 0: put no other number in its place."
+            else "Dropped elements become 0: do not replace them by any other value."
             if share == 0
             else "Compare a number from torch.rand with p itself, without rounding it.",
         )
         chance.true(
             not torch.equal(result == 0, again == 0),
-            "each call throws anew",
-            hint="Every call drops the same numbers: set no seed inside, draw anew each time.",
+            "each call draws a new mask",
+            hint="Every call drops the same elements: set no seed inside, and draw a new mask "
+            "each time.",
         )
 with Check("dropout", "many small calls") as check:
     x = 1 + numbers(20, seed=2).abs()
     counts = [int((check.call(x, 0.5, True) == 0).sum()) for _ in range(60)]
-    with Check("dropout", "how many are dropped is chance too") as chance:
+    with Check("dropout", "the number of dropped elements is random too") as chance:
         chance.true(
             len(set(counts)) > 1,
-            f"of 20 numbers not always the same count is dropped; here always {counts[0]}",
-            hint="You drop the same count each time: each number is dropped by a throw of its own, "
-            "whatever becomes of the others.",
+            "of 20 elements, the number of dropped ones varies from call to call; here it is "
+            f"always {counts[0]}",
+            hint="You drop the same number of elements each time: each element is dropped "
+            "independently of the others.",
         )
 with Check("dropout", "a generator of your own") as check:
     x, generator = 1 + numbers(8, 50).abs(), torch.Generator().manual_seed(5)
@@ -465,21 +618,22 @@ with Check("dropout", "a generator of your own") as check:
     with Check("dropout", "decides what is dropped") as chance:
         chance.true(
             torch.equal(first, repeated),
-            "the same state of the generator drops the same numbers",
-            hint="Hand the generator on: torch.rand(…, generator=generator).",
+            "the same state of the generator drops the same elements",
+            hint="Pass the generator on: torch.rand(…, generator=generator).",
         )
         chance.true(
             not torch.equal(first, second),
-            "a second call with the same generator goes on, and drops others",
-            hint="Leave the generator's seed alone: draw from it, and do not set it back.",
+            "a second call with the same generator drops other elements",
+            hint="Do not reset the generator: only draw from it.",
         )
         chance.true(
             untouched,
-            "with a generator of your own, nothing is drawn from torch's",
-            hint="You draw from torch's own numbers too: with a generator, all come from it.",
+            "with a generator of your own, nothing is drawn from torch's global one",
+            hint="You draw from torch's global generator too: if a generator is given, all draws "
+            "come from it.",
         )
 # BEGIN HIDDEN TESTS
-with Check("dropout", "neighbours have nothing to do with one another") as check:
+with Check("dropout", "neighbours are independent of one another") as check:
     x = 1 + numbers(8, 10, 30, 50, seed=3).abs()
     kept = (check.call(x, 0.4, True) != 0).double()
     axes = (0, 1, 2, 3)
@@ -487,34 +641,37 @@ with Check("dropout", "neighbours have nothing to do with one another") as check
         both = kept * kept.roll(1, axis)
         # pairs overlap: twice the variance of independent ones is enough
         error = 6 * (2 * 0.36 * 0.64 / x.numel()) ** 0.5
-        check.equal(both.mean(), 0.36, "both neighbours are kept with (1 − p)²", within=error)
+        check.equal(
+            both.mean(), 0.36, "both neighbours are kept with probability (1 − p)²", within=error
+        )
         for other in axes[axis + 1 :]:
             share = kept.mean((axis, other))
             count = x.numel() / share.numel()
             error = 7 * (0.24 / count) ** 0.5
-            check.equal(share, torch.full_like(share, 0.6), "every slice alike", within=error)
-with Check("dropout", "torch's own generator, where none is given") as check:
+            check.equal(
+                share, torch.full_like(share, 0.6), "the same fraction in every slice", within=error
+            )
+with Check("dropout", "torch's global generator, if none is given") as check:
     x = 1 + numbers(30, 20, seed=4).abs()
     torch.manual_seed(7)
     first = check.call(x, 0.5, True)
     torch.manual_seed(7)
-    check.equal(check.call(x, 0.5, True), first, "the same seed drops the same numbers")
+    check.equal(check.call(x, 0.5, True), first, "the same seed drops the same elements")
     torch.manual_seed(8)
     check.true(not torch.equal(check.call(x, 0.5, True), first), "another seed drops others")
     generator = torch.Generator().manual_seed(9)
     torch.manual_seed(7)
     given = check.call(x, 0.5, True, generator=generator)
     check.true(not torch.equal(given, first), "a generator that is given is used")
-    check.equal(check.call(x, 0.5, True), first, "and torch's own goes on from where it was")
-with Check("dropout", "a single number") as check:
+    check.equal(check.call(x, 0.5, True), first, "and torch's global generator is not used")
+with Check("dropout", "a single element") as check:
     x = torch.ones(1, dtype=torch.float64)
     seen = {check.call(x, 0.5, True).item() for _ in range(60)}
-    check.true(seen == {0.0, 2.0}, "dropped or doubled, now this, now that")
+    check.true(seen == {0.0, 2.0}, "sometimes dropped, sometimes doubled")
 # END HIDDEN TESTS
 
-
 # %% [markdown]
-# Look at your dropout at work. Twelve units are read by one linear unit. Move $p$, go through the samples, and compare: the histogram shows what the linear unit gives over many samples, the lines its mean in training and what it gives in evaluation.
+# See your dropout at work. Twelve units feed one linear unit. Move $p$ and step through the samples. The histogram shows the output of the linear unit over many samples. The two lines show their mean and the output in evaluation.
 
 # %%
 from transformer_course.widgets import show_dropout
@@ -522,29 +679,42 @@ from transformer_course.widgets import show_dropout
 show_dropout(dropout)
 
 # %% [markdown]
-# What to see: the two lines lie close together at every $p$, and what is left between them is chance: the scale does its work. But the histogram gets wider as $p$ grows. The mean is kept, the noise is not. That noise is what training has to live with.
+# What to see: at every $p$ the two lines lie close together, up to chance. Dropout preserves the mean. But the histogram widens as $p$ grows: dropout adds noise, and training has to cope with it.
+#
+# **Puzzle.** Set $p$ to 0.9. One bar towers above the others. Where is it, and about what fraction of the samples does it hold?
+#
+# <details><summary>Solution</summary>At 0: these are the samples in which all twelve units are dropped. The probability is 0.9¹² ≈ 0.28, so more than a quarter. At p = 0.5 it is 0.5¹² ≈ 0.0002.</details>
 
 # %% [markdown]
-# ## 4 · A module with two modes
+# ## 5 · A module with two modes
 #
-# A function must be told each time whether this is training. A module knows: `model.train()` and `model.eval()` set `training` on it and on all modules inside. Forgetting `eval()` is one of the most frequent bugs there is: the model works, a little worse than it should, and differently in each run.
+# Your function has to be told in every call whether this is training. A module knows it: `model.train()` and `model.eval()` set `training` on the module and on all modules inside it.
+
+# %%
+block = nn.Sequential(nn.Linear(2, 2), nn.Sequential(nn.ReLU(), nn.Dropout(0.5)))
+print("after train():", [part.training for part in block.train().modules()])
+print("after eval(): ", [part.training for part in block.eval().modules()])
+
+# %% [markdown]
+# It is easy to forget `eval()`, and no error tells you. Dropout then stays on: predictions differ from call to call.
 #
 # **Predict.** What does `model.eval()` do to gradients?
 #
-# <details><summary>It switches them off</summary>That is <code>torch.no_grad()</code>. The two have nothing to do with each other, and most evaluation code needs both.</details>
-# <details><summary>Nothing</summary>Yes. It sets <code>training</code> to False in every module, and no more than that.</details>
+# <details><summary>It switches them off</summary>That is <code>torch.no_grad()</code>. The two are independent, and most evaluation code needs both.</details>
+# <details><summary>It detaches the output</summary>The output keeps its graph: you can call <code>backward()</code> in evaluation mode.</details>
+# <details><summary>Nothing</summary>Yes. It sets <code>training</code> to False in every module, and that is all.</details>
 
 # %% [markdown]
-# **Exercise** (5 minutes). Wrap your function.
+# **Exercise** (5 minutes). Wrap your function in a module.
 #
-# <details><summary>Hint</summary>Every <code>nn.Module</code> has an attribute <code>training</code>, True or False, which <code>train()</code> and <code>eval()</code> set. Read it in <code>forward</code>, each time.</details>
+# <details><summary>Hint</summary>Every <code>nn.Module</code> has an attribute <code>training</code>, which <code>train()</code> and <code>eval()</code> set. Read it in every <code>forward</code>.</details>
 
 
 # %% exercise Dropout
 class Dropout(nn.Module):
-    """Your dropout as a module: drops with probability p in train() mode, nothing in eval() mode.
+    """Your dropout as a module: it drops with probability p in train() mode only.
 
-    forward: x of any shape -> the same shape. It learns nothing.
+    forward: x of any shape -> the same shape. It has no parameters.
     """
 
     def __init__(self, p: float) -> None:
@@ -568,10 +738,10 @@ with Check("Dropout", "nothing is dropped in eval() mode") as check:
         still.true(
             bool((result != 0).all()),
             "after eval() nothing is dropped",
-            hint="Your module drops after eval() too: hand on self.training, which train() and "
+            hint="Your module drops after eval() too: pass self.training on, which train() and "
             "eval() set, and read it in forward.",
         )
-    check.equal(result, x, "after eval() x comes back as it is")
+    check.equal(result, x, "after eval() x is returned unchanged")
 with Check("Dropout", "p = 1 and p = 0 in train() mode") as check:
     x = numbers(4, 3)
     everything, nothing = check.build(1.0).train().call(x), check.build(0.0).train().call(x)
@@ -579,18 +749,18 @@ with Check("Dropout", "p = 1 and p = 0 in train() mode") as check:
         modes.true(
             not everything.any(),
             "after train(), Dropout(1.0) drops everything",
-            hint="Your module drops nothing after train(): hand on self.training, which train() "
+            hint="Your module drops nothing after train(): pass self.training on, which train() "
             "and eval() set, and read it in forward."
             if torch.equal(everything, x) and torch.equal(nothing, x)
-            else "You keep with probability p: p is the probability that a number is dropped."
+            else "You keep with probability p: p is the probability that an element is dropped."
             if torch.equal(everything, x)
-            else "Use the p that __init__ was given: keep it as self.p, and hand it on.",
+            else "Use the p that __init__ gets: store it as self.p, and pass it on.",
         )
         modes.equal(
             nothing,
             x,
             "after train(), Dropout(0.0) drops nothing",
-            hint="Use the p that __init__ was given: keep it as self.p, and hand it on.",
+            hint="Use the p that __init__ gets: store it as self.p, and pass it on.",
         )
 with Check("Dropout", "back and forth") as check:
     module, x = check.build(0.25), 1 + numbers(100, 80).abs()
@@ -600,42 +770,42 @@ with Check("Dropout", "back and forth") as check:
     with Check("Dropout", "a quarter is dropped in train() mode") as chance:
         dropped = (result == 0).double()
         share = float(dropped.mean())
-        # the variance of a mean over 80 throws is 0.0024, that of a single throw 0.19
+        # the variance of a mean over 80 draws is 0.0024, that of a single draw 0.19
         chance.true(
             all(float(dropped.mean(axis).var()) < 0.05 for axis in (0, 1)),
-            "each number has its own die: no whole rows or columns are dropped",
-            hint="Throw for each number of x by itself, not for whole rows or columns.",
+            "each element has its own draw: no whole rows or columns are dropped",
+            hint="Draw for each element of x, not for whole rows or columns.",
         )
         chance.true(
             abs(share - 0.25) < 0.04,  # more than eight standard errors
-            f"Dropout(0.25) drops a quarter of 8000 numbers in train() mode; here {share:.0%}",
-            hint="After eval() and train() again your module does not drop: keep no copy of the "
-            "mode, ask self.training in forward, and nothing else."
+            f"Dropout(0.25) drops a quarter of 8000 elements in train() mode; here {share:.0%}",
+            hint="After eval() and then train() your module does not drop: store no copy of the "
+            "mode, and read only self.training in forward."
             if torch.equal(result, x)
-            else "One throw decides over the whole tensor: throw a die for each number of x."
+            else "One draw decides for the whole tensor: draw once for each element of x."
             if share in (0, 1) and float((result / x).std()) < 1e-9
             else "You drop twice in one forward: drop once."
             if abs(share - 0.4375) < 0.04
-            else "You keep with probability p: p is the probability that a number is dropped."
+            else "You keep with probability p: p is the probability that an element is dropped."
             if abs(share - 0.75) < 0.04
-            else "Use the p that __init__ was given: keep it as self.p, and hand it on.",
+            else "Use the p that __init__ gets: store it as self.p, and pass it on.",
         )
         kept = result[result != 0] / x[result != 0]
         chance.equal(
             kept,
             torch.full_like(kept, 4 / 3),
-            "what is kept is divided by 1 − p = 0.75",
-            hint="What is kept must be divided by 1 − p, once.",
+            "kept elements are divided by 1 − p = 0.75",
+            hint="Kept elements must be divided by 1 − p, once.",
         )
         chance.true(
             not torch.equal(result, again),
-            "each call throws anew",
-            hint="Every forward drops the same numbers: draw the mask anew each time, and set no "
+            "each call draws a new mask",
+            hint="Every forward drops the same elements: draw a new mask each time, and set no "
             "seed.",
         )
-    check.true(not module.parameters(), "it learns nothing: no nn.Parameter")
+    check.true(not module.parameters(), "it has no nn.Parameter")
 # BEGIN HIDDEN TESTS
-with Check("Dropout", "two modules, two probabilities") as check:
+with Check("Dropout", "two modules with different p") as check:
     x = 1 + numbers(100, 90, seed=1, dtype=torch.float32).abs()
     modules = [(check.build(p), p) for p in (0.1, 0.7)]
     for module, p in modules:
@@ -654,37 +824,47 @@ with Check("Dropout", "several shapes, one after the other, and gradients") as c
         x = (1 + numbers(*shape, seed=2).abs()).requires_grad_()
         result = module.call(x)
         kept = (result.detach() != 0).double()
-        check.equal(check.gradient(result, x), 2 * kept, "only through what is kept")
+        check.equal(check.gradient(result, x), 2 * kept, "only through kept elements")
         for axis in range(len(shape)):
             both = kept * kept.roll(1, axis)
             error = 6 * (2 * 0.25 * 0.75 / x.numel()) ** 0.5
-            check.equal(both.mean(), 0.25, "neighbours have dice of their own", within=error)
+            check.equal(both.mean(), 0.25, "neighbours are dropped independently", within=error)
     check.equal(module.eval().call(x), x, "and nothing in evaluation")
 # END HIDDEN TESTS
 
+# %% [markdown]
+# **A good place to stop.** You have dropout as a function and as a module, and you know why it scales in training. Next: dropout inside attention, and then the question whether it helps.
 
 # %% [markdown]
-# ## 5 · Dropout inside attention
+# ## 6 · Dropout inside attention
 #
-# A Transformer drops in several places: what attention gives, what the feed-forward part gives, often something inside that part, and, less well known, **the attention weights themselves**. There, dropping means: this query does not look at this key in this step. So no query can rely on a single key.
-#
-# **Predict.** The weights of a query are 0.5, 0.3, 0.2, and $p = 0.5$. The second is dropped, the others are kept. What are they now?
-#
-# <details><summary>0.5, 0, 0.2</summary>What is kept is divided by 1 − p, here as everywhere.</details>
-# <details><summary>0.71, 0, 0.29</summary>That is divided by the sum of what is left, so that they sum to 1 again. It looks tidy, but then a key's weight depends on what became of the others, and the expectation is no longer the old weight.</details>
-# <details><summary>1.0, 0, 0.4</summary>Yes. They sum to 1.4 now, another time to 0.6, and to 1 on average. PyTorch does the same.</details>
+# A Transformer uses dropout in several positions. The lecture's slide *Residual Connections, Dropout, and Normalization* applies it with $p = 0.1$ to the output of attention, before the residual sum. Many implementations, PyTorch's included, also drop the attention weights themselves. Then a query does not attend to the dropped keys in this step.
+
+# %%
+generator = torch.Generator().manual_seed(2)
+tokens = ["the", "dog", "chased", "the", "cat"]
+kept_in = {
+    f"training step {step}": (torch.rand(5, 5, generator=generator) < 0.7, "key", tokens)
+    for step in (1, 2)
+}
+figures.masks(kept_in, "query", tokens)
 
 # %% [markdown]
-# **Exercise** (5 minutes). Write it. The shape is that of attention weights, (…, query, key).
+# What to see: two steps with $p = 0.3$. A dot is a kept weight, a cross is a dropped one.
 #
-# <details><summary>Hint</summary>Which function do you already have that does this to any tensor?</details>
+# The masks of lesson 2 act before softmax. Dropout acts after it. So you have a decision to make: what should the *remaining* weights of a query become?
+#
+# **Exercise** (5 minutes). Write it. The docstring states what has to hold.
+#
+# <details><summary>Hint</summary>Each weight by itself should keep its expectation. You have met a function that guarantees this.</details>
 
 
 # %% exercise attention_dropout
 def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
-    """Drop each attention weight with probability p, divide the others by 1 - p; in training only.
+    """Drop each attention weight with probability p, in training only.
 
-    (…, query, key) -> the same shape. Rows are not made to sum to 1 again. At p = 1, zeros.
+    (…, query, key) -> the same shape. The expectation of each weight is the weight itself, and the
+    value of a kept weight does not depend on which others are dropped. At p = 1, zeros.
     """
     # BEGIN SOLUTION
     return dropout(weights, p, training)
@@ -700,47 +880,49 @@ with Check("attention_dropout", "in evaluation") as check:
         still.true(
             bool((result != 0).all()),
             "in evaluation (training=False) no weight is dropped",
-            hint="You drop in evaluation too: hand on `training`.",
+            hint="You drop in evaluation too: pass `training` on.",
         )
-    check.equal(result, weights, "in evaluation the weights come back as they are")
-with Check("attention_dropout", "many weights at p = 0.2, in training") as check:
+    check.equal(result, weights, "in evaluation the weights are returned unchanged")
+with Check("attention_dropout", "57 600 weights at p = 0.2, in training") as check:
     weights = torch.softmax(numbers(4, 3, 60, 80), -1)
     result, again = check.call(weights, 0.2, True), check.call(weights, 0.2, True)
     check.shape(result, batch=4, head=3, query=60, key=80)
-    with Check("attention_dropout", "each weight has its own die, and no row is mended") as chance:
+    with Check(
+        "attention_dropout", "each weight has its own draw, and no row is renormalised"
+    ) as chance:
         dropped = (result == 0).double()
         share, factors = float(dropped.mean()), (result / weights)[result != 0]
         chance.true(
-            abs(share - 0.2) < 0.03,  # more than ten standard errors, of 57 600 throws
+            abs(share - 0.2) < 0.03,  # more than ten standard errors, of 57 600 draws
             f"at p = 0.2 a fifth of all weights becomes 0; here {share:.0%} did",
             hint="You keep with probability p: p is the probability that a weight is dropped."
             if abs(share - 0.8) < 0.03
-            else "Nothing is dropped in training: hand on `training` as it is."
+            else "Nothing is dropped in training: pass `training` on unchanged."
             if share == 0
-            else "Throw for each weight by itself: not for whole keys, queries, heads or sentences.",
+            else "Draw for each weight, not for whole keys, queries, heads or sequences.",
         )
-        # a mean over two or more independent throws varies less than a single throw, 0.16
+        # a mean over two or more independent draws varies less than a single draw, 0.16
         chance.true(
             all(float(dropped.mean(axis).var()) < 0.1 for axis in range(4)),
-            "each sentence, head, query and key has dice of its own",
-            hint="Throw for each weight by itself: not for whole keys, queries, heads or sentences.",
+            "each sequence, head, query and key has draws of its own",
+            hint="Draw for each weight, not for whole keys, queries, heads or sequences.",
         )
         chance.true(
             not torch.equal(result == 0, again == 0),
-            "each call throws anew",
-            hint="Every call drops the same weights: the dice decide, in each call anew.",
+            "each call draws a new mask",
+            hint="Every call drops the same weights: draw a new mask in each call.",
         )
         sums = result.sum(-1)
         chance.equal(
             factors,
             torch.full_like(factors, 1.25),
-            "what is kept is divided by 1 − p = 0.8, whatever the sum of its row becomes",
-            hint="You make every row sum to 1 again: leave it as it is, the expectation is right "
+            "kept weights are divided by 1 − p = 0.8, whatever the sum of their row",
+            hint="You renormalise each row to sum to 1: leave it out, the expectation is right "
             "without it."
             if bool((sums - 1).abs().max() < 1e-6)
-            else "What is kept is not scaled: divide it by 1 − p in training."
+            else "You do not scale what you keep: divide it by 1 − p in training."
             if bool((factors - 1).abs().max() < 1e-6)
-            else "The factor of what is kept is 1 / (1 − p), and nothing else.",
+            else "The factor of a kept weight is 1 / (1 − p), and nothing else.",
         )
 with Check("attention_dropout", "p = 0 and p = 1 in training") as check:
     weights = torch.softmax(numbers(3, 4), -1)
@@ -758,29 +940,37 @@ with Check("attention_dropout", "float32, two axes, and several p") as check:
         result = check.call(weights, p, True)
         kept = result != 0
         error = 6 * (p * (1 - p) / weights.numel()) ** 0.5
-        check.equal(1 - kept.double().mean(), p, "a share p is dropped", within=error)
+        check.equal(1 - kept.double().mean(), p, "a fraction p is dropped", within=error)
         check.equal(result, kept * weights / (1 - p), "the others are divided by 1 − p")
         error = 6 * float((p / (1 - p) * weights.double().square().sum()) ** 0.5)
         total = weights.double().sum()
-        check.equal(result.double().sum(), total, "large or small, alike", within=error)
+        check.equal(
+            result.double().sum(), total, "large and small weights are dropped alike", within=error
+        )
         check.equal(check.call(weights, p, False), weights, "nothing happens in evaluation")
         for axis in range(len(shape)):
             both = (kept & kept.roll(1, axis)).double().mean()
             error = 6 * (2 * (1 - p) ** 2 * (1 - (1 - p) ** 2) / weights.numel()) ** 0.5
-            check.equal(both, (1 - p) ** 2, "neighbours are dropped by themselves", within=error)
-with Check("attention_dropout", "no place is spared: not the first, the own or the last") as check:
+            check.equal(both, (1 - p) ** 2, "neighbours are dropped independently", within=error)
+with Check(
+    "attention_dropout", "every position can be dropped: the first, the last and the query's own"
+) as check:
     weights = torch.softmax(numbers(400, 6, 6, seed=4, scale=2.0), -2).mT
     result = check.call(weights, 0.8, True)
     dropped = (result == 0).double()
     turned_round = (dropped * dropped.mT)[:, *torch.triu_indices(6, 6, 1)]
     error = 6 * (0.64 * 0.36 / turned_round.numel()) ** 0.5
-    check.equal(turned_round.mean(), 0.64, "both directions of a pair alone", within=error)
+    check.equal(
+        turned_round.mean(), 0.64, "the two directions of a pair are independent", within=error
+    )
     check.equal(result, (1 - dropped) * weights / 0.2, "dropped, or divided by 1 − p")
     error = 6.5 * (0.16 / 400) ** 0.5
-    check.equal(dropped.mean(0), 0.8 + 0 * dropped[0], "at every place alike", within=error)
+    check.equal(
+        dropped.mean(0), 0.8 + 0 * dropped[0], "the same fraction at every position", within=error
+    )
     error = 6 * (0.16 / weights.numel()) ** 0.5
     check.equal(dropped.mean(), 0.8, "a row may lose all its weights", within=error)
-with Check("attention_dropout", "a query that may look at nothing") as check:
+with Check("attention_dropout", "a query that may attend to nothing") as check:
     weights = torch.softmax(numbers(30, 40, seed=2), -1)
     weights[7] = 0.0
     result = check.call(weights, 0.5, True)
@@ -790,131 +980,228 @@ with Check("attention_dropout", "gradients") as check:
     weights = torch.softmax(numbers(30, 20, seed=3), -1).requires_grad_()
     result = check.call(weights, 0.75, True)
     expected = 4.0 * (result.detach() != 0)
-    check.equal(check.gradient(result, weights), expected, "only through what is kept")
+    check.equal(check.gradient(result, weights), expected, "only through kept elements")
 # END HIDDEN TESTS
 
-
 # %% [markdown]
-# ## 6 · Does it help?
+# **Predict.** A query has the weights 0.5, 0.3, 0.2. With $p = 0.5$, what is the sum of its weights after your dropout?
 #
-# Now the experiment. A network gets 400 pictures of handwritten digits, 8 by 8 pixels, from the set that comes with scikit-learn. To make learning by heart visible, **three of ten training labels are thrown with a ten-sided die**. They cannot be known, only memorised. The test labels are right.
+# <details><summary>Now more than 1, now less, and 1 on average</summary>Yes. If only the 0.3 is dropped, the weights are 1, 0, 0.4 and sum to 1.4.</details>
+# <details><summary>Always 1</summary>It would be if you divided by the sum of the kept weights. Then a weight would depend on which others are dropped.</details>
+# <details><summary>0.5 on average</summary>It would be without the factor 1 / (1 − p).</details>
 
 # %%
-from sklearn.datasets import load_digits
-
-pixels, written = load_digits(return_X_y=True)
-pictures = torch.tensor(pixels / 16, dtype=torch.float32)
-labels = torch.tensor(written)
-shuffled = torch.randperm(len(pictures), generator=torch.Generator().manual_seed(0))
-train_pictures, test_pictures = pictures[shuffled[:400]], pictures[shuffled[800:]]
-test_labels = labels[shuffled[800:]]
-true_labels = labels[shuffled[:400]]
-thrown = torch.randint(10, (400,), generator=torch.Generator().manual_seed(1))
-train_labels = torch.where(torch.arange(400) < 120, thrown, true_labels)
-print(f"{(train_labels != true_labels).sum()} of 400 training labels are wrong")
-
-# %% [markdown]
-# The network has two wide hidden layers, far more numbers than there are pictures, and **your** dropout after each of them.
-
-
-# %%
-def network(
-    hidden: int = 256, rate: float = 0.5, layer: type[nn.Module] = Dropout
-) -> nn.Sequential:
-    """64 pixels -> 10 digits, with dropout after each hidden layer."""
-    return nn.Sequential(
-        *(nn.Linear(64, hidden), nn.ReLU(), layer(rate)),
-        *(nn.Linear(hidden, hidden), nn.ReLU(), layer(rate)),
-        nn.Linear(hidden, 10),
-    )
-
-
-print(f"{sum(part.numel() for part in network().parameters()):,} numbers to learn")
+one_query = torch.tensor([0.5, 0.3, 0.2])
+torch.manual_seed(1)
+many_draws = attention_dropout(one_query.expand(20_000, 3), 0.5, training=True)
+renormalised = many_draws / many_draws.sum(-1, keepdim=True).clamp(min=1e-9)
+rows = {
+    "evaluation": one_query,
+    "draw 1": many_draws[0],
+    "draw 2": many_draws[1],
+    "draw 3": many_draws[2],
+    "mean of 20,000 draws": many_draws.mean(0),
+    "mean, if rows were renormalised": renormalised.mean(0),
+}
+with_sums = [[*row.tolist(), row.sum().item()] for row in rows.values()]
+figures.steps({"weights of one query": (with_sums, "key", ["1", "2", "3", "sum"])}, "", list(rows))
 
 # %% [markdown]
-# Training is what it always is; each 30th step counts the test digits that are right, with dropout off.
-
-
-# %%
-@torch.no_grad()
-def share_right(classifier: nn.Module, inputs: Tensor, targets: Tensor) -> float:
-    classifier.eval()
-    return (classifier(inputs).argmax(-1) == targets).float().mean().item()
-
-
-def trained(
-    rate: float, inputs: Tensor, targets: Tensor, steps: int = 300
-) -> tuple[nn.Sequential, list[float]]:
-    """A network trained with dropout, and the share of test digits right at each 30th step."""
-    torch.manual_seed(0)
-    classifier, history = network(rate=rate), []
-    optimizer = torch.optim.Adam(classifier.parameters(), lr=1e-3)
-    for step in range(steps + 1):
-        if step % 30 == 0:
-            history.append(share_right(classifier, test_pictures, test_labels))
-        classifier.train()
-        loss = F.cross_entropy(classifier(inputs), targets)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-    return classifier, history
-
+# What to see: single rows do not sum to 1, but the mean of many draws is the row of evaluation. If you renormalised each row, the mean would be another row: the large weight shrinks. The model would be trained with other weights than it is evaluated with.
 
 # %% [markdown]
-# **Predict.** Without dropout the network ends with 100 % of its training labels right. What does it do on the test digits?
+# ## 7 · Does it help?
 #
-# <details><summary>Also about 100 %</summary>It has learned some hundred wrong labels too. A test digit that looks like one of those gets its wrong answer.</details>
-# <details><summary>It rises, then falls</summary>Yes. It learns the rule first, because that explains most labels; then it bends the rule around each wrong one.</details>
-# <details><summary>About 10 %: nothing but chance</summary>Seven of ten labels are still right, and the rule is in them.</details>
+# Back to the noisy labels. The same network, the same 150 steps, three seeds each, now with your `Dropout` after both hidden layers. $p = 0.5$ is the classic value for hidden layers. $p = 0.7$ was the best of 0.2, 0.5, 0.7 and 0.8 on the validation set.
+#
+# **Predict.** How do the curves of held-out accuracy change?
+#
+# <details><summary>With dropout they rise and stay at their peak</summary>With p = 0.5 you still see a fall at the end: wrong labels are memorised, only more slowly.</details>
+# <details><summary>They fall much less after the peak</summary>Yes. Wrong labels are memorised more slowly, the more slowly the larger p is.</details>
+# <details><summary>They peak earlier</summary>They peak later: dropout slows training down as well.</details>
 
 # %%
-right_by_rate = {}
-for rate in (0.0, 0.5):
-    classifier, right_by_rate[f"p = {rate:g}"] = trained(rate, train_pictures, train_labels)
-    by_heart = share_right(classifier, train_pictures, train_labels)
-    right = right_by_rate[f"p = {rate:g}"]
-    print(
-        f"p = {rate:3}: {by_heart:.0%} of the training labels right; "
-        f"test digits right: best {max(right):.0%}, in the end {right[-1]:.0%}"
-    )
+histories = {
+    "no dropout": plain,
+    "dropout, p = 0.5": train_three(
+        lambda: digit_network(after_hidden=lambda: Dropout(0.5)), noisy
+    )[1],
+}
+dropout_networks, histories["dropout, p = 0.7"] = train_three(
+    lambda: digit_network(after_hidden=lambda: Dropout(0.7)), noisy
+)
 figures.curves(
-    list(range(0, 301, 30)),
-    right_by_rate,
+    measured_at,
+    {name: history[..., 2].tolist() for name, history in histories.items()},
     x="training step",
-    y="share of test digits right",
-    title="Dropout learns less by heart",
+    y="held-out accuracy",
+    title="Dropout loses less after the peak",
+)
+
+# %% [markdown]
+# What to see: without dropout, held-out accuracy falls by about 20 points after its peak. With dropout the peak comes later and is a little higher, and much less is lost after it.
+#
+# Is dropout the only way? Three rivals, same seeds and labels, tuned on the validation set:
+#
+# - **Weight decay** shrinks all parameters a little in every step. Its strength, 15, was the best of 1, 3, 5, 10, 15 and 20. (Few steps need a strong one.)
+# - A *smaller network*: 12 units in each hidden layer, in place of 128. 12 was the best of 12, 16 and 24.
+# - **Early stopping** ends training where validation accuracy is highest, here without dropout.
+
+
+# %% folded=true
+# Trains the rivals and draws their accuracies, click to unfold
+decayed_networks, histories["weight decay"] = train_three(digit_network, noisy, weight_decay=15.0)
+_, histories["smaller network"] = train_three(lambda: digit_network(12), noisy)
+
+at_the_end = {name: history[:, -1] for name, history in histories.items()}
+best_validation = plain[..., 1].argmax(1)
+at_the_end["early stopping"] = plain[range(3), best_validation]
+for name, (on_training, on_validation, on_held_out) in (
+    (name, ends.mean(0).tolist()) for name, ends in at_the_end.items()
+):
+    print(
+        f"{name:16}: training {on_training:4.0%}, validation {on_validation:4.0%}, "
+        f"gap {on_training - on_validation:4.0%}, held out {on_held_out:4.0%}"
+    )
+print("early stopping stops at steps", [10 * int(best) for best in best_validation])
+figures.runs(
+    {name: ends[:, 2].tolist() for name, ends in at_the_end.items()},
+    "held-out accuracy",
+    "Noisy labels: five ways to regularise, and none",
+)
+
+# %% [markdown]
+# What to see: each dot is one network, each bar the mean of three. Every regulariser wins back most of what the plain network loses. Tuned dropout is ahead, by a few points. So dropout works well here, and it is not the only thing that works: compare a method with tuned rivals, not with nothing.
+
+# %% [markdown]
+# ### Is it the redundancy?
+#
+# **Co-adaptation** means that a unit is useful only together with certain other units. A unit whose partners may be missing has to be useful by itself. So dropout “forces the network to have a redundant representation”, says the lecture's slide.
+#
+# Test it: remove hidden units of a trained network at random, *in evaluation*, and scale up the rest, as dropout does.
+
+
+# %%
+def accuracy_without(network: nn.Module, missing: float) -> float:
+    """Held-out accuracy with a fraction of the hidden units missing, mean of 20 draws."""
+    thinned = digit_network(after_hidden=lambda: nn.Dropout(missing)).train()
+    vector_to_parameters(parameters_to_vector(network.parameters()), thinned.parameters())
+    scores = [accuracy(thinned, images[held_out], correct[held_out]) for _ in range(20)]
+    return sum(scores) / len(scores)
+
+
+torch.manual_seed(0)
+for missing in (0.0, 0.5):
+    left = accuracy_without(plain_networks[0], missing)
+    print(f"no dropout in training, {missing:.0%} of the units missing: {left:.0%} held out")
+
+# %% [markdown]
+# **Predict.** With all units present, weight decay is only a few points behind dropout. Which of the two does better with half of its units missing?
+#
+# <details><summary>Weight decay: its parameters are small</summary>Small parameters do not help when half of the inputs of every unit disappear.</details>
+# <details><summary>Both alike: their accuracy is similar</summary>It is similar with all units present. That says nothing about missing ones.</details>
+# <details><summary>Dropout: it has been trained with missing units</summary>Yes. This is the very situation it was trained in.</details>
+
+
+# %% folded=true
+# Removes units from trained networks and draws their accuracy, click to unfold
+fractions = [0.0, 0.2, 0.4, 0.6]
+stopped_networks, _ = train_three(digit_network, noisy, steps=30)
+tested = {
+    "no dropout": plain_networks,
+    "stopped after 30 steps": stopped_networks,
+    "weight decay": decayed_networks,
+    "dropout, p = 0.7": dropout_networks,
+}
+figures.curves(
+    fractions,
+    {
+        name: [
+            [accuracy_without(network, missing) for missing in fractions] for network in networks
+        ]
+        for name, networks in tested.items()
+    },
+    x="fraction of hidden units missing in evaluation",
+    y="held-out accuracy",
+    title="Only dropout makes the network redundant",
     bottom=0.0,
 )
 
 # %% [markdown]
-# What to see: without dropout the test curve rises and falls again, while the training labels go to 100 %: the network learns the wrong ones by heart. With dropout it climbs higher and loses far less, and the wrong labels stay partly unlearned. It is no wonder cure: train on, and this curve sinks further, though not as far as the other. And with clean labels next to nothing is gained; try it, with `true_labels`.
+# What to see: the network that was trained with dropout loses little when units are missing. The others fall steeply. So the slide is right: dropout makes the network redundant.
+#
+# The control adds something. On the left, with all units present, weight decay and early stopping are only a few points behind, *without* redundancy. So most of the gain does not need it. Whether dropout's lead comes from it, this experiment cannot say.
 
 # %% [markdown]
-# ## 7 · A model that says how unsure it is
+# ### Without label noise
 #
-# In evaluation dropout is off, and the model gives one answer, as if it were sure. But the same trained network with dropout **on** is a crowd: each throw of all the dice, a **mask** that says which units are dropped, makes a slightly different network, and all of them have been trained. Ask fifty of them. The hope: where they agree, the answer can be trusted; where they scatter, it cannot. This is **Monte Carlo dropout** (Gal and Ghahramani, 2016): mean and standard deviation over random masks.
+# Now train the same network on the *correct* labels. There is nothing wrong to memorise. Does dropout still help?
 #
-# **Predict.** Why not just call `model.train()` and predict fifty times?
-#
-# <details><summary>It would change the weights</summary>Only an optimizer's step changes weights. But something else may be changed, see below.</details>
-# <details><summary>It switches on more than dropout</summary>Yes. Batch norm (lesson 4) in training mode takes its statistics from this batch, so the answer for a picture depends on its neighbours, and its running statistics change: the model is not the one you had.</details>
+# From here on the networks use PyTorch's `nn.Dropout`: your function of part 8 has to find it by its type.
+
+# %%
+clean_networks, clean = train_three(digit_network, [correct] * 3)
+mc_networks, clean_dropout = train_three(
+    lambda: digit_network(after_hidden=lambda: nn.Dropout(0.5)), [correct] * 3
+)
+lowest = torch.stack([clean[:, -1, 0], clean_dropout[:, -1, 0]]).min().item()
+print(f"lowest training accuracy of the six networks: {lowest:.1%}")
+figures.runs(
+    {
+        "no dropout": clean[:, -1, 2].tolist(),
+        "early stopping": clean[range(3), clean[..., 1].argmax(1), 2].tolist(),
+        "dropout, p = 0.5": clean_dropout[:, -1, 2].tolist(),
+    },
+    "held-out accuracy",
+    "Correct labels: dropout adds about a point",
+)
 
 # %% [markdown]
-# **Exercise** (15 minutes). Only the modules of type `nn.Dropout` may be in training mode, all others in evaluation. And leave the model as you found it: each module in the mode that it had, also when some were in training and others not.
+# What to see: all networks fit their training labels. Early stopping adds nothing: there is no fall to avoid. Dropout adds about one point, in all three seeds. With one split of the data, read this as a hint and no more.
+
+# %% [markdown]
+# ## 8 · Monte Carlo dropout: how unsure is the model?
 #
-# <details><summary>Hint 1</summary><code>model.modules()</code> gives the model and all modules inside it. <code>isinstance(part, nn.Dropout)</code> finds those to switch on.</details>
-# <details><summary>Hint 2</summary><code>part.train()</code> and <code>part.eval()</code> go through all modules <em>inside</em> part. To give back modes one by one, set <code>part.training</code> itself.</details>
-# <details><summary>Hint 3</summary><code>torch.stack</code> puts the results of all samples into one tensor, with the samples as first axis.</details>
+# An **ensemble** is a set of models whose predictions are averaged. The lecture's “another interpretation” of dropout: it trains a large ensemble that shares its parameters, one model for each mask. See what five of these models say about one difficult digit.
+
+# %%
+torch.manual_seed(0)
+with torch.no_grad():
+    certain = mc_networks[0](images[held_out]).softmax(-1).amax(-1)
+    difficult = images[held_out[certain.argmin()]]
+    answers = [mc_networks[0](difficult).softmax(-1)]  # in evaluation mode
+    answers += [mc_networks[0].train()(difficult).softmax(-1) for _ in range(5)]
+    mc_networks[0].eval()
+figures.steps(
+    {"probability of each digit": (torch.stack(answers), "digit", list("0123456789"))},
+    "",
+    ["no mask (evaluation)", *(f"mask {number}" for number in range(1, 6))],
+)
+
+# %% [markdown]
+# What to see: the masks disagree. **Monte Carlo dropout** (Gal and Ghahramani, 2016) predicts with many random masks and returns the mean and the standard deviation of the predictions. The hope is that a large standard deviation, the *spread*, warns of a wrong answer.
+#
+# **Predict.** Why not call `model.train()` and predict fifty times?
+#
+# <details><summary>It would change the weights</summary>Only an optimiser step changes the weights. But training mode may change something else: read the next answer.</details>
+# <details><summary>It switches on more than dropout</summary>Yes. In training mode batch norm takes its statistics from the batch, so a prediction depends on the other examples. It also updates its running statistics: afterwards the model is not the one you had.</details>
+# <details><summary>It would work: dropout is all that differs between the modes</summary>Dropout is one of several modules that do. Which norm of lesson 4 behaves differently in training?</details>
+
+# %% [markdown]
+# **Exercise** (20 minutes). Put only the modules of type `nn.Dropout` into training mode, and all others into evaluation mode. Leave the model as you found it: afterwards each module is in its old mode, even if some were in training and others were not.
+#
+# <details><summary>Hint 1</summary><code>model.modules()</code> gives the model and all modules inside it, at any depth. <code>isinstance(part, nn.Dropout)</code> finds those to switch on.</details>
+# <details><summary>Hint 2</summary><code>part.train()</code> and <code>part.eval()</code> also act on all modules <em>inside</em> part. To restore the modes one by one, set <code>part.training</code> itself.</details>
+# <details><summary>Hint 3</summary><code>torch.stack</code> collects the predictions in one tensor, with the samples as its first axis.</details>
 
 
 # %% exercise monte_carlo_predict
 def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
     """Predict `samples` times (at least 2) with dropout on; return (mean, std) over the samples.
 
-    Only the modules of type nn.Dropout drop; every other module works as in evaluation.
-    mean and std have the shape of model(x); std is torch's default. Each call throws anew.
-    Afterwards each module is in the mode in which it was before, and the model's numbers are what
-    they were.
+    Only modules of type nn.Dropout drop; every other module works as in evaluation. mean and std
+    have the shape of model(x); std is torch's default. Each call draws new masks.
+    Afterwards each module is in its old mode, and the model's parameters and buffers are unchanged.
     """
     # BEGIN SOLUTION
     modes = {part: part.training for part in model.modules()}
@@ -930,7 +1217,7 @@ def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tens
 
 # %% check monte_carlo_predict points=2
 hint = "nn.Dropout in training mode, all else in evaluation; then mean and std over the samples"
-with Check("monte_carlo_predict", "what needs no chance", hint) as check:
+with Check("monte_carlo_predict", "results that do not depend on chance", hint) as check:
     linear, norm = nn.Linear(4, 3).double(), nn.BatchNorm1d(3).double()
     linear.load_state_dict({"weight": numbers(3, 4), "bias": numbers(3, seed=1)})
     x = numbers(5, 4, seed=2)
@@ -941,7 +1228,9 @@ with Check("monte_carlo_predict", "what needs no chance", hint) as check:
     )
     check.shape(mean, batch=5, classes=3)
     check.shape(std, batch=5, classes=3)
-    check.equal(mean, expected, "with Dropout(0.0) the mean is the model's one answer")
+    check.equal(
+        mean, expected, "with Dropout(0.0) the mean is the model's prediction in evaluation"
+    )
     check.equal(std, 0 * expected, "and the samples do not differ", within=1e-7)
     for silent in (
         nn.Dropout(1.0),
@@ -952,7 +1241,7 @@ with Check("monte_carlo_predict", "what needs no chance", hint) as check:
         check.equal(
             mean,
             0 * expected,
-            "with Dropout(1.0) towards its end the model gives zeros, whatever its mode when it came "
+            "with Dropout(1.0) near its end the model gives zeros, in whatever mode you get it "
             f"({type(silent).__name__})",
             hint="set the nn.Dropout modules to training mode before you predict, wherever they "
             "sit",
@@ -964,7 +1253,7 @@ with Check("monte_carlo_predict", "what needs no chance", hint) as check:
         mean,
         expected,
         "batch norm works as in evaluation, with its running statistics",
-        hint="only nn.Dropout may be in training mode, even if the model came in train() mode",
+        hint="only nn.Dropout may be in training mode, even if you get the model in train() mode",
     )
     # RReLU: a negative number times a random slope in training, times its mean in evaluation
     steep = nn.Sequential(nn.RReLU(0.0, 1.0), nn.Dropout(0.0)).train()
@@ -973,9 +1262,9 @@ with Check("monte_carlo_predict", "what needs no chance", hint) as check:
         others.equal(
             mean,
             -0.5 * torch.ones(20, 30),
-            "a module that is random in training, nn.RReLU, gives its one answer of evaluation",
-            hint="Only nn.Dropout may be in training mode: first put everything into evaluation, "
-            "then switch on what drops.",
+            "nn.RReLU, a module that is random in training, works as in evaluation",
+            hint="Only nn.Dropout may be in training mode: first put all modules into evaluation "
+            "mode, then switch on nn.Dropout.",
         )
 with Check("monte_carlo_predict", "two samples of ones at p = 0.5", hint) as check:
     doubled_or_none = nn.Sequential(nn.Dropout(0.5)).train()
@@ -992,18 +1281,18 @@ with Check("monte_carlo_predict", "two samples of ones at p = 0.5", hint) as che
         pair.true(
             bool(((mean == 0) | (mean == 1) | (mean == 2)).all()),
             "the mean of two samples, each 0 or 2, is 0, 1 or 2",
-            hint="Take as many samples as `samples` says, and their plain mean over the first axis "
+            hint="Draw exactly `samples` samples, and take their plain mean over the first axis "
             "of the stack.",
         )
         pair.true(
             not torch.equal(mean, before),
-            "a second call has masks of its own",
+            "a second call draws new masks",
             hint="Every call draws the same masks: set no seed inside.",
         )
         pair.true(
             bool((mean == 1).any()),
             "where one of two samples is 0 and the other 2, the mean is 1",
-            hint="Take the plain mean over the samples, no median.",
+            hint="Take the mean over the samples, not the median.",
         )
         apart = std[mean == 1]
         size = float(apart.mean())
@@ -1011,10 +1300,10 @@ with Check("monte_carlo_predict", "two samples of ones at p = 0.5", hint) as che
             apart,
             torch.full_like(apart, 2**0.5),
             f"the standard deviation of 0 and 2 is √2, as torch.std says; here {size:.3g}",
-            hint="You divide by the number of samples, or once more by its root: take torch.std "
-            "over the samples, and no more."
+            hint="You divide by the number of samples instead of one less, or once more by its "
+            "square root: take plain torch.std over the samples."
             if abs(size - 1) < 0.001
-            else "You return the variance: the standard deviation is its root."
+            else "You return the variance: the standard deviation is its square root."
             if abs(size - 2) < 0.001
             else "Take torch.std over the samples.",
         )
@@ -1026,7 +1315,11 @@ with Check("monte_carlo_predict", "as many samples as asked for, and torch's std
             nn.Sequential(nn.Dropout(p)).eval(), ones, samples, returns=("mean", "std")
         )
         kept = mean * samples * (1 - p)
-        check.equal(kept, kept.round(), "a whole number of samples keeps it, the others drop it")
+        check.equal(
+            kept,
+            kept.round(),
+            "an integer number of samples keeps each element, the others drop it",
+        )
         variance = samples / (samples - 1) * mean * (1 / (1 - p) - mean)
         check.equal(std, variance.clamp(min=0).sqrt(), "the standard deviation", within=1e-7)
         error = 6 * (p / (1 - p) / (ones.numel() * samples)) ** 0.5
@@ -1044,7 +1337,7 @@ with Check("monte_carlo_predict", "a model with everything, float32, in three ax
     off = (mean - expected).abs() / (std + 0.05) * 900**0.5
     check.true(bool((off < 8).all()), "the mean of many samples is the prediction")
     positive = expected > 0.05
-    check.true(bool((std[positive] > 0).all()), "what is not always 0 varies")
+    check.true(bool((std[positive] > 0).all()), "outputs that are not always 0 vary")
 with Check("monte_carlo_predict", "models that are themselves random in training") as check:
     layer = nn.TransformerEncoderLayer(6, 2, 8, dropout=0.0, batch_first=True).double()
     layer.self_attn.dropout = 0.5  # a number, no nn.Dropout: attention drops by its own mode
@@ -1055,16 +1348,16 @@ with Check("monte_carlo_predict", "models that are themselves random in training
         mean, std = check.call(model.train(), x, 3, returns=("mean", "std"))
         check.equal(mean, expected, "it works as in evaluation")
         check.equal(std, 0 * expected, "nothing but nn.Dropout is random", within=1e-7)
-with Check("monte_carlo_predict", "single rows, and batch norm in training") as check:
+with Check("monte_carlo_predict", "a batch of one, and batch norm in training") as check:
     model = nn.Sequential(nn.BatchNorm1d(4), nn.Dropout(0.0)).double()
     model.train()
     mean, _ = check.call(model, numbers(1, 4, seed=4), 3, returns=("mean", "std"))
     expected = numbers(1, 4, seed=4) / (1 + 1e-5) ** 0.5
-    check.equal(mean, expected, "one row is enough, in evaluation")
+    check.equal(mean, expected, "one example is enough, in evaluation")
 # END HIDDEN TESTS
 
 # %% [markdown]
-# And the model stays as it was:
+# The model has to stay as it was:
 
 # %% check monte_carlo_predict_leaves_the_model points=1
 with Check("monte_carlo_predict", "the model afterwards") as check:
@@ -1078,25 +1371,25 @@ with Check("monte_carlo_predict", "the model afterwards") as check:
         state = {name: tensor.clone() for name, tensor in model.state_dict().items()}
         check.call(model, x, 3, returns=("mean", "std"))
         after = [part.training for part in model.modules()]
-        with Check("monte_carlo_predict", f"a model that came in {came} mode") as restored:
+        with Check("monte_carlo_predict", f"a model that you get in {came} mode") as restored:
             restored.true(
                 after == modes,
-                f"a model that came in {came} mode is in {came} mode afterwards, with all its "
+                f"a model that you get in {came} mode is in {came} mode afterwards, with all its "
                 "modules",
-                hint="You leave the model in evaluation whatever it was before: write down its "
-                "modes before you change anything, and give them back."
+                hint="You leave the model in evaluation mode, whatever it was before: store its "
+                "modes before you change anything, and restore them."
                 if not any(after)
-                else "You leave the model in training whatever it was before: write down its modes "
-                "before you change anything, and give them back."
+                else "You leave the model in training mode, whatever it was before: store its "
+                "modes before you change anything, and restore them."
                 if all(after)
-                else "You leave modules in the modes in which you used them: write down the mode of "
-                "each one before, and give it back to each one afterwards.",
+                else "You leave modules in the modes in which you used them: store the mode of "
+                "each module before, and restore it afterwards.",
             )
         for name, tensor in model.state_dict().items():
             check.equal(
                 tensor,
                 state[name],
-                f"{name} is what it was",
+                f"{name} is unchanged",
                 hint="batch norm in training mode changes its running statistics",
             )
     model.train()
@@ -1109,13 +1402,14 @@ with Check("monte_carlo_predict", "the model afterwards") as check:
     with Check("monte_carlo_predict", "some modules in training, some not") as restored:
         restored.true(
             after == modes,
-            "a model with some modules in training and some not: each has its own mode back",
-            hint="One mode for the whole model is not enough: keep one for each of "
-            "model.modules(), and set part.training itself, because part.train() sets all modules "
-            "inside part too.",
+            "in a model with some modules in training and some not, each module is back in its "
+            "own mode",
+            hint="One mode for the whole model is not enough: store one for each of "
+            "model.modules(), and set part.training itself, because part.train() also sets "
+            "all modules inside part.",
         )
 # BEGIN HIDDEN TESTS
-with Check("monte_carlo_predict", "every mixture of modes") as check:
+with Check("monte_carlo_predict", "all combinations of modes") as check:
     x = numbers(5, 3, seed=1)
     for mixture in range(64):
         drop = nn.Dropout(0.5)  # it stands in two places
@@ -1127,150 +1421,258 @@ with Check("monte_carlo_predict", "every mixture of modes") as check:
         modes = [part.training for part in model.modules()]
         state = {name: tensor.clone() for name, tensor in model.state_dict().items()}
         check.call(model, x, 2, returns=("mean", "std"))
-        check.true([part.training for part in model.modules()] == modes, "each has its mode back")
+        check.true(
+            [part.training for part in model.modules()] == modes,
+            "each module is back in its own mode",
+        )
         for name, tensor in model.state_dict().items():
-            check.equal(tensor, state[name], f"{name} is what it was")
+            check.equal(tensor, state[name], f"{name} is unchanged")
 # END HIDDEN TESTS
 
-
 # %% [markdown]
-# Now turn the digits. A network learns from 800 upright digits, with their right labels. Then it sees test digits turned by more and more: things that it has never learned. Here are two of them.
-
-
-# %%
-def turned(upright: Tensor, degrees: float) -> Tensor:
-    """Pictures (n, 64) turned about their middle."""
-    angle = math.radians(degrees)
-    turn = [[math.cos(angle), -math.sin(angle), 0.0], [math.sin(angle), math.cos(angle), 0.0]]
-    square = upright.reshape(-1, 1, 8, 8)
-    places = F.affine_grid(
-        torch.tensor([turn]).expand(len(square), 2, 3), list(square.shape), align_corners=False
-    )
-    return F.grid_sample(square, places, align_corners=False).flatten(1)
-
-
-turns = (0, 20, 40, 60, 90)
-shown_digits = [int((test_labels == digit).nonzero()[0]) for digit in (3, 7)]
-figures.tiles(
-    [turned(test_pictures[i : i + 1], a).reshape(8, 8) for i in shown_digits for a in turns],
-    [f"{digit}, {a}°" for digit in (3, 7) for a in turns],
-    "two test digits, turned",
-    across=5,
-)
-
-# %% [markdown]
-# **Predict.** At which angle do the samples scatter most?
+# ### One mask, fifty masks, no mask
 #
-# <details><summary>At 90°: there it knows least</summary>So one would wish. But a crowd can agree and be wrong: all its networks have learned from the same pictures.</details>
-# <details><summary>In between, where a digit looks a little like several others</summary>Yes. There small differences between the networks decide. What lies far away from everything is judged by all in the same way, right or not.</details>
-# <details><summary>Everywhere alike: p is the same</summary>The masks are alike, but how much they matter depends on the picture: an upright 0 is a 0 by any half of the units.</details>
-
-# %% [markdown]
-# The network is trained with your `Dropout`. Your `monte_carlo_predict` looks for PyTorch's, `nn.Dropout`. So the trained numbers move into the same network with that one inside: they fit, because dropout has none of its own.
-
+# Take the three networks that were trained with dropout on correct labels. Predict the held-out digits in three ways: with one random mask, with the mean of fifty masks, and in evaluation mode. As a control, average what an ensemble really is: the three networks that were trained without dropout, each from a seed of its own.
+#
+# A softmax after the last layer turns the logits into probabilities.
 
 # %%
-class Probabilities(nn.Sequential):
-    """A network whose answers are probabilities."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return super().forward(input).softmax(-1)
-
-
-upright_network = trained(0.5, pictures[shuffled[:800]], labels[shuffled[:800]], steps=150)[0]
-crowd = Probabilities(*network(layer=nn.Dropout))
-crowd.load_state_dict(upright_network.state_dict())
-
-angles = list(range(0, 100, 10))
-told = {"share right": [], "probability it gives": [], "scatter of the samples (std)": []}
 torch.manual_seed(0)
-for degrees in angles:
-    means, spreads = monte_carlo_predict(crowd, turned(test_pictures, degrees), 50)
-    best, answer = means.max(-1)
-    is_right = (answer == test_labels).float()
-    scatter = spreads.gather(1, answer[:, None])[:, 0]  # of the probability of its answer
-    for values, measured in zip(told.values(), (is_right, best, scatter), strict=True):
-        values.append(measured.mean().item())
-    agreed = scatter <= scatter.median()
-    print(
-        f"{degrees:2}°: {is_right.mean().item():4.0%} right, scatter {scatter.mean().item():.2f}; "
-        f"right in the half that agrees most {is_right[agreed].mean().item():4.0%}, "
-        f"in the other {is_right[~agreed].mean().item():4.0%}"
-    )
-figures.curves(
-    angles,
-    told,
-    x="turned by … degrees",
-    y="mean over the test digits",
-    title="How right, how sure, how much scatter",
-    bottom=0.0,
-)
-counts = monte_carlo_predict(crowd, turned(test_pictures, 90), 50)[0].argmax(-1).bincount()
-share_alike = counts.max().item() / len(test_labels)
-print(f"at 90° it takes {share_alike:.0%} of all digits for one and the same: {counts.argmax()}")
+new_digits, their_labels = images[held_out], correct[held_out]
+scores = {"one mask": [], "mean of 50 masks": [], "no mask (evaluation)": []}
+for network in mc_networks:
+    with_softmax = nn.Sequential(network, nn.Softmax(dim=-1)).eval()
+    mean, _ = monte_carlo_predict(with_softmax, new_digits, 50)
+    scores["one mask"].append(accuracy(network.train(), new_digits, their_labels))
+    scores["mean of 50 masks"].append((mean.argmax(-1) == their_labels).float().mean().item())
+    scores["no mask (evaluation)"].append(accuracy(network.eval(), new_digits, their_labels))
+with torch.no_grad():
+    each_of_three = [network(new_digits).softmax(-1) for network in clean_networks]
+scores["no dropout, one network"] = clean[:, -1, 2].tolist()
+scores["no dropout, ensemble of 3"] = [
+    (torch.stack(each_of_three).mean(0).argmax(-1) == their_labels).float().mean().item()
+]
+figures.runs(scores, "held-out accuracy", "Averaging masks, and averaging networks")
 
 # %% [markdown]
 # What to see, from left to right:
 #
-# - **Upright**, it is right and agrees with itself. Where it agrees most, it is all but never wrong: the few errors are among those that scatter.
-# - **Turned by 20°** the scatter has more than doubled, and it tells good answers from bad ones: nearly nine of ten are right in the half that agrees, about half in the other. Here the warning is worth a lot: hand the second half to a person.
-# - **Beyond 40°** the scatter falls again, while hardly anything is right any more. At 90° the whole crowd takes nearly every digit for the same one, and is sure of it.
-#
-# So scatter says whether the networks agree, and no more. Near what the model has learned, that is a good measure of doubt. Far from it, a crowd may agree and be wrong.
+# - One mask costs a few points. The mean of fifty masks wins them back. In this sense dropout behaves like an ensemble.
+# - Evaluation mode does as well as the mean, in a single pass. This is the slide's “approximately”.
+# - Averaging the three separate networks gains next to nothing (one ensemble only, so without a spread). It stays below dropout. So averaging alone does not explain what dropout adds here: “ensemble” is an interpretation, as the slide says.
 
 # %% [markdown]
-# ## 8 · The real thing
+# ### Rotated digits
 #
-# PyTorch has `F.dropout`, `nn.Dropout`, and `dropout_p` in its attention. Random numbers cannot be compared one by one: two right functions need not throw the same dice. So compare what can be: evaluation, the numbers that are kept, the gradient, and the share that is dropped.
+# Now for uncertainty. Rotate the held-out digits further and further. The networks have only seen upright ones.
+
+
+# %%
+def rotated(upright: Tensor, degrees: float) -> Tensor:
+    """Images (n, 64), rotated about their centre."""
+    angle = math.radians(degrees)
+    matrix = [[math.cos(angle), -math.sin(angle), 0.0], [math.sin(angle), math.cos(angle), 0.0]]
+    square = upright.reshape(-1, 1, 8, 8)
+    grid = F.affine_grid(
+        torch.tensor([matrix]).expand(len(square), 2, 3), list(square.shape), align_corners=False
+    )
+    return F.grid_sample(square, grid, align_corners=False).flatten(1)
+
+
+angles = [0, 15, 30, 45, 60, 75, 90]
+two_digits = [int((their_labels == digit).nonzero()[0]) for digit in (3, 7)]
+figures.tiles(
+    [rotated(new_digits[i : i + 1], a).reshape(8, 8) for i in two_digits for a in angles],
+    [f"{digit}, {a}°" for digit in (3, 7) for a in angles],
+    "two held-out digits, rotated",
+    across=7,
+)
+
+# %% [markdown]
+# The **confidence** of a prediction is its largest probability. Compare the confidence of one evaluation pass with that of the mean of fifty masks.
+#
+# There is a cheap control. Dividing all logits by a **temperature** above 1 lowers every confidence, with no mask at all. Choose the temperature once, on the *upright* digits, so that the confidence there equals that of fifty masks. Then compare on the rotated ones.
+#
+# **Predict.** At 90° hardly any answer is right. What is the confidence of one evaluation pass there?
+#
+# <details><summary>About 10 %: the network has no idea</summary>It has no output for “no idea”. Softmax always gives probabilities for the ten digits.</details>
+# <details><summary>About 50 %</summary>It goes down on the way. Then it rises again.</details>
+# <details><summary>Above 90 %</summary>Yes, and wrong. No training image was like this one, so nothing has taught the network to doubt.</details>
+
+
+# %% folded=true
+# Predicts the rotated digits with each network, click to unfold
+def measure(network: nn.Module, inputs: Tensor) -> dict[str, Tensor]:
+    """One evaluation pass and fifty masks: for each input the confidences and the spread."""
+    with torch.no_grad():
+        logits = network.eval()(inputs)
+    once, first_answer = logits.double().softmax(-1).max(-1)  # 1 − 1e-10 is not 1
+    mean, std = monte_carlo_predict(nn.Sequential(network, nn.Softmax(dim=-1)), inputs, 50)
+    often, answer = mean.max(-1)
+    spread = std.gather(1, answer[:, None])[:, 0]
+    values = {"logits": logits, "one pass": once, "fifty masks": often, "spread": spread}
+    wrong = {"wrong": first_answer != their_labels, "wrong with masks": answer != their_labels}
+    return values | wrong | {"answer": first_answer}
+
+
+def each(value) -> list[list[float]]:
+    """A value of what was measured, for each seed and angle."""
+    return [[float(value(found)) for found in of_seed] for of_seed in measured]
+
+
+torch.manual_seed(0)
+measured = [[measure(net, rotated(new_digits, angle)) for angle in angles] for net in mc_networks]
+common = each(lambda found: (found["answer"] == found["answer"].mode().values).float().mean())
+print("share of the most common answer at 90°:", [f"{of_seed[-1]:.0%}" for of_seed in common])
+
+# %% folded=true
+# Finds the temperatures and draws the confidences, click to unfold
+temperatures = [1 + step / 100 for step in range(300)]
+tempered = []
+for of_seed in measured:
+    target = of_seed[0]["fifty masks"].mean()  # the confidence on upright digits
+    means = [(of_seed[0]["logits"] / t).softmax(-1).amax(-1).mean() for t in temperatures]
+    chosen = temperatures[int((torch.stack(means) - target).abs().argmin())]
+    tempered.append(
+        [(found["logits"] / chosen).softmax(-1).amax(-1).mean().item() for found in of_seed]
+    )
+figures.curves(
+    angles,
+    {
+        "accuracy": each(lambda found: 1 - found["wrong"].float().mean()),
+        "confidence, one pass": each(lambda found: found["one pass"].mean()),
+        "confidence, mean of 50 masks": each(lambda found: found["fifty masks"].mean()),
+        "confidence, one pass with temperature": tempered,
+    },
+    x="rotated by … degrees",
+    y="mean over the held-out digits",
+    title="Far from the training data: wrong, and confident",
+    bottom=0.0,
+)
+
+# %% [markdown]
+# A model is **overconfident** when its confidence is higher than its accuracy. What to see: from 30° on, all three ways are. At 90° nearly all digits get the same answer, at high confidence. Fifty masks lower the confidence at every angle. One temperature lowers it nearly as much, without masks. So most of the effect is general caution.
+
+# %% [markdown]
+# ### Does the spread find the errors?
+#
+# Uncertainty should be higher for wrong answers than for right ones. **AUROC** is the probability that a wrong answer, drawn at random, has a higher uncertainty than a right one. Chance is 0.5, a perfect warning is 1.
+
+
+# %%
+def auroc(uncertainty: Tensor, wrong: Tensor) -> float:
+    """Area under the ROC curve: how often a wrong answer is more uncertain than a right one."""
+    pairs = uncertainty[wrong][:, None] - uncertainty[~wrong]
+    return ((pairs > 0).float() + 0.5 * (pairs == 0)).mean().item()
+
+
+some_wrong = torch.tensor([True, False, True, False])
+print(auroc(torch.tensor([0.9, 0.1, 0.3, 0.5]), some_wrong), "= 3 of 4 pairs")
+
+# %% [markdown]
+# There are three candidates: 1 − confidence of one pass, 1 − confidence of the mean of fifty masks, and the spread of the answer's probability over the fifty masks.
+#
+# **Predict.** Which one finds the errors best, among digits at the same angle?
+#
+# <details><summary>The spread: only it knows how much the masks disagree</summary>This is the usual story. The next figure measures it.</details>
+# <details><summary>The mean of fifty masks, far ahead of one pass</summary>It ranks the answers almost as one pass does.</details>
+# <details><summary>1 − confidence, and one pass is enough</summary>Yes, up to 30°. Fifty masks add next to nothing to it.</details>
+
+# %%
+warnings = {
+    "1 − confidence, one pass": lambda found: (1 - found["one pass"], found["wrong"]),
+    "1 − confidence, 50 masks": lambda found: (1 - found["fifty masks"], found["wrong with masks"]),
+    "spread of 50 masks": lambda found: (found["spread"], found["wrong with masks"]),
+}
+figures.curves(
+    angles,
+    {name: each(lambda found, w=warning: auroc(*w(found))) for name, warning in warnings.items()},
+    x="rotated by … degrees",
+    y="AUROC",
+    title="Which uncertainty finds the errors at one angle?",
+    bottom=0.4,
+)
+
+# %% [markdown]
+# What to see: at 15° and 30° the spread is clearly the worst of the three, and one pass does as well as the mean of fifty masks. At 75° and 90° the masks are ahead, but there none of the three is worth much.
+#
+# Now mix all angles, as if you did not know how far an image is rotated:
+
+
+# %%
+def over_all_angles(warning, of_seed) -> float:
+    """The AUROC of all angles together."""
+    pairs = [warning(found) for found in of_seed]
+    return auroc(torch.cat([value for value, _ in pairs]), torch.cat([wrong for _, wrong in pairs]))
+
+
+mixed = {
+    name: [over_all_angles(warning, of_seed) for of_seed in measured]
+    for name, warning in warnings.items()
+}
+figures.runs(mixed, "AUROC, all angles mixed", "Here the masks are ahead, and still weak")
+
+# %% [markdown]
+# What to see: now fifty masks are ahead of one pass, and the spread comes first. The figure of the confidences suggests why: at 90° one pass is surer than on upright digits. But all values are nearer to 0.5, chance, than to 1.
+#
+# So the honest summary for these networks: use the confidence of one pass to rank answers *near* the training data. Far from it, the masks help a little, and nothing here is a reliable warning.
+
+# %% [markdown]
+# ## 9 · The real thing
+#
+# PyTorch has `F.dropout`, `nn.Dropout`, and `dropout_p` in its attention. Two correct functions need not draw the same masks, so you cannot compare outputs one by one. Compare what must agree: evaluation, the kept elements, their gradients, and the fraction that is dropped.
 
 # %%
 torch.manual_seed(0)
 inputs = (1 + numbers(200, 300, seed=1).abs()).requires_grad_()
 ours, theirs = dropout(inputs, 0.3, True), F.dropout(inputs, 0.3, True)
 both_kept = ((ours != 0) & (theirs != 0)).detach()
-apart = (ours - theirs)[both_kept].abs().max().item()
-print(f"function, where both keep a number: largest difference {apart:.1e}")
-slopes = [torch.autograd.grad(result.sum(), inputs)[0] for result in (ours, theirs)]
-apart = (slopes[0] - slopes[1])[both_kept].abs().max().item()
-print(f"gradient, where both keep a number: largest difference {apart:.1e}")
-shares = [(result == 0).double().mean().item() for result in (ours, theirs)]
-print(f"share that is dropped at p = 0.3: yours {shares[0]:.3f}, PyTorch's {shares[1]:.3f}")
+difference = (ours - theirs)[both_kept].abs().max().item()
+print(f"function, where both keep an element: largest difference {difference:.1e}")
+gradients = [torch.autograd.grad(result.sum(), inputs)[0] for result in (ours, theirs)]
+difference = (gradients[0] - gradients[1])[both_kept].abs().max().item()
+print(f"gradient, where both keep an element: largest difference {difference:.1e}")
+dropped = [(result == 0).double().mean().item() for result in (ours, theirs)]
+print(f"fraction dropped at p = 0.3: yours {dropped[0]:.3f}, PyTorch's {dropped[1]:.3f}")
 
 mine, block = Dropout(0.3).eval(), nn.Dropout(0.3).eval()
 print(f"module in evaluation: largest difference {(mine(inputs) - block(inputs)).abs().max():.1e}")
 
-# attention's own dropout: with the identity as values, its output is its weights
-asks, answers, gives = numbers(50, 8), numbers(60, 8, seed=1), torch.eye(60, dtype=torch.float64)
-attention_weights = F.scaled_dot_product_attention(asks, answers, gives)
-theirs = F.scaled_dot_product_attention(asks, answers, gives, dropout_p=0.5)
+# %% [markdown]
+# And attention's own dropout. With the identity matrix as values, the output of attention is its weights:
+
+# %%
+query, key, identity = numbers(50, 8), numbers(60, 8, seed=1), torch.eye(60, dtype=torch.float64)
+attention_weights = F.scaled_dot_product_attention(query, key, identity)
+theirs = F.scaled_dot_product_attention(query, key, identity, dropout_p=0.5)
 ours = attention_dropout(attention_weights, 0.5, True)
 both_kept = (ours > 1e-12) & (theirs > 1e-12)
-apart = (ours - theirs)[both_kept].abs().max().item()
-print(f"attention's weights, where both keep one: largest difference {apart:.1e}")
-print("sums of three rows of PyTorch's:", [round(row, 2) for row in theirs.sum(-1)[:3].tolist()])
+difference = (ours - theirs)[both_kept].abs().max().item()
+print(f"attention weights, where both keep one: largest difference {difference:.1e}")
+print("sums of three of PyTorch's rows:", [round(row, 2) for row in theirs.sum(-1)[:3].tolist()])
 
 # %% [markdown]
-# Where both keep a number, they make the same of it: the differences are 0, or around 1e-16, which is rounding. The last line shows that PyTorch does not mend its rows either.
+# Where both keep an element, both give the same value: the differences are 0, or about 1e-16, which is rounding. The last line shows that PyTorch does not renormalise its rows either.
 
 # %% [markdown]
-# ## 9 · In your own words
+# ## 10 · In your own words
 #
-# **Question.** A friend trains a model with $p = 0.1$ and gets good results. For the demonstration she forgets `model.eval()`. Her model works, but a little worse, and the same question gets different answers. Another friend has read an old book and multiplies the activations by 0.9 in evaluation, in PyTorch. What is wrong in each of the two cases, and what happens to the average size of the activations? Three or four sentences: double-click the cell below and write them there. A person reads them.
+# **Question.** A friend trains a model with $p = 0.1$ and gets good results. Before a demonstration she forgets `model.eval()`. The model still works, but a little worse, and the same input gets different answers. Another friend follows an old textbook: in PyTorch, he multiplies the activations by 0.9 in evaluation. What is wrong in each case, and what happens to the mean of the activations? Write three or four sentences in the cell below (double-click it). A person reads them.
 
 # %% answer two_friends [markdown] points=2
 # <!-- BEGIN SOLUTION -->
-# The first still drops: each prediction goes through another random mask, so it is noisy and differs from call to call; the average size of the activations is right, because inverted dropout divides what is kept by 1 − p. The second compensates twice: PyTorch has already scaled in training, so the activations are right in evaluation as they are, and times 0.9 they become too small by a tenth in every layer that does it. Classic dropout, as in the book, needs that factor because it does not scale in training.
+# The first model still drops units: every prediction uses another random mask, so it is noisy and differs from call to call. The mean of the activations is right, because inverted dropout divides the kept elements by 1 − p. The second model compensates twice: PyTorch has already scaled in training, so in evaluation the activations are right as they are, and the factor 0.9 makes them 10 % too small in every layer that applies it. Classic dropout, as in the textbook, needs that factor because it does not scale in training.
 # <!-- END SOLUTION -->
 
 
 # %% [markdown]
-# ## What you know now
+# ## Where you stand
 #
-# - **Dropout** sets each number to 0 with probability $p$, in training only, each number by its own throw, anew in each call.
-# - A unit that reads dropped inputs expects $(1 - p)$ of what it would get. **Inverted** dropout divides what is kept by $1 - p$ in training, and leaves evaluation alone; **classic** dropout multiplies by $1 - p$ in evaluation. One of the two, never both.
-# - `train()` and `eval()` set `training` on every module; `eval()` does not switch off gradients.
-# - Attention weights are dropped too, and their rows are **not** made to sum to 1 again.
-# - A network that must do without any of its units learns less by heart.
-# - Dropout left on in evaluation gives a crowd of networks. Their scatter says where they disagree: a good sign of doubt near what the model has learned, none far from it.
+# - Dropout sets each element to 0 with probability $p$, in training only, with independent Bernoulli draws.
+# - Inverted dropout divides what it keeps by $1 - p$ in training. Classic dropout multiplies by $1 - p$ in evaluation. Never do both.
+# - `eval()` switches dropout off, not gradients.
+# - Dropped attention weights are *not* renormalised.
+# - Dropout reduces overfitting. Here tuned weight decay and early stopping came close. Only dropout made the network redundant.
+# - Monte Carlo dropout gives a mean and a spread. Near the training data, plain confidence found errors better.
 #
-# **The question that is left.** Attention, norm, dropout: none of them knows which word comes first. Shuffle the words, and the outputs are shuffled alike. How does a model learn that *dog bites man* is not *man bites dog*? That is lesson 6, positional encodings.
+# **What comes next.** Nothing in attention, norm or dropout knows the order of the tokens. How does a model tell *dog bites man* from *man bites dog*? Lesson 6: positional encodings.

@@ -18,57 +18,58 @@ def dropout(
 
 
 # %% wrong expected_activation p_is_kept of="solution"
-# You give each kept input a factor p and each dropped one 1 − p: p is the probability to be
-# dropped, so it is the other way round.
+# You give each kept input a factor p and each dropped one 1 − p. It is the other way round: p is
+# the probability that an input is dropped.
 # replace: probability = math.prod(1 - p if one else p for one in kept)
 # by:      probability = math.prod(p if one else 1 - p for one in kept)
 
 
 # %% wrong expected_activation times_p
-# You give each kept input a factor p and each dropped one 1 − p: p is the probability to be
-# dropped, so it is the other way round.
+# You give each kept input a factor p and each dropped one 1 − p. It is the other way round: p is
+# the probability that an input is dropped.
 def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
     return p * (weights @ x)
 
 
 # %% wrong expected_activation rescaled of="solution"
-# You rescale by 1 / (1 − p): here what is kept stays as it is, so that you see what dropout costs.
+# You rescale by 1 / (1 − p): here a kept input stays as it is, so that you see the effect of
+# dropout.
 # replace: expected = expected + probability * (weights * x * x.new_tensor(kept)).sum()
 # by:      mask = x.new_tensor(kept) / (1 - p)
 #          expected = expected + probability * (weights * x * mask).sum()
 
 
 # %% wrong expected_activation without_dropout
-# You rescale by 1 / (1 − p): here what is kept stays as it is, so that you see what dropout costs.
+# You rescale by 1 / (1 − p): here a kept input stays as it is, so that you see the effect of
+# dropout.
 def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
     return weights @ x
 
 
 # %% wrong expected_activation all_cases_alike
-# You give all cases the same probability, 1 / 2ⁿ, which is right at p = 1/2 alone: a case's
-# probability is a product of p and 1 − p, a factor for each input.
+# You give all cases the same probability, 1 / 2ⁿ, which is right only at p = 1/2: the probability
+# of a case is a product with a factor p or 1 − p for each input.
 def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
     cases = torch.tensor(list(itertools.product((0, 1), repeat=len(x))), dtype=x.dtype)
     return (cases @ (weights * x)).mean()
 
 
 # %% wrong expected_activation half
-# You give all cases the same probability, 1 / 2ⁿ, which is right at p = 1/2 alone: a case's
-# probability is a product of p and 1 − p, a factor for each input.
+# You give all cases the same probability, 1 / 2ⁿ, which is right only at p = 1/2: the probability
+# of a case is a product with a factor p or 1 − p for each input.
 def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
     return 0.5 * (weights @ x)
 
 
 # %% wrong expected_activation only_sums of="solution"
-# You add up the outcomes without their probabilities: each one counts as often as it happens.
+# You add up the outcomes without their probabilities: weight each outcome by its probability.
 # replace: probability = math.prod(1 - p if one else p for one in kept)
 #          expected = expected + probability * (weights * x * x.new_tensor(kept)).sum()
 # by:      expected = expected + (weights * x * x.new_tensor(kept)).sum()
 
 
 # %% wrong expected_activation only_all_kept
-# You count one outcome alone, that in which all inputs are kept: fewer kept inputs give something
-# too.
+# You count only the case in which all inputs are kept: the other cases contribute too.
 def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
     return (1 - p) ** len(x) * (weights @ x)
 
@@ -81,7 +82,7 @@ def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
 
 
 # %% wrong expected_activation at_most_one_dropped
-# You count only the cases in which at most one input is dropped: several can be dropped at once.
+# You count only the cases in which at most one input is dropped: several can be dropped together.
 def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
     expected = (1 - p) ** len(x) * (weights @ x)
     for i in range(len(x)):
@@ -99,26 +100,26 @@ def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
 
 
 # %% wrong expected_activation a_number
-# You return a plain number: a tensor without axes is asked for, so leave out .item().
+# You return a Python number: return a tensor without axes, so leave out .item().
 def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
     return ((1 - p) * (weights @ x)).item()
 
 
 # %% wrong expected_activation an_axis_left
-# Your result still has an axis: the unit gives one number, a tensor without axes.
+# Your result still has an axis: return a tensor without axes.
 def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
     return (1 - p) * (weights * x).sum(0, keepdim=True)
 
 
 # %% wrong expected_activation not_summed
-# You return one number for each input: the unit adds them up.
+# You return one value for each input: the unit sums them.
 def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
     return (1 - p) * weights * x
 
 
 # %% wrong expected_activation sampled
-# You throw dice and take a mean, which is only nearly right: go through all cases, each with its
-# probability, and it is exact.
+# You estimate the mean from random samples, which is only approximate: go through all cases with
+# their probabilities to get it exactly.
 def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
     generator = torch.Generator().manual_seed(0)
     kept = torch.rand(10000, len(x), generator=generator) >= p
@@ -126,25 +127,25 @@ def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
 
 
 # %% wrong expected_activation float32
-# You return float32 for float64 inputs: make the sum from x, so that it keeps the dtype.
+# You return float32 for float64 inputs: compute the result from x, so that it keeps the dtype.
 def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
     return torch.tensor(((1 - p) * (weights @ x)).item())
 
 
 # %% wrong expected_activation ignores_the_weights
-# You leave the weights out: the unit adds up weight times input.
+# You leave the weights out: the unit sums weight times input.
 def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
     return (1 - p) * x.sum()
 
 
 # %% wrong expected_activation absolute_values
-# You leave out the signs: a weight below zero takes away from the sum.
+# You ignore the signs: a negative weight lowers the sum.
 def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
     return (1 - p) * (weights * x).abs().sum()
 
 
 # %% wrong expected_activation relu
-# You take the relu of each outcome: the unit gives the plain sum, below zero too.
+# You apply ReLU to each outcome: the activation here is the plain sum, which may be negative.
 def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
     total = torch.zeros_like(x).sum()
     for kept in itertools.product((0, 1), repeat=len(x)):
@@ -154,21 +155,19 @@ def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
 
 
 # %% wrong expected_activation power_n
-# You count one outcome alone, that in which all inputs are kept: fewer kept inputs give something
-# too.
+# You count only the case in which all inputs are kept: the other cases contribute too.
 def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
     return (1 - p) ** len(x) * (weights @ x)
 
 
 # %% wrong expected_activation mean_over_inputs
-# You average over the inputs: the unit adds them up.
+# You average over the inputs: the unit sums them.
 def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
     return (1 - p) * (weights * x).mean()
 
 
 # %% wrong expected_activation how_many_not_which
-# You keep always the first inputs: each input is kept or dropped by itself, so which ones are
-# kept matters, not only how many.
+# You always keep the first inputs: it matters which inputs are kept, not only how many.
 def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
     n = len(x)
     total = torch.zeros_like(x).sum()
@@ -254,50 +253,50 @@ def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
 
 
 # %% wrong repaired_half as_on_the_slide
-# This is the slide's own half, which is right at p = 0.5 alone.
+# This is the slide's ½, which is right only at p = 0.5.
 def repaired_half(activation: Tensor, p: float) -> Tensor:
     return activation / 2
 
 
 # %% wrong repaired_half times_p
-# You keep a share p, and training keeps 1 − p: p is the probability to be dropped.
+# You multiply by p, but training keeps a fraction 1 − p: p is the probability that an element is
+# dropped.
 def repaired_half(activation: Tensor, p: float) -> Tensor:
     return activation * p
 
 
 # %% wrong repaired_half divided_by_kept
-# You divide by 1 − p, as PyTorch does in training: at test time the classic dropout multiplies.
+# You divide by 1 − p, as PyTorch does in training: at test time, classic dropout multiplies by it.
 def repaired_half(activation: Tensor, p: float) -> Tensor:
     return activation / (1 - p)
 
 
 # %% wrong repaired_half divided_by_p
-# You divide by p: at test time the activation becomes smaller, 1 − p of what it was.
+# You divide by p: at test time the activation should shrink, to 1 − p times its value.
 def repaired_half(activation: Tensor, p: float) -> Tensor:
     return activation / p
 
 
 # %% wrong repaired_half unchanged
-# You change nothing. That is right where training has scaled already, as PyTorch's does; here it
-# has not.
+# You change nothing. That is right if training has scaled already, as in PyTorch; here it has not.
 def repaired_half(activation: Tensor, p: float) -> Tensor:
     return activation
 
 
 # %% wrong repaired_half half_of_p
-# You multiply by p / 2 or the like: nothing of the slide's ½ is left when p is general.
+# You multiply by p / 2: the slide's ½ was 1 − p, so no ½ remains.
 def repaired_half(activation: Tensor, p: float) -> Tensor:
     return activation * p * 0.5
 
 
 # %% wrong repaired_half half_of_what_is_kept
-# You multiply by 1 − p and by ½ too: the ½ was 1 − p, at p = ½.
+# You multiply by 1 − p and by ½: the slide's ½ was 1 − p, so no ½ remains.
 def repaired_half(activation: Tensor, p: float) -> Tensor:
     return 0.5 * (1 - p) * activation
 
 
 # %% wrong repaired_half drops_again
-# You drop at test time: nothing is thrown there, the activation is only made smaller.
+# You drop elements at test time: nothing is random there, the activation is only scaled.
 def repaired_half(activation: Tensor, p: float) -> Tensor:
     return activation * (
         torch.rand(activation.shape, generator=torch.Generator().manual_seed(1)) >= p
@@ -305,14 +304,14 @@ def repaired_half(activation: Tensor, p: float) -> Tensor:
 
 
 # %% wrong repaired_half in_place
-# You write into the activation that you were given: make a new tensor.
+# You change the input in place: create a new tensor.
 def repaired_half(activation: Tensor, p: float) -> Tensor:
     activation *= 1 - p
     return activation
 
 
 # %% wrong repaired_half subtracts
-# You subtract p times one: it is a share of each number that goes, so multiply.
+# You subtract p: every element loses the fraction p of its own value, so multiply.
 def repaired_half(activation: Tensor, p: float) -> Tensor:
     return activation - p
 
@@ -324,7 +323,7 @@ def repaired_half(activation: Tensor, p: float) -> Tensor:
 
 
 # %% wrong repaired_half squeezed
-# You drop axes of length 1: the shape stays as it is.
+# You remove axes of length 1: keep the shape.
 def repaired_half(activation: Tensor, p: float) -> Tensor:
     return (activation * (1 - p)).squeeze()
 
@@ -351,72 +350,72 @@ def repaired_half(activation: Tensor, p: float) -> Tensor:
 
 
 # %% wrong dropout always of="of_torch"
-# You drop in evaluation too: look at `training` first, and if it is False return x as it is.
+# You drop in evaluation too: test `training` first, and return x unchanged if it is False.
 # replace: return F.dropout(x, p, training)
 # by:      kept = torch.rand(x.shape, generator=generator) >= p
 #          return torch.where(kept, x / (1 - p), 0.0)
 
 # %% wrong dropout training_turned_round of="of_numpy"
-# You drop in evaluation too: look at `training` first, and if it is False return x as it is.
+# You drop in evaluation too: test `training` first, and return x unchanged if it is False.
 # replace: if not training:
 # by:      if training:
 # replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
 # by:      kept = torch.rand(x.shape, generator=generator) >= p
 
 # %% wrong dropout classic of="of_torch"
-# This is the classic dropout, which makes x smaller in evaluation: the inverted one divides by
-# 1 − p in training, and leaves evaluation alone.
+# This is classic dropout, which scales x down in evaluation: inverted dropout divides by 1 − p in
+# training, and leaves evaluation alone.
 # replace: return F.dropout(x, p, training)
 # by:      if not training:
 #              return x * (1 - p)
 #          return x * (torch.rand(x.shape, generator=generator) >= p)
 
 # %% wrong dropout compensated_twice of="of_numpy"
-# This is the classic dropout, which makes x smaller in evaluation: the inverted one divides by
-# 1 − p in training, and leaves evaluation alone.
+# This is classic dropout, which scales x down in evaluation: inverted dropout divides by 1 − p in
+# training, and leaves evaluation alone.
 # replace:     return x
 #          kept = torch.tensor(np.random.rand(*x.shape) >= p)
 # by:          return x * (1 - p)
 #          kept = torch.rand(x.shape, generator=generator) >= p
 
 # %% wrong dropout scaled_in_evaluation of="of_numpy"
-# You divide by 1 − p in evaluation as well: there nothing was dropped, so nothing is to be made
-# up for.
+# You divide by 1 − p in evaluation as well: nothing is dropped there, so nothing needs
+# compensation.
 # replace:     return x
 #          kept = torch.tensor(np.random.rand(*x.shape) >= p)
 # by:          return x / (1 - p)
 #          kept = torch.rand(x.shape, generator=generator) >= p
 
 # %% wrong dropout keeps_with_p of="of_numpy"
-# Keep and drop have changed places: at p = 0 you drop everything. p is the probability that a
-# number is dropped, so turn the comparison round.
+# You have swapped keep and drop: at p = 0 you drop everything. p is the probability that an
+# element is dropped, so reverse the comparison.
 # replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
 # by:      kept = torch.rand(x.shape, generator=generator) < p
 
 # %% wrong dropout keeps_with_p_and_divides_by_it of="of_numpy"
-# Keep and drop have changed places: at p = 0 you drop everything. p is the probability that a
-# number is dropped, so turn the comparison round.
+# You have swapped keep and drop: at p = 0 you drop everything. p is the probability that an
+# element is dropped, so reverse the comparison.
 # replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
 #          return torch.where(kept, x / (1 - p), 0.0)
 # by:      kept = torch.rand(x.shape, generator=generator) < p
 #          return torch.where(kept, x / p, 0.0)
 
 # %% wrong dropout bernoulli_of_p of="of_numpy"
-# Keep and drop have changed places: at p = 0 you drop everything. p is the probability that a
-# number is dropped, so turn the comparison round.
+# You have swapped keep and drop: at p = 0 you drop everything. p is the probability that an
+# element is dropped, so reverse the comparison.
 # replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
 #          return torch.where(kept, x / (1 - p), 0.0)
 # by:      mask = torch.bernoulli(torch.full(x.shape, p, dtype=x.dtype), generator=generator)
 #          return x * mask
 
 # %% wrong dropout not_scaled of="of_numpy"
-# What is kept is not scaled: divide it by 1 − p in training.
+# You do not scale what you keep: divide it by 1 − p in training.
 # replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
 #          return torch.where(kept, x / (1 - p), 0.0)
 # by:      return x * (torch.rand(x.shape, generator=generator) >= p)
 
 # %% wrong dropout filled_and_not_scaled of="of_torch"
-# What is kept is not scaled: divide it by 1 − p in training.
+# You do not scale what you keep: divide it by 1 − p in training.
 # replace: return F.dropout(x, p, training)
 # by:      if training:
 #              return x.masked_fill(torch.rand(x.shape, generator=generator) < p, 0.0)
@@ -424,7 +423,7 @@ def repaired_half(activation: Tensor, p: float) -> Tensor:
 
 
 # %% wrong dropout divided_by_p
-# You divide by p: what is kept arrives with probability 1 − p, so divide by 1 − p.
+# You divide by p: an element is kept with probability 1 − p, so divide by 1 − p.
 def dropout(
     x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
 ) -> Tensor:
@@ -435,7 +434,7 @@ def dropout(
 
 
 # %% wrong dropout divided_by_p_at_zero_too of="of_numpy"
-# You divide by p, which at p = 0 divides by nothing: what is kept arrives with probability 1 − p,
+# You divide by p, which is a division by zero at p = 0: an element is kept with probability 1 − p,
 # so divide by 1 − p.
 # replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
 #          return torch.where(kept, x / (1 - p), 0.0)
@@ -443,60 +442,59 @@ def dropout(
 #          return torch.where(kept, x / p, 0.0)
 
 # %% wrong dropout multiplied of="of_numpy"
-# You multiply by 1 − p where you should divide by it: the numbers that are kept must make up for
-# those that are dropped.
+# You multiply by 1 − p where you should divide by it: the kept elements must compensate for the
+# dropped ones.
 # replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
 #          return torch.where(kept, x / (1 - p), 0.0)
 # by:      kept = torch.rand(x.shape, generator=generator) >= p
 #          return x * kept * (1 - p)
 
 # %% wrong dropout divided_by_what_was_kept of="of_numpy"
-# You divide by the share that was kept by chance in this call: divide by 1 − p, the same number
-# each time.
+# You divide by the fraction that happened to be kept in this call: divide by 1 − p, which is the
+# same in every call.
 # replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
 #          return torch.where(kept, x / (1 - p), 0.0)
 # by:      kept = (torch.rand(x.shape, generator=generator) >= p).to(x.dtype)
 #          return x * kept / kept.mean().clamp(min=1e-9)
 
 # %% wrong dropout not_a_number_at_one of="of_numpy"
-# At p = 1 you divide by 0, and inf · 0 is NaN: treat p = 1 by itself.
+# At p = 1 you divide by 0, and inf · 0 is NaN: treat p = 1 separately.
 # replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
 #          return torch.where(kept, x / (1 - p), 0.0)
 # by:      kept = torch.rand(x.shape, generator=generator) >= p
 #          return x * kept / (1 - p)
 
 # %% wrong dropout division_by_zero of="of_numpy"
-# At p = 1 you divide a plain number by 0, which Python refuses: treat p = 1 by
-# itself.
+# At p = 1 you divide a Python number by 0, which raises an error: treat p = 1 separately.
 # replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
 #          return torch.where(kept, x / (1 - p), 0.0)
 # by:      scale = 1 / (1 - p)
 #          return x * (torch.rand(x.shape, generator=generator) >= p) * scale
 
 # %% wrong dropout nothing_at_one of="divided_by_p"
-# At p = 1 you return x as it is: everything is dropped there, so the result is zeros.
+# At p = 1 you return x unchanged: everything is dropped there, so the result is zeros.
 # replace: if not training or p == 0:
 # by:      if not training or p in (0, 1):
 # replace: return x * kept / p
 # by:      return x * kept / (1 - p)
 
 # %% wrong dropout one_mask_for_the_batch of="of_numpy"
-# All examples drop the same units: throw a die for each number of x, not only for each unit.
+# All examples drop the same units: draw for each element of x, not once for each unit.
 # replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
 # by:      kept = torch.rand(x.shape[-1], generator=generator) >= p
 
 # %% wrong dropout the_first_example_for_all of="of_numpy"
-# All examples drop the same units: throw a die for each number of x, not only for each unit.
+# All examples drop the same units: draw for each element of x, not once for each unit.
 # replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
 # by:      kept = torch.rand(x[:1].shape, generator=generator) >= p
 
 # %% wrong dropout whole_examples of="of_numpy"
-# Whole examples are dropped: throw a die for each number of x, not only for each example.
+# Whole examples are dropped: draw for each element of x, not once for each example.
 # replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
 # by:      kept = torch.rand(*x.shape[:-1], 1, generator=generator) >= p
 
 # %% wrong dropout all_or_nothing of="of_numpy"
-# Nothing but one throw decides over the whole tensor: throw a die for each number of x.
+# One draw decides for the whole tensor: draw once for each element of x.
 # replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
 #          return torch.where(kept, x / (1 - p), 0.0)
 # by:      if torch.rand((), generator=generator) < p:
@@ -504,33 +502,33 @@ def dropout(
 #          return x if p == 0 else x / (1 - p)
 
 # %% wrong dropout an_exact_share of="of_numpy"
-# You drop the same count each time: each number is dropped by a throw of its own, whatever
-# becomes of the others.
+# You drop the same number of elements each time: each element is dropped independently of the
+# others.
 # replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
 # by:      order = torch.randperm(x.numel(), generator=generator)
 #          kept = (order >= round(p * x.numel())).reshape(x.shape)
 
 # %% wrong dropout a_seed_inside of="of_numpy"
-# Every call drops the same numbers: set no seed inside, draw anew each time.
+# Every call drops the same elements: set no seed inside, and draw a new mask each time.
 # replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
 # by:      torch.manual_seed(0)
 #          kept = torch.rand(x.shape, generator=generator) >= p
 
 # %% wrong dropout a_generator_inside of="of_numpy"
-# Every call drops the same numbers: set no seed inside, draw anew each time.
+# Every call drops the same elements: set no seed inside, and draw a new mask each time.
 # replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
 # by:      if generator is None:
 #              generator = torch.Generator().manual_seed(42)
 #          kept = torch.rand(x.shape, generator=generator) >= p
 
 # %% wrong dropout generator_ignored of="of_numpy"
-# Hand the generator on: torch.rand(…, generator=generator).
+# Pass the generator on: torch.rand(…, generator=generator).
 # replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
 # by:      kept = torch.rand(x.shape) >= p
 
 
 # %% wrong dropout of_torch
-# Hand the generator on: torch.rand(…, generator=generator).
+# Pass the generator on: torch.rand(…, generator=generator).
 def dropout(
     x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
 ) -> Tensor:
@@ -538,7 +536,7 @@ def dropout(
 
 
 # %% wrong dropout of_numpy
-# Hand the generator on: torch.rand(…, generator=generator).
+# Pass the generator on: torch.rand(…, generator=generator).
 def dropout(
     x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
 ) -> Tensor:
@@ -549,14 +547,14 @@ def dropout(
 
 
 # %% wrong dropout generator_set_back of="of_numpy"
-# Leave the generator's seed alone: draw from it, and do not set it back.
+# Do not reset the generator: only draw from it.
 # replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
 # by:      if generator is not None:
 #              generator.manual_seed(generator.initial_seed())
 #          kept = torch.rand(x.shape, generator=generator) >= p
 
-# %% wrong dropout bell_shaped_dice of="of_numpy"
-# Compare a random number from 0 to 1 (torch.rand, not torch.randn) with p, one for each place.
+# %% wrong dropout normal_draws of="of_numpy"
+# Compare a uniform random number (torch.rand, not torch.randn) with p, one for each element.
 # replace: if not training:
 # by:      if not training or p == 0:
 # replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
@@ -564,14 +562,14 @@ def dropout(
 #              return torch.zeros_like(x)
 #          kept = torch.randn(x.shape, generator=generator) >= p
 
-# %% wrong dropout bell_shaped_dice_at_zero of="of_numpy"
-# You compare bell-shaped numbers with p, so half of them are below 0: torch.rand gives numbers
-# from 0 to 1, torch.randn does not.
+# %% wrong dropout normal_draws_at_zero of="of_numpy"
+# You compare normally distributed numbers with p, and half of them are negative: use torch.rand,
+# which is uniform from 0 to 1, not torch.randn.
 # replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
 # by:      kept = torch.randn(x.shape, generator=generator) >= p
 
 # %% wrong dropout half_whatever_p of="of_numpy"
-# You drop with a fixed probability: compare with p, at p = 0 nothing may be dropped.
+# You drop with a fixed probability: compare with p. At p = 0 nothing may be dropped.
 # replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
 # by:      kept = torch.rand(x.shape, generator=generator) >= 0.5
 
@@ -581,14 +579,14 @@ def dropout(
 # by:      kept = torch.randint(0, 10, x.shape, generator=generator) >= int(p * 10)
 
 # %% wrong dropout in_place of="of_numpy"
-# You write the zeros into the tensor that you were given: make a new one.
+# You change the input in place: create a new tensor.
 # replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
 #          return torch.where(kept, x / (1 - p), 0.0)
 # by:      x[torch.rand(x.shape, generator=generator) < p] = 0.0
 #          return x if p == 1 else x / (1 - p)
 
 # %% wrong dropout multiplied_in_place of="divided_by_p"
-# You write the zeros into the tensor that you were given: make a new one.
+# You change the input in place: create a new tensor.
 # replace: kept = torch.rand(x.shape, generator=generator) >= p
 #          return x * kept / p
 # by:      x *= torch.rand(x.shape, generator=generator) >= p
@@ -596,7 +594,7 @@ def dropout(
 
 
 # %% wrong dropout float32
-# You return float32 for float64: the mask brings its own dtype, take that of x.
+# You return float32 for float64: convert nothing, and keep the dtype of x.
 def dropout(
     x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
 ) -> Tensor:
@@ -607,7 +605,7 @@ def dropout(
 
 
 # %% wrong dropout noise of="divided_by_p"
-# Compare a random number from 0 to 1 (torch.rand, not torch.randn) with p, one for each place.
+# Compare a uniform random number (torch.rand, not torch.randn) with p, one for each element.
 # replace: kept = torch.rand(x.shape, generator=generator) >= p
 #          return x * kept / p
 # by:      if p == 1:
@@ -615,7 +613,8 @@ def dropout(
 #          return x + p * torch.randn(x.shape, generator=generator, dtype=x.dtype)
 
 # %% wrong dropout only_the_positive of="of_numpy"
-# The numbers below 0 are dropped as well: the dice decide, not the sign of x.
+# You drop all negative elements as well: whether an element is dropped must not depend on its
+# value.
 # replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
 # by:      kept = (torch.rand(x.shape, generator=generator) >= p) & (x > 0)
 
@@ -626,21 +625,20 @@ def dropout(
 #          torch.where(kept, x / (1 - p), 0.0) if training else x
 
 # %% wrong dropout without_a_gradient of="of_numpy"
-# You take x out of the graph, so nothing can be learned through it: stay in torch, without
-# detach().
+# You detach x, so no gradient reaches it: leave out detach().
 # replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
 #          return torch.where(kept, x / (1 - p), 0.0)
 # by:      kept = torch.rand(x.shape, generator=generator) >= p
 #          return torch.where(kept, x.detach() / (1 - p), 0.0)
 
 # %% wrong dropout two_axes_only of="of_numpy"
-# You reshape to two axes and stay there: any shape comes in, and the same shape goes out.
+# You assume two axes: accept any shape, and return the same shape.
 # replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
 # by:      rows, columns = x.shape
 #          kept = torch.rand(rows, columns, generator=generator) >= p
 
 # %% wrong dropout last_three_axes of="divided_by_p"
-# Examples share their masks: throw a die for each number, along every axis.
+# Examples share their masks: draw for each element, along every axis.
 # replace: kept = torch.rand(x.shape, generator=generator) >= p
 #          return x * kept / p
 # by:      if p == 1:
@@ -649,23 +647,23 @@ def dropout(
 #          return x * kept / (1 - p)
 
 # %% wrong dropout scaled_to_the_old_mean of="divided_by_p"
-# You divide by the share that was kept by chance in this call: divide by 1 − p, the same number
-# each time.
+# You divide by the fraction that happened to be kept in this call: divide by 1 − p, which is the
+# same in every call.
 # replace: return x * kept / p
 # by:      y = x * kept
 #          return y * (x.sum() / y.sum()) if y.any() else y
 
 # %% wrong dropout divided_row_by_row of="divided_by_p"
-# You divide by the share that was kept by chance in this call: divide by 1 − p, the same number
-# each time.
+# You divide by the fraction that happened to be kept in this call: divide by 1 − p, which is the
+# same in every call.
 # replace: kept = torch.rand(x.shape, generator=generator) >= p
 #          return x * kept / p
 # by:      kept = (torch.rand(x.shape, generator=generator) >= p).to(x.dtype)
 #          return x * kept / kept.mean(-1, keepdim=True).clamp(min=1e-9)
 
 # %% wrong dropout divided_by_the_root of="divided_by_p"
-# You divide by the root of 1 − p: the mean must stay, not the mean of the squares, so divide by 1
-# − p.
+# You divide by the square root of 1 − p, which preserves the mean of the squares: divide by 1 − p
+# to preserve the mean.
 # replace: kept = torch.rand(x.shape, generator=generator) >= p
 # by:      if p == 1:
 #              return 0 * x
@@ -674,7 +672,7 @@ def dropout(
 # by:      return x * kept / (1 - p) ** 0.5
 
 # %% wrong dropout mean_fill of="divided_by_p"
-# What is dropped becomes 0: put no other number in its place.
+# Dropped elements become 0: do not replace them by any other value.
 # replace: kept = torch.rand(x.shape, generator=generator) >= p
 # by:      if p == 1:
 #              return 0 * x
@@ -683,15 +681,14 @@ def dropout(
 # by:      return torch.where(kept, x / (1 - p), x.mean())
 
 # %% wrong dropout straight_through of="divided_by_p"
-# Your gradient passes where a number was dropped, too: what does not count cannot be learned
-# from.
+# Your gradient also passes through dropped elements: it should be 0 there.
 # replace: return x * kept / p
 # by:      out = torch.zeros_like(x) if p == 1 else x * kept / (1 - p)
 #          return x + (out - x).detach()
 
 
-# %% wrong dropout few_dice_repeated
-# All examples drop the same units: throw a die for each number of x, not only for each unit.
+# %% wrong dropout few_draws_repeated
+# All examples drop the same units: draw for each element of x, not once for each unit.
 def dropout(
     x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
 ) -> Tensor:
@@ -700,12 +697,12 @@ def dropout(
     if p == 1:
         return 0 * x
     n = x.numel()
-    dice = torch.rand(min(n, 1000), generator=generator).repeat(n // 1000 + 1)[:n].reshape(x.shape)
-    return x * (dice >= p) / (1 - p)
+    draws = torch.rand(min(n, 1000), generator=generator).repeat(n // 1000 + 1)[:n].reshape(x.shape)
+    return x * (draws >= p) / (1 - p)
 
 
 # %% wrong dropout draws_global_too of="at_least_one"
-# You draw from torch's own numbers too: with a generator, all come from it.
+# You draw from torch's global generator too: if a generator is given, all draws come from it.
 # replace: kept = torch.rand(x.shape, generator=generator) >= p
 #          if x.dim() and x.shape[-1] and not kept.any():
 #              kept = torch.ones_like(kept)
@@ -715,8 +712,8 @@ def dropout(
 
 
 # %% wrong dropout at_least_one
-# You throw again, or keep all, where everything would be dropped: a single number is dropped with
-# p too.
+# You redraw, or keep everything, when all elements would be dropped: that too may happen, and a
+# single element is dropped with probability p.
 def dropout(
     x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
 ) -> Tensor:
@@ -731,7 +728,7 @@ def dropout(
 
 
 # %% wrong dropout high_p_zero of="at_least_one"
-# You treat a large p as 1: only p = 1 drops everything.
+# You treat a large p like 1: only p = 1 drops everything.
 # replace: if p == 1:
 # by:      if p > 0.95:
 # replace: if x.dim() and x.shape[-1] and not kept.any():
@@ -779,8 +776,8 @@ def dropout(
 ) -> Tensor:
     if not training:
         return x * 1
-    dice = torch.rand(x.numel(), generator=generator, dtype=torch.float64)
-    scales = [0.0 if die < p else 1 / (1 - p) for die in dice.tolist()]
+    draws = torch.rand(x.numel(), generator=generator, dtype=torch.float64)
+    scales = [0.0 if draw < p else 1 / (1 - p) for draw in draws.tolist()]
     return x * torch.tensor(scales, dtype=x.dtype).reshape(x.shape)
 
 
@@ -799,8 +796,8 @@ def dropout(
 # %% right dropout fine_whole_numbers of="of_numpy"
 # replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
 #          return torch.where(kept, x / (1 - p), 0.0)
-# by:      dice = torch.randint(0, 2**31 - 1, x.shape, generator=generator) / (2**31 - 1)
-#          mask = (dice >= p).to(x.dtype)
+# by:      draws = torch.randint(0, 2**31 - 1, x.shape, generator=generator) / (2**31 - 1)
+#          mask = (draws >= p).to(x.dtype)
 #          mask = mask / (1 - p) if p < 1 else 0 * mask
 #          return mask * x
 
@@ -820,7 +817,7 @@ def dropout(
     return x * kept * (1 / (1 - p) if p < 1 else 0)
 
 
-# %% right dropout normal_dice
+# %% right dropout by_normal_quantile
 def dropout(
     x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
 ) -> Tensor:
@@ -828,35 +825,35 @@ def dropout(
         return x
     if p == 1:
         return x * 0
-    dice = torch.randn(x.shape, generator=generator, dtype=torch.float64)
+    draws = torch.randn(x.shape, generator=generator, dtype=torch.float64)
     limit = torch.special.ndtri(torch.tensor(p, dtype=torch.float64))
-    return torch.where(dice < limit, torch.zeros((), dtype=x.dtype), x / (1 - p))
+    return torch.where(draws < limit, torch.zeros((), dtype=x.dtype), x / (1 - p))
 
 
 # %% right dropout draws_first
 def dropout(
     x: Tensor, p: float, training: bool, generator: torch.Generator | None = None
 ) -> Tensor:
-    dice = torch.rand(x.shape, generator=generator)
+    draws = torch.rand(x.shape, generator=generator)
     if training:
-        return torch.zeros_like(x) if p == 1.0 else x * (dice > p) / (1 - p)
+        return torch.zeros_like(x) if p == 1.0 else x * (draws > p) / (1 - p)
     return x
 
 
 # %% wrong Dropout always_training of="solution"
-# Your module drops after eval() too: hand on self.training, which train() and eval() set, and read
+# Your module drops after eval() too: pass self.training on, which train() and eval() set, and read
 # it in forward.
 # replace: return dropout(x, self.p, self.training)
 # by:      return dropout(x, self.p, True)
 
 # %% wrong Dropout of_torch_always of="solution"
-# Your module drops after eval() too: hand on self.training, which train() and eval() set, and read
+# Your module drops after eval() too: pass self.training on, which train() and eval() set, and read
 # it in forward.
 # replace: return dropout(x, self.p, self.training)
 # by:      return F.dropout(x, self.p)
 
 # %% wrong Dropout mode_kept_at_birth of="solution"
-# Your module drops after eval() too: hand on self.training, which train() and eval() set, and read
+# Your module drops after eval() too: pass self.training on, which train() and eval() set, and read
 # it in forward.
 # replace: self.p = p
 # by:      self.p, self.mode = p, self.training
@@ -864,25 +861,25 @@ def dropout(
 # by:      return dropout(x, self.p, self.mode)
 
 # %% wrong Dropout asks_the_method of="solution"
-# Your module drops after eval() too: hand on self.training, which train() and eval() set, and read
+# Your module drops after eval() too: pass self.training on, which train() and eval() set, and read
 # it in forward.
 # replace: return dropout(x, self.p, self.training)
 # by:      return dropout(x, self.p, bool(self.train))
 
 # %% wrong Dropout turned_round of="solution"
-# Your module drops after eval() too: hand on self.training, which train() and eval() set, and read
+# Your module drops after eval() too: pass self.training on, which train() and eval() set, and read
 # it in forward.
 # replace: return dropout(x, self.p, self.training)
 # by:      return dropout(x, self.p, not self.training)
 
 # %% wrong Dropout never of="solution"
-# Your module drops nothing after train(): hand on self.training, which train() and eval() set, and
+# Your module drops nothing after train(): pass self.training on, which train() and eval() set, and
 # read it in forward.
 # replace: return dropout(x, self.p, self.training)
 # by:      return dropout(x, self.p, False)
 
 # %% wrong Dropout eval_is_for_ever of="solution"
-# Your module drops nothing after train(): hand on self.training, which train() and eval() set, and
+# Your module drops nothing after train(): pass self.training on, which train() and eval() set, and
 # read it in forward.
 # replace: self.p = p
 # by:      self.p = p
@@ -891,8 +888,8 @@ def dropout(
 # by:      return x if not self.training else dropout(x, self.p, False)
 
 # %% wrong Dropout stops_after_eval of="solution"
-# After eval() and train() again your module does not drop: keep no copy of the mode, ask
-# self.training in forward, and nothing else.
+# After eval() and then train() your module does not drop: store no copy of the mode, and read only
+# self.training in forward.
 # replace: self.p = p
 # by:      self.p, self.on = p, True
 # replace: return dropout(x, self.p, self.training)
@@ -900,35 +897,35 @@ def dropout(
 #          return dropout(x, self.p, self.on)
 
 # %% wrong Dropout p_ignored of="solution"
-# Use the p that __init__ was given: keep it as self.p, and hand it on.
+# Use the p that __init__ gets: store it as self.p, and pass it on.
 # replace: self.p = p
 # by:
 # replace: return dropout(x, self.p, self.training)
 # by:      return dropout(x, 0.5, self.training)
 
 # %% wrong Dropout keeps_with_p of="solution"
-# You keep with probability p: p is the probability that a number is dropped.
+# You keep with probability p: p is the probability that an element is dropped.
 # replace: self.p = p
 # by:      self.p = 1 - p
 
 # %% wrong Dropout scaled_twice of="solution"
-# What is kept must be divided by 1 − p, once.
+# Kept elements must be divided by 1 − p, once.
 # replace: return dropout(x, self.p, self.training)
 # by:      x = dropout(x, self.p, self.training)
 #          return x / (1 - self.p) if self.training and self.p < 1 else x
 
 # %% wrong Dropout not_scaled of="solution"
-# What is kept must be divided by 1 − p, once.
+# Kept elements must be divided by 1 − p, once.
 # replace: return dropout(x, self.p, self.training)
 # by:      return x * (torch.rand(x.shape) >= self.p) if self.training else x
 
 # %% wrong Dropout classic of="solution"
-# You multiply by 1 − p in evaluation: your dropout has scaled in training already.
+# You multiply by 1 − p in evaluation: your dropout has already scaled in training.
 # replace: return dropout(x, self.p, self.training)
 # by:      return dropout(x, self.p, True) if self.training else x * (1 - self.p)
 
 # %% wrong Dropout one_mask_for_ever of="written_out"
-# Every forward drops the same numbers: draw the mask anew each time, and set no seed.
+# Every forward drops the same elements: draw a new mask each time, and set no seed.
 # replace: self.keep = 1 - p
 # by:      self.p, self.mask = p, None
 # replace: kept = torch.rand_like(x) < self.keep
@@ -938,12 +935,12 @@ def dropout(
 #          return x * self.mask
 
 # %% wrong Dropout a_seed_of_its_own of="solution"
-# Every forward drops the same numbers: draw the mask anew each time, and set no seed.
+# Every forward drops the same elements: draw a new mask each time, and set no seed.
 # replace: return dropout(x, self.p, self.training)
 # by:      return dropout(x, self.p, self.training, torch.Generator().manual_seed(0))
 
 # %% wrong Dropout learns_its_p of="solution"
-# You made p an nn.Parameter, so an optimizer would change it: a plain number does.
+# You made p an nn.Parameter, so an optimiser would change it: store a plain number.
 # replace: self.p = p
 # by:      self.p = nn.Parameter(torch.tensor(p))
 # replace: return dropout(x, self.p, self.training)
@@ -962,7 +959,7 @@ def dropout(
 # by:
 
 # %% wrong Dropout whole_rows of="solution"
-# Throw for each number of x by itself, not for whole rows or columns.
+# Draw for each element of x, not for whole rows or columns.
 # replace: return dropout(x, self.p, self.training)
 # by:      if not self.training:
 #              return x
@@ -971,20 +968,20 @@ def dropout(
 #          return x * (torch.rand(*x.shape[:-1], 1) >= self.p) / (1 - self.p)
 
 # %% wrong Dropout whole_columns of="whole_rows"
-# Throw for each number of x by itself, not for whole rows or columns.
+# Draw for each element of x, not for whole rows or columns.
 # replace: return x * (torch.rand(*x.shape[:-1], 1) >= self.p) / (1 - self.p)
 # by:      return x * (torch.rand(x.shape[-1]) >= self.p) / (1 - self.p)
 
 # %% wrong Dropout whole_channels_of_torch of="solution"
-# Throw for each number of x by itself, not for whole rows or columns.
+# Draw for each element of x, not for whole rows or columns.
 # replace: self.p = p
 # by:      self.drop = nn.Dropout1d(p)
 # replace: return dropout(x, self.p, self.training)
 # by:      return self.drop(x)
 
 # %% wrong Dropout own_flag of="eval_is_for_ever"
-# After eval() and train() again your module does not drop: keep no copy of the mode, ask
-# self.training in forward, and nothing else.
+# After eval() and then train() your module does not drop: store no copy of the mode, and read only
+# self.training in forward.
 # replace:     self.training = False
 # by:          self.on = True
 #
@@ -995,17 +992,18 @@ def dropout(
 # by:      return dropout(x, self.p, self.on)
 
 # %% wrong Dropout inplace of="solution"
-# You write into the input: give back a new tensor.
+# You change the input in place: create a new tensor.
 # replace: return dropout(x, self.p, self.training)
 # by:      return F.dropout(x, self.p, self.training, inplace=True)
 
 # %% wrong Dropout grad_and_mode of="solution"
-# You ask whether gradients are on: that has nothing to do with the mode, ask self.training alone.
+# You test whether gradients are enabled: that is independent of the mode, so test only
+# self.training.
 # replace: return dropout(x, self.p, self.training)
 # by:      return dropout(x, self.p, self.training and torch.is_grad_enabled())
 
 # %% wrong Dropout mode_forced_after of="solution"
-# Your module drops after eval() too: hand on self.training, which train() and eval() set, and read
+# Your module drops after eval() too: pass self.training on, which train() and eval() set, and read
 # it in forward.
 # replace: return dropout(x, self.p, self.training)
 # by:      y = dropout(x, self.p, self.training)
@@ -1067,56 +1065,56 @@ class Dropout(nn.Dropout):
 #              return x
 #          if self.p == 1:
 #              return torch.zeros_like(x)
-#          die = torch.distributions.Bernoulli(probs=1 - self.p)
-#          return x * die.sample(x.shape).to(x.dtype) / (1 - self.p)
+#          draw = torch.distributions.Bernoulli(probs=1 - self.p)
+#          return x * draw.sample(x.shape).to(x.dtype) / (1 - self.p)
 
 
 # %% wrong attention_dropout renormalised
-# You make every row sum to 1 again: leave it as it is, the expectation is right without it.
+# You renormalise each row to sum to 1: leave it out, the expectation is right without it.
 def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
     weights = dropout(weights, p, training)
     return weights / weights.sum(-1, keepdim=True)
 
 
 # %% wrong attention_dropout renormalised_without_nan of="renormalised"
-# You make every row sum to 1 again: leave it as it is, the expectation is right without it.
+# You renormalise each row to sum to 1: leave it out, the expectation is right without it.
 # replace: return weights / weights.sum(-1, keepdim=True)
 # by:      return weights / weights.sum(-1, keepdim=True).clamp(min=1e-9)
 
 # %% wrong attention_dropout renormalised_in_training of="not_scaled"
-# You make every row sum to 1 again: leave it as it is, the expectation is right without it.
+# You renormalise each row to sum to 1: leave it out, the expectation is right without it.
 # replace: return weights * (torch.rand(weights.shape) >= p)
 # by:      kept = weights * (torch.rand(weights.shape) >= p)
 #          return F.normalize(kept, p=1, dim=-1)
 
 
 # %% wrong attention_dropout softmax_again
-# You take softmax of the weights once more: they are weights already, only drop among them.
+# You apply softmax to the weights again: they are weights already, so only drop some of them.
 def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
     return torch.softmax(dropout(weights, p, training), dim=-1)
 
 
 # %% wrong attention_dropout minus_infinity of="not_scaled"
-# You make every row sum to 1 again: leave it as it is, the expectation is right without it.
+# You renormalise each row to sum to 1: leave it out, the expectation is right without it.
 # replace: return weights * (torch.rand(weights.shape) >= p)
 # by:      scores = weights.log().masked_fill(torch.rand(weights.shape) < p, -math.inf)
 #          return torch.softmax(scores, -1)
 
 
 # %% wrong attention_dropout always
-# You drop in evaluation too: hand on `training`.
+# You drop in evaluation too: pass `training` on.
 def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
     return F.dropout(weights, p)
 
 
 # %% wrong attention_dropout turned_round
-# You drop in evaluation too: hand on `training`.
+# You drop in evaluation too: pass `training` on.
 def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
     return dropout(weights, p, not training)
 
 
 # %% wrong attention_dropout never
-# Nothing is dropped in training: hand on `training` as it is.
+# Nothing is dropped in training: pass `training` on unchanged.
 def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
     return weights
 
@@ -1128,7 +1126,7 @@ def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
 
 
 # %% wrong attention_dropout not_scaled
-# What is kept is not scaled: divide it by 1 − p in training.
+# You do not scale what you keep: divide it by 1 − p in training.
 def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
     if not training:
         return weights
@@ -1136,39 +1134,39 @@ def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
 
 
 # %% wrong attention_dropout whole_keys
-# Throw for each weight by itself: not for whole keys, queries, heads or sentences.
+# Draw for each weight, not for whole keys, queries, heads or sequences.
 def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
     return weights * dropout(torch.ones_like(weights[..., :1, :]), p, training)
 
 
 # %% wrong attention_dropout whole_queries
-# Throw for each weight by itself: not for whole keys, queries, heads or sentences.
+# Draw for each weight, not for whole keys, queries, heads or sequences.
 def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
     return weights * dropout(torch.ones_like(weights[..., :1]), p, training)
 
 
 # %% wrong attention_dropout heads_alike
-# Throw for each weight by itself: not for whole keys, queries, heads or sentences.
+# Draw for each weight, not for whole keys, queries, heads or sequences.
 def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
     mask = dropout(torch.ones(weights.shape[-2:], dtype=weights.dtype), p, training)
     return weights * mask
 
 
 # %% wrong attention_dropout sentences_alike
-# Throw for each weight by itself: not for whole keys, queries, heads or sentences.
+# Draw for each weight, not for whole keys, queries, heads or sequences.
 def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
     return weights * dropout(torch.ones_like(weights[:1]), p, training)
 
 
 # %% wrong attention_dropout scaled_at_evaluation
-# You make the weights smaller in evaluation: training has scaled already, so there they stay as
-# they are.
+# You scale the weights down in evaluation: training has already scaled, so leave them unchanged
+# there.
 def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
     return dropout(weights, p, True) if training else (1 - p) * weights
 
 
 # %% wrong attention_dropout in_place
-# You write into the weights that you were given: make a new tensor.
+# You change the weights in place: create a new tensor.
 def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
     if training and p > 0:
         weights.mul_(torch.rand(weights.shape) >= p).div_(max(1 - p, 1e-9))
@@ -1176,7 +1174,7 @@ def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
 
 
 # %% wrong attention_dropout the_smallest
-# Every call drops the same weights: the dice decide, in each call anew.
+# Every call drops the same weights: draw a new mask in each call.
 def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
     if not training or p == 0:
         return weights
@@ -1187,7 +1185,8 @@ def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
 
 
 # %% wrong attention_dropout spares_the_diagonal
-# You never drop a query's look at itself: each weight can be dropped, its own too.
+# You never drop the weight with which a query attends to its own position: every weight can be
+# dropped.
 def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
     out = dropout(weights, p, training)
     if not training or p in (0, 1):
@@ -1197,8 +1196,8 @@ def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
 
 
 # %% wrong attention_dropout never_an_empty_row
-# You throw again when a row loses all its weights: then fewer than p are dropped, and the mean is
-# no longer right.
+# You redraw when a row loses all its weights: then less than a fraction p is dropped, and the
+# expectation is no longer right.
 def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
     out = dropout(weights, p, training)
     if not training or p in (0, 1):
@@ -1212,7 +1211,7 @@ def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
 
 
 # %% wrong attention_dropout logs_masked of="not_scaled"
-# You make every row sum to 1 again: leave it as it is, the expectation is right without it.
+# You renormalise each row to sum to 1: leave it out, the expectation is right without it.
 # replace: return weights * (torch.rand(weights.shape) >= p)
 # by:      dropped = torch.rand_like(weights) < p
 #          return torch.softmax(weights.log().masked_fill(dropped, -torch.inf), -1).nan_to_num()
@@ -1264,16 +1263,16 @@ def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
 
 
 # %% wrong monte_carlo_predict dropout_stays_off of="solution"
-# Your mean is the model's one answer of evaluation: set the nn.Dropout modules to training mode,
-# and average what comes then.
+# Your mean is the prediction in evaluation mode: put the nn.Dropout modules into training mode,
+# and average those predictions.
 # replace: for part in modes:
 #              part.training = isinstance(part, nn.Dropout)
 # by:      model.eval()
 
 
 # %% wrong monte_carlo_predict as_it_came
-# Your mean is the model's one answer of evaluation: set the nn.Dropout modules to training mode,
-# and average what comes then.
+# Your mean is the prediction in evaluation mode: put the nn.Dropout modules into training mode,
+# and average those predictions.
 def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
     with torch.no_grad():
         results = torch.stack([model(x) for _ in range(samples)])
@@ -1281,49 +1280,50 @@ def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tens
 
 
 # %% wrong monte_carlo_predict only_the_children of="others_as_they_came"
-# You switch on the dropout that stands directly in the model, and not what sits deeper:
-# model.modules() finds all, model.children() only the outermost.
+# You switch on only the nn.Dropout modules at the top level of the model: model.modules() finds
+# all of them, model.children() only the direct ones.
 # replace: for part in modes:
 # by:      model.eval()
 #          for part in model.children():
 
 # %% wrong monte_carlo_predict only_the_last of="solution"
-# You switch on one dropout module, and there may be several: go through all of model.modules().
+# You switch on only one nn.Dropout module, and there may be several: go through all of
+# model.modules().
 # replace: for part in modes:
 #              part.training = isinstance(part, nn.Dropout)
 # by:      model.eval()
 #          [part for part in modes if isinstance(part, nn.Dropout)][-1].train()
 
 # %% wrong monte_carlo_predict everything_in_training of="solution"
-# The whole model is in training mode, so batch norm takes its statistics from this batch: only
+# You leave batch norm in training mode, so it takes its statistics from this batch: only
 # nn.Dropout may be switched on.
 # replace: for part in modes:
 #              part.training = isinstance(part, nn.Dropout)
 # by:      model.train()
 
 # %% wrong monte_carlo_predict others_as_they_came of="solution"
-# The whole model is in training mode, so batch norm takes its statistics from this batch: only
+# You leave batch norm in training mode, so it takes its statistics from this batch: only
 # nn.Dropout may be switched on.
 # replace: part.training = isinstance(part, nn.Dropout)
 # by:      if isinstance(part, nn.Dropout):
 #              part.train()
 
 # %% wrong monte_carlo_predict all_but_batch_norm of="solution"
-# Only nn.Dropout may be in training mode: first put everything into evaluation, then switch on
-# what drops.
+# Only nn.Dropout may be in training mode: first put all modules into evaluation mode, then switch
+# on nn.Dropout.
 # replace: part.training = isinstance(part, nn.Dropout)
 # by:      part.training = not isinstance(part, nn.BatchNorm1d)
 
 # %% wrong monte_carlo_predict modes_not_restored of="eval_afterwards"
-# You leave modules in the modes in which you used them: write down the mode of each one before, and
-# give it back to each one afterwards.
+# You leave modules in the modes in which you used them: store the mode of each module before, and
+# restore it afterwards.
 # replace: model.eval()
 # by:
 
 
 # %% wrong monte_carlo_predict eval_afterwards
-# You leave the model in evaluation whatever it was before: write down its modes before you change
-# anything, and give them back.
+# You leave the model in evaluation mode, whatever it was before: store its modes before you change
+# anything, and restore them.
 def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
     for part in model.modules():
         part.training = isinstance(part, nn.Dropout)
@@ -1334,15 +1334,15 @@ def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tens
 
 
 # %% wrong monte_carlo_predict train_afterwards of="eval_afterwards"
-# You leave the model in training whatever it was before: write down its modes before you change
-# anything, and give them back.
+# You leave the model in training mode, whatever it was before: store its modes before you change
+# anything, and restore them.
 # replace: model.eval()
 # by:      model.train()
 
 
 # %% wrong monte_carlo_predict one_mode_for_all
-# One mode for the whole model is not enough: keep one for each of model.modules(), and set
-# part.training itself, because part.train() sets all modules inside part too.
+# One mode for the whole model is not enough: store one for each of model.modules(), and set
+# part.training itself, because part.train() also sets all modules inside part.
 def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
     was_training = model.training
     model.eval()
@@ -1356,52 +1356,52 @@ def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tens
 
 
 # %% wrong monte_carlo_predict restored_from_outside of="solution"
-# One mode for the whole model is not enough: keep one for each of model.modules(), and set
-# part.training itself, because part.train() sets all modules inside part too.
+# One mode for the whole model is not enough: store one for each of model.modules(), and set
+# part.training itself, because part.train() also sets all modules inside part.
 # replace: for part, training in modes.items():
 #              part.training = training
 # by:      for part, training in reversed(modes.items()):
 #              part.train(training)
 
 # %% wrong monte_carlo_predict only_dropout_restored of="solution"
-# You leave modules in the modes in which you used them: write down the mode of each one before, and
-# give it back to each one afterwards.
+# You leave modules in the modes in which you used them: store the mode of each module before, and
+# restore it afterwards.
 # replace: part.training = training
 # by:      if isinstance(part, nn.Dropout):
 #              part.training = training
 
 # %% wrong monte_carlo_predict written_down_too_late of="solution"
-# You leave the model in evaluation whatever it was before: write down its modes before you change
-# anything, and give them back.
+# You leave the model in evaluation mode, whatever it was before: store its modes before you change
+# anything, and restore them.
 # replace: modes = {part: part.training for part in model.modules()}
 # by:      model.eval()
 #          modes = {part: part.training for part in model.modules()}
 
 # %% wrong monte_carlo_predict population_std of="solution"
-# You divide by the number of samples, or once more by its root: take torch.std over the samples,
-# and no more.
+# You divide by the number of samples instead of one less, or once more by its square root: take
+# plain torch.std over the samples.
 # replace: return results.mean(0), results.std(0)
 # by:      return results.mean(0), results.std(0, correction=0)
 
 # %% wrong monte_carlo_predict variance of="solution"
-# You return the variance: the standard deviation is its root.
+# You return the variance: the standard deviation is its square root.
 # replace: return results.mean(0), results.std(0)
 # by:      return results.mean(0), results.var(0)
 
 # %% wrong monte_carlo_predict standard_error of="solution"
-# You divide by the number of samples, or once more by its root: take torch.std over the samples,
-# and no more.
+# You divide by the number of samples instead of one less, or once more by its square root: take
+# plain torch.std over the samples.
 # replace: return results.mean(0), results.std(0)
 # by:      return results.mean(0), results.std(0) / samples**0.5
 
 # %% wrong monte_carlo_predict over_the_batch of="solution"
-# You average over the batch: mean and std go over the samples, the first axis of the stack, and
+# You average over the batch: take mean and std over the samples, the first axis of the stack. They
 # have the shape of one prediction.
 # replace: return results.mean(0), results.std(0)
 # by:      return results.mean(1), results.std(1)
 
 # %% wrong monte_carlo_predict one_number of="solution"
-# You average over everything, and get one number: mean and std go over the samples alone.
+# You average over everything and get one number: take mean and std over the samples only.
 # replace: return results.mean(0), results.std(0)
 # by:      return results.mean(), results.std()
 
@@ -1428,29 +1428,29 @@ def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tens
 
 
 # %% wrong monte_carlo_predict always_thirty of="solution"
-# Take as many samples as `samples` says, and their plain mean over the first axis of the stack.
+# Draw exactly `samples` samples, and take their plain mean over the first axis of the stack.
 # replace: results = torch.stack([model(x) for _ in range(samples)])
 # by:      results = torch.stack([model(x) for _ in range(30)])
 
 # %% wrong monte_carlo_predict one_too_many of="solution"
-# Take as many samples as `samples` says, and their plain mean over the first axis of the stack.
+# Draw exactly `samples` samples, and take their plain mean over the first axis of the stack.
 # replace: results = torch.stack([model(x) for _ in range(samples)])
 # by:      results = torch.stack([model(x) for _ in range(samples + 1)])
 
 # %% wrong monte_carlo_predict softmax_inside of="solution"
-# You take a softmax of what the model gives: whether its results are scores or probabilities is
-# the model's affair.
+# You apply softmax to the model's output: average the output as it is, the model decides what it
+# means.
 # replace: results = torch.stack([model(x) for _ in range(samples)])
 # by:      results = torch.stack([model(x).softmax(-1) for _ in range(samples)])
 
 # %% wrong monte_carlo_predict swapped of="solution"
-# The two results have changed places: first the mean, then the standard deviation.
+# You swapped the two results: return the mean first, then the standard deviation.
 # replace: return results.mean(0), results.std(0)
 # by:      return results.std(0), results.mean(0)
 
 # %% wrong monte_carlo_predict prediction_of_evaluation of="dropout_stays_off"
-# Your mean is the model's one answer of evaluation: set the nn.Dropout modules to training mode,
-# and average what comes then.
+# Your mean is the prediction in evaluation mode: put the nn.Dropout modules into training mode,
+# and average those predictions.
 # replace: with torch.no_grad():
 # by:      with torch.no_grad():
 #              once = model(x)
@@ -1460,12 +1460,13 @@ def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tens
 # by:      return once, results.std(0)
 
 # %% wrong monte_carlo_predict whatever_is_called_dropout of="solution"
-# You go by the name: nn.AlphaDropout and nn.Dropout2d have it too. isinstance asks for the type.
+# You go by the name, and nn.AlphaDropout and nn.Dropout2d have “Dropout” in theirs too: test the
+# type with isinstance.
 # replace: part.training = isinstance(part, nn.Dropout)
 # by:      part.training = "Dropout" in type(part).__name__
 
 # %% wrong monte_carlo_predict only_the_mean of="solution"
-# You return one tensor: two are asked for, as (mean, std).
+# You return one tensor: return two, as (mean, std).
 # replace: return results.mean(0), results.std(0)
 # by:      return results.mean(0)
 
@@ -1476,14 +1477,14 @@ def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tens
 #          torch.manual_seed(0)
 
 # %% wrong monte_carlo_predict root_left_in_training of="solution"
-# You leave the model itself in training mode: it may do more than its parts, so it works as in
-# evaluation too.
+# You leave the outermost module in training mode: it may do more than its parts, so it has to be
+# in evaluation mode too.
 # replace: part.training = isinstance(part, nn.Dropout)
 # by:      part.training = isinstance(part, nn.Dropout) or part is model
 
 # %% wrong monte_carlo_predict mixed_up_batch of="solution"
-# You repeat each example and reshape as if the batch had been repeated: samples of different
-# examples are mixed up.
+# You repeat each example, but reshape as if you had repeated the whole batch: the samples of
+# different examples are mixed up.
 # replace: results = torch.stack([model(x) for _ in range(samples)])
 # by:      results = model(x.repeat_interleave(samples, 0))
 # replace:     part.training = training
@@ -1491,13 +1492,13 @@ def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tens
 #          results = results.reshape(samples, len(x), *results.shape[1:])
 
 # %% wrong monte_carlo_predict median of="solution"
-# Take the plain mean over the samples, no median.
+# Take the mean over the samples, not the median.
 # replace: return results.mean(0), results.std(0)
 # by:      return results.median(0).values, results.std(0)
 
 
 # %% wrong monte_carlo_predict input_noise
-# You shake the input and leave dropout off: the samples must differ by their masks alone.
+# You add noise to the input and leave dropout off: the samples may differ only by their masks.
 def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
     modes = {part: part.training for part in model.modules()}
     model.eval()
@@ -1508,7 +1509,7 @@ def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tens
 
 
 # %% wrong monte_carlo_predict grandchildren_only
-# You look for nn.Dropout two levels deep: model.modules() goes through all of them.
+# You search for nn.Dropout only two levels deep: model.modules() goes through all levels.
 def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
     modes = [(part, part.training) for part in model.modules()]
     model.eval()
@@ -1522,8 +1523,7 @@ def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tens
 
 
 # %% wrong monte_carlo_predict train_calls_shared_module of="grandchildren_only"
-# You give the modes back with train(), which sets all modules inside too: set part.training
-# itself.
+# You restore the modes with train(), which also sets all modules inside: set part.training itself.
 # replace: for part in [g for c in [model, *model.children()] for g in c.children()]:
 # by:      for part in model.modules():
 # replace: part.training = mode
