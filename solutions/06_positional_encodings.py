@@ -576,7 +576,7 @@ nearest = f"{distances.min().item():.2f}, at position {distances.argmin() + 1}"
 print(f"smallest distance from position 0 among 100,000 positions: {nearest}")
 
 # %% [markdown]
-# What to see: the curve does not notice position 10000. Among 100,000 positions, none is closer to position 0 than position 1 is. So no two positions in this range are confused, because only their offset matters.
+# What to see: the curve continues unchanged beyond position 10000. Among 100,000 positions, none is closer to position 0 than position 1 is. So no two positions in this range are confused, because only their offset matters.
 #
 # The base is not a length. It sets the longest wavelength, which the next exercise computes.
 
@@ -1217,7 +1217,7 @@ with Check("rotary_attention", "gradients to all three inputs") as check:
 # - *Backwards*: reverse the sequence. Position 0 must output the digit of position 7, position 1 that of position 6.
 # - *Two before*: output the digit two positions before.
 #
-# Two more ways join them. One has no positions at all. The other is **ALiBi** (attention with linear biases), a relative bias that is *fixed*: each position of distance lowers the score by the same amount. It has no parameters.
+# Compare two more ways as well. One has no positions at all. The other is **ALiBi** (attention with linear biases), a relative bias that is *fixed*: each position of distance lowers the score by the same amount. It has no parameters.
 
 # %%
 tasks = {"Backwards": lambda digits: digits.flip(1), "Two before": lambda digits: digits.roll(2, 1)}
@@ -1307,7 +1307,7 @@ def correct(finder: Finder, task: str, length: int = 8) -> Tensor:
 
 
 # %% [markdown]
-# **Predict.** RoPE is in most of today's language models. Does it solve both tasks?
+# **Predict.** RoPE is used in most of today's language models. Does it solve both tasks?
 #
 # <details><summary>Yes: it is the most modern way</summary>A way is good or bad for a task. Which offset must position 0 ask for in Backwards? And position 5?</details>
 # <details><summary>Only Two before</summary>Yes. Two before is the offset −2 at every position. In Backwards, position 0 needs the offset +7 and position 5 the offset −3: a query must know its absolute position.</details>
@@ -1378,7 +1378,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: relative is right at the ends and close to none in the middle. Rotary too is right at the first and the last position. ALiBi is best in the middle, where the mirror position is a direct neighbour, and worst at the ends, where it is far away.
+# What to see: relative is right at the ends and close to none in the middle. Rotary too is right at the first and the last position. ALiBi is best in the middle, where the mirror position is a direct neighbour, and worst at the ends, where it is far away. The bias is the only difference between ALiBi and none, so it is what makes ALiBi worse there.
 #
 # So what does ALiBi prefer? Draw its bias over the offsets, beside the bias that the relative model has *learned* for Two before.
 
@@ -1417,7 +1417,7 @@ print(f"distance from position 20 to the nearest of 0-7: {nearest:.2f}")
 #
 # **Predict.** Four models solve Two before on 8 digits. On 24 digits, which of them still have an accuracy above 80 %?
 #
-# <details><summary>All except learned</summary>That is what the quotation hopes for. See what happens to sinusoidal.</details>
+# <details><summary>All except learned</summary>The quotation suggests it. See what happens to sinusoidal.</details>
 # <details><summary>Sinusoidal alone</summary>Its values are defined at any position, but the model has learned to use them at eight positions only.</details>
 # <details><summary>Relative and rotary</summary>Yes. To them, the offset −2 at position 20 is the same as at position 5.</details>
 
@@ -1454,7 +1454,7 @@ draw(over_lengths(63), "Two before, on longer sequences (mean and range of 3 see
 # - *Sinusoidal* falls at once as well. Its values exist at every position, but that is not enough here.
 # - *Relative* and *rotary* extrapolate much further, and then lose accuracy too.
 #
-# What wears relative and rotary down? One suspect: the far digits. There are more and more of them, and each takes a little of the weight. So mask all keys more than 7 positions away, and change nothing else.
+# Why do relative and rotary lose accuracy? One suspect is the far digits. There are more and more of them, and each takes a little of the weight. So mask all keys more than 7 positions away, and change nothing else.
 
 # %%
 draw(over_lengths(7), "The same models, with a window of ±7 positions (3 seeds)")
@@ -1518,7 +1518,7 @@ print(f"relative bias, as PyTorch's attn_mask: largest difference {difference:.0
 #
 # - Attention alone is permutation equivariant: reorder the tokens, and the outputs are reordered with them.
 # - *Sinusoidal*: sine and cosine pairs of different frequencies, added to the embeddings. Their dot product depends on the offset, and one matrix moves every position by $k$.
-# - The base sets the longest wavelength, almost $2\pi \cdot 10000$ positions. It is no maximum length.
+# - The base sets the longest wavelength, almost $2\pi \cdot 10000$ positions. It is not a maximum length.
 # - *Learned*: a vector for each absolute position; it ends at `max_length`.
 # - *Relative bias*: a parameter for each offset and head, added to the scores. ALiBi fixes it.
 # - *RoPE* rotates queries and keys, never values. Scores depend on the offset.
