@@ -7,7 +7,7 @@
 #
 # **You take away** `masked_attention`, the reason for the −∞ in it, and a leak test for any model that generates.
 #
-# **Time**: 90–100 minutes, with a place to stop half way.
+# **Time**: 90–100 minutes, about 70 of them for the exercises. A good place to stop is marked half way.
 #
 # **How to work**: as in lesson 1, read, predict and run, cell by cell. This notebook runs alone; nothing is imported from lesson 1.
 
@@ -59,14 +59,14 @@ figures.attention_map([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.1, 0.6, 0.3]], three
 #
 # <details><summary>0.1, 0.6 and 0.3 times the values of the three tokens, added up</summary>Yes: the weighted sum of the values, with the weights of its row.</details>
 # <details><summary>The value of <em>animal</em></summary>Softmax is soft: the largest weight does not take everything.</details>
-# <details><summary>0.1, 0.6 and 0.3 times the three keys, added up</summary>The keys only decide the weights. The values are what is added up.</details>
+# <details><summary>0.1, 0.6 and 0.3 times the three keys, added up</summary>The keys only decide the weights. Attention adds up the values.</details>
 
 # %% [markdown]
 # ## 1 · The answer is already in the input
 #
-# In lesson 1 every token attended to all tokens, before it and after it. Attention to tokens on both sides is called **bidirectional**. It suits a model that reads: *it* can use *tired*, which comes later.
+# In lesson 1 every token attended to all tokens, before it and after it. Attention to tokens on both sides is called **bidirectional**. It suits a model that reads, such as BERT: *it* can use *tired*, which comes later.
 #
-# A model that writes is **autoregressive**: it generates one token at a time, each from the tokens before it. Its context is the tokens so far. When the model generates the token after *it*, the later tokens do not exist yet.
+# A model that writes, such as GPT, is **autoregressive**: it generates one token at a time, each from the tokens before it. Its context is the tokens so far. When it generates a token, the later ones do not exist yet.
 
 # %%
 words = ["the", "animal", "didn't", "cross", "the", "street", "because", "it", "was", "too"]
@@ -82,7 +82,7 @@ figures.word_links(
 # %% [markdown]
 # The weights are invented, as in lesson 1. In the lower picture the tokens after *it* have weight 0. The other weights have grown, because they still sum to 1.
 #
-# During generation nothing needs to be hidden. The trouble is *training*: there the model receives the whole sentence at once. Its task is **next-token prediction**: at every position, it predicts the token that comes next. One pass through the model makes a prediction at every position. Here are the first inputs and their targets.
+# During generation nothing needs to be hidden. The trouble is *training*: there the model receives the whole sentence at once. In **next-token prediction**, a model predicts, at every position, the token that comes next. One pass through the model makes a prediction at every position. Here are the first inputs and their targets.
 
 # %%
 for position, (given, target) in enumerate(pairwise(words)):
@@ -242,7 +242,7 @@ with Check("repaired_mask", "other positions") as check:
 # %% [markdown]
 # ## 3 · Padding: tokens that mean nothing
 #
-# There is a second reason to mask. A batch is one tensor, so all its sequences must have the same length. Sentences differ in length. The short ones are filled with **padding**: extra tokens that mean nothing and that no query should attend to.
+# There is a second reason to mask. A batch is one tensor, so all its sequences must have the same length. Sentences differ in length. **Padding** fills the short ones with extra tokens that mean nothing, and that no query should attend to.
 
 # %%
 batch_of_words = [
@@ -565,13 +565,13 @@ with Check("masked_attention", "a query that may attend to nothing", hint) as ch
         weights.sum(-1),
         torch.tensor([1.0, 0.0, 1.0], dtype=torch.float64),
         "the weights of the other queries still sum to 1",
-        hint="only rows that the mask forbids everywhere become 0",
+        hint="only rows in which every key is masked become 0",
     )
     slope = check.gradient(output.square(), query)
     check.true(
         bool(slope.isfinite().all()),
         "the gradient contains no NaN either",
-        hint="replace the score by −∞ instead of adding −∞ to it: then no gradient flows through "
+        hint="replace the score with −∞ instead of adding −∞ to it: then no gradient flows through "
         "the masked score",
     )
 # BEGIN HIDDEN TESTS
@@ -707,7 +707,7 @@ figures.steps(
 # **Exercise** (15 minutes). Write the leak test, with `jacobian` as above or with `torch.autograd.grad`. (Call `jacobian` without `vectorize=True`, and do not use `jvp`: the grader supports neither.)
 #
 # <details><summary>Hint 1</summary>With the Jacobian: take the largest absolute value over both feature axes. A matrix (length, length) is left, as in the figure. Which part of it must be 0?</details>
-# <details><summary>Hint 2</summary>Or take one output at a time: <code>torch.autograd.grad(output[i, feature], x, retain_graph=True)</code> gives the gradient of that number with respect to all of x, if x requires a gradient. Which rows of it must be 0? (Do not sum over the features first: the features of a softmax always sum to 1, so that gradient is 0 whatever the output depends on.)</details>
+# <details><summary>Hint 2</summary>Or take one output at a time: <code>torch.autograd.grad(output[i, feature], x, retain_graph=True)</code> gives the gradient of that number with respect to all of x, if x requires a gradient. Which rows of it must be 0? (Do not sum over the features first. If a function ends in a softmax, its features always sum to 1, and the gradient of that sum is 0 whatever the output depends on.)</details>
 
 
 # %% exercise leaks_future
@@ -873,7 +873,7 @@ print("causal attention leaks:       ", leaks_future(causal, numbers(4, 3)))
 
 # %%
 def some_rows(count: int, seed: int, rule: float = 0.8) -> Tensor:
-    """Rows of eight digits (count, 8); a step follows the rule with the probability `rule`."""
+    """Rows of eight digits (count, 8): each next digit by the rule, with probability `rule`, or random."""
     generator = torch.Generator().manual_seed(seed)
     digits = [torch.randint(10, (count,), generator=generator)]
     for _ in range(7):
@@ -999,7 +999,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: with the causal mask the loss comes down to the floor and stays there. With the two others it falls to 0. (The held-out rows are a sample, so a loss can miss the floor by about 0.01.)
+# What to see: with the causal mask the loss comes within about 0.01 of the floor and stays there. With the two others it falls to 0. (Measured on a sample of rows, a loss can miss the floor slightly, on either side.)
 #
 # Now let the models generate, each from one first digit. Always appending the most likely next token is called **greedy decoding**. The figure shows how many steps follow the rule.
 
@@ -1146,7 +1146,7 @@ for name, lowest, models, training, unseen in (
 # <details><summary>Model B</summary>Yes. Its <em>held-out</em> loss is below the floor. Neither skill nor memory of the training rows can do that.</details>
 # <details><summary>Model C</summary>It has the causal mask, and its data have no noise. Their floor is 0, so a loss near 0 is what a good model should reach.</details>
 #
-# Model A shows **overfitting**: it fits its training data far better than held-out data.
+# **Overfitting** means that a model fits its training data far better than held-out data. Model A shows it.
 #
 # So "a loss that is too good to be true is a leak" needs two additions. Compare the loss with the *floor* of your data, and use *held-out* data. For real text nobody knows the floor. There a surprisingly low loss is a reason to test, not a proof.
 #
@@ -1222,10 +1222,11 @@ with torch.no_grad():
 # %% [markdown]
 # ## Where you stand
 #
+# - An autoregressive model learns next-token prediction with teacher forcing: every position predicts its next token in one pass.
 # - A mask says which keys each query may attend to. Here and in `F.scaled_dot_product_attention`, True = may attend. In `nn.MultiheadAttention`, True = masked out.
-# - The causal mask makes attention autoregressive: key position ≤ query position. The padding mask, (batch, 1, key), hides padding keys. `&` combines them.
-# - Replace masked scores by −∞ before the softmax: the other keys then share the 1.
+# - The causal mask limits each query to its context: key position ≤ query position. The padding mask, (batch, 1, key), hides padding keys. `&` combines them.
+# - Replace masked scores with −∞ before the softmax: the other keys then share the 1.
 # - A query that may attend to nothing gives NaN, unless you set its weights to 0.
-# - A leak is a dependence of an output on a later input. A held-out loss below the floor is a sign of one; the leak test finds it directly.
+# - A leak is a dependence of an output on a later input. A held-out loss below the floor is a sign of one, and the leak test measures it directly.
 #
 # **What comes next.** In each row the weights sum to 1, so one set of weights must serve every purpose. A verb may need its subject *and* its object. Lesson 3, multi-head attention, gives each token several sets.

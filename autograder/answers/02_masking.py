@@ -669,24 +669,24 @@ def masked_attention(
 #          weights = weights.nan_to_num()
 
 # %% wrong masked_attention minus_hundred of="masked_after_softmax"
-# A masked score that is far above the allowed ones takes all the weight from them: replace it by
-# −∞ before the softmax, and before you compute a maximum, if you subtract one.
+# A masked score that is far above the allowed ones takes all the weight from them: replace it
+# with −∞ before the softmax, and before you compute a maximum, if you subtract one.
 # replace: scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 # by:      scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 #          if mask is not None:
 #              scores = scores.masked_fill(~mask, -100.0)
 
 # %% wrong masked_attention minus_hundred_added of="masked_after_softmax"
-# A masked score that is far above the allowed ones takes all the weight from them: replace it by
-# −∞ before the softmax, and before you compute a maximum, if you subtract one.
+# A masked score that is far above the allowed ones takes all the weight from them: replace it
+# with −∞ before the softmax, and before you compute a maximum, if you subtract one.
 # replace: scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 # by:      scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 #          if mask is not None:
 #              scores = scores - 100.0 * (~mask)
 
 # %% wrong masked_attention minus_thousand of="masked_after_softmax"
-# A masked score that is far above the allowed ones takes all the weight from them: replace it by
-# −∞ before the softmax, and before you compute a maximum, if you subtract one.
+# A masked score that is far above the allowed ones takes all the weight from them: replace it
+# with −∞ before the softmax, and before you compute a maximum, if you subtract one.
 # replace: scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 # by:      scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
 #          if mask is not None:
@@ -694,13 +694,13 @@ def masked_attention(
 
 # %% wrong masked_attention score_becomes_zero of="nan_in_an_empty_row"
 # The masked scores become 0, and exp(0) is 1, so these keys still get weight: replace the scores
-# by −∞.
+# with −∞.
 # replace: scores = scores.masked_fill(~mask, -math.inf)
 # by:      scores = scores.masked_fill(~mask, 0.0)
 
 # %% wrong masked_attention scores_times_mask of="nan_in_an_empty_row"
 # The masked scores become 0, and exp(0) is 1, so these keys still get weight: replace the scores
-# by −∞.
+# with −∞.
 # replace: scores = scores.masked_fill(~mask, -math.inf)
 # by:      scores = scores * mask
 
@@ -784,7 +784,7 @@ def masked_attention(
 # by:      return weights @ value, weights.nan_to_num()
 
 # %% wrong masked_attention minus_infinity_added of="nan_in_an_empty_row"
-# The values are right, but the gradient of a row of −∞ is NaN: replace the scores by −∞
+# The values are right, but the gradient of a row of −∞ is NaN: replace the scores with −∞
 # (masked_fill, where) instead of adding it.
 # replace: scores = scores.masked_fill(~mask, -math.inf)
 # by:      scores = scores + torch.zeros_like(scores).masked_fill(~mask, -math.inf)
@@ -793,7 +793,7 @@ def masked_attention(
 #          weights = weights.nan_to_num()
 
 # %% wrong masked_attention logarithm_of_the_mask of="nan_in_an_empty_row"
-# The values are right, but the gradient of a row of −∞ is NaN: replace the scores by −∞
+# The values are right, but the gradient of a row of −∞ is NaN: replace the scores with −∞
 # (masked_fill, where) instead of adding it.
 # replace: scores = scores.masked_fill(~mask, -math.inf)
 # by:      scores = scores + mask.to(scores.dtype).log()
@@ -972,8 +972,8 @@ def masked_attention(
 #              mask = mask | ~mask.any(-1, keepdim=True)
 
 # %% wrong masked_attention renormalised_afterwards of="masked_after_softmax"
-# A masked score that is far above the allowed ones takes all the weight from them: replace it by
-# −∞ before the softmax, and before you compute a maximum, if you subtract one.
+# A masked score that is far above the allowed ones takes all the weight from them: replace it
+# with −∞ before the softmax, and before you compute a maximum, if you subtract one.
 # replace:     weights = weights.masked_fill(~mask, 0.0)
 # by:          weights = weights * mask
 #              weights = weights / weights.sum(-1, keepdim=True)
