@@ -202,8 +202,8 @@ with Check("sinusoidal_encoding", "an example you can compute by hand", hint) as
         within=1e-5,
     )
     by_hand = [
-        [wave(angle) for angle in angles for wave in (math.sin, math.cos)]
-        for angles in ((0.0, 0.0, 0.0), (1.0, 0.1, 0.01), (2.0, 0.2, 0.02), (3.0, 0.3, 0.03))
+        [wave(angle) for angle in row for wave in (math.sin, math.cos)]
+        for row in ((0.0, 0.0, 0.0), (1.0, 0.1, 0.01), (2.0, 0.2, 0.02), (3.0, 0.3, 0.03))
     ]
     check.equal(
         encoding,
