@@ -1262,7 +1262,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: with neither, less than a millionth arrives from 64 blocks. With residual connections only, the gradient *grows* more than a thousandfold. In both settings with norms, it stays within a factor of about ten to thirty.
+# What to see: with neither, less than a millionth arrives from 64 blocks. With residual connections only, the gradient *grows* more than a thousandfold. In both settings with norms, it stays within a factor of about twenty.
 #
 # So the norm keeps the *size* of the gradient, with or without a residual connection. Is size all that matters? Train networks of 40 blocks on 8 × 8 images of handwritten digits: 1,437 for training, 360 held out.
 #
@@ -1342,7 +1342,7 @@ figures.runs(accuracy, "held-out accuracy", "Forty blocks, each setting at its b
 # A popular explanation: in so many layers, all inputs become *alike*, and nothing can be read from them. Measure it before training, by the mean cosine similarity between the vectors of different images. 1 means that all have the same direction.
 
 # %%
-blocks["norm only, no ReLU"] = lambda runs, width: Partial(
+blocks["norm, no ReLU"] = lambda runs, width: Partial(
     TwoLayers(runs, width, relu=False), norm=LayerNorm(width)
 )
 
@@ -1362,7 +1362,7 @@ def similarity(name: str) -> list[list[float]]:
     return torch.stack(measured, dim=1).tolist()
 
 
-compared = ["norm only", "norm only, no ReLU", "residual only", "both, pre-norm"]
+compared = ["norm only", "norm, no ReLU", "residual only", "both, pre-norm"]
 figures.curves(
     list(range(0, DEPTH + 1, 5)),
     {name: similarity(name) for name in compared},
@@ -1372,22 +1372,22 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: with *norm only*, all images become nearly the same vector. With a residual connection they become more alike too, but less. Without the ReLU they do *not*. So you can switch off the supposed cause by itself.
+# What to see: with *norm only*, all images become nearly the same vector. *Residual only* comes close, and yet it reads more than half of the digits. Without the ReLU, the images do *not* become alike. So you can switch off this cause.
 #
 # **Predict.** Norm only, without the ReLU: the images stay apart. How many digits do such networks read?
 #
-# <details><summary>As few as before</summary>They read more. The explanation holds a part of the truth.</details>
+# <details><summary>As few as before, in every run</summary>Some runs read clearly more. The explanation holds a part of the truth.</details>
 # <details><summary>About nine in ten, as with both</summary>No. So there must be another cause as well.</details>
-# <details><summary>More than before, but far fewer than with both</summary>Yes. Being alike is one cause, but not the only one.</details>
+# <details><summary>More on average, but far fewer than with both</summary>Yes, and the runs differ widely. Being alike is one cause, but not the only one.</details>
 
 # %% [markdown]
-# The other suspect works on the way down. A random matrix stretches some directions and shrinks others, and a product of many does so again and again. Do the *gradients* become alike? Feed in 50 different ones at the top, and compare their directions at the bottom. The control: an **orthogonal matrix** only rotates and reflects, so it stretches no direction.
+# The other suspect works on the way down. A random matrix stretches some directions and shrinks others, and a product of many does so again and again. Do the *gradients* become alike? Feed in 50 different ones, and compare their directions at the bottom. The control: an **orthogonal matrix** only rotates and reflects, so it stretches no direction.
 
 # %%
-blocks["norm only, orthogonal"] = lambda runs, width: Partial(
+blocks["norm, orthogonal"] = lambda runs, width: Partial(
     TwoLayers(runs, width, orthogonal=True), norm=LayerNorm(width)
 )
-blocks["norm only, no ReLU, orthogonal"] = lambda runs, width: Partial(
+blocks["norm, no ReLU, orthogonal"] = lambda runs, width: Partial(
     TwoLayers(runs, width, relu=False, orthogonal=True), norm=LayerNorm(width)
 )
 
@@ -1403,7 +1403,7 @@ def gradient_similarity(name: str, depth: int) -> Tensor:
     return pairs / (50 * 49)
 
 
-compared = ["norm only", "norm only, no ReLU", "norm only, no ReLU, orthogonal", "both, pre-norm"]
+compared = ["norm only", "norm, no ReLU", "norm, no ReLU, orthogonal", "both, pre-norm"]
 figures.curves(
     every_fifth[:8],
     {
@@ -1423,7 +1423,7 @@ figures.curves(
 
 # %%
 without_causes = {"norm only": accuracy["norm only"]}
-for name in ("norm only, orthogonal", "norm only, no ReLU", "norm only, no ReLU, orthogonal"):
+for name in ("norm, orthogonal", "norm, no ReLU", "norm, no ReLU, orthogonal"):
     without_causes[name] = at_best_rate(name, blocks[name])
 without_causes["both, pre-norm"] = accuracy["both, pre-norm"]
 figures.runs(
@@ -1431,7 +1431,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: with both changes, the norm alone comes close to the residual network. Each change alone does much less. So the popular explanation is half of it: inputs become alike, *and* gradients do. A norm sets the scale, and prevents neither. The residual connection needs neither change: it lets you keep the ReLU and random matrices.
+# What to see: with both changes, the norm alone comes close to the residual network. Each change alone does much less, and without the ReLU the runs differ widely. So the popular explanation is half of it: inputs become alike, *and* gradients do. A norm sets the scale and prevents neither. With a residual connection you keep the ReLU and random matrices.
 
 # %% [markdown]
 # ### Then what is the norm for?
