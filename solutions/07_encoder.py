@@ -1,27 +1,84 @@
 # %% [markdown]
 # # Lesson 7 · The encoder
 #
-# **You build** the Transformer's encoder: a feed-forward network, the block that joins it to attention, and a stack of such blocks. In the end your stack reads a row of digits and turns it round, without an error.
+# **You build** the Transformer's encoder: a feed-forward network, the block that joins it to attention, and a stack of such blocks. At the end your stack reverses a sequence of digits, and it gives the same numbers as PyTorch's encoder.
 #
-# **You need** what lessons 3 to 6 were about: multi-head attention, layer norm and residual connections, dropout, positions. All of them come from PyTorch here, so you need the ideas, not your old code.
+# **You need** the ideas of lessons 3 to 6: multi-head attention, layer norm, residual connections, dropout, positional encodings. Their code comes from PyTorch.
 #
-# **You take away** `EncoderBlock` and `Encoder`, the number of weights in them, and a reason for the place of every norm.
+# **You take away** `EncoderBlock` and `Encoder`, a count of their parameters, and a tested reason for the position of every norm.
 #
-# **Time**: about 90 minutes.
+# **Time**: about 140 minutes, 95 of them for the exercises. A good place to stop is marked half way.
+#
+# Run the cells from top to bottom. The first one loads what the lesson needs.
+
+# %% given imports
+from collections.abc import Callable
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+from transformer_course import figures
+from transformer_course.checks import Check, numbers
+
+torch.set_num_threads(1)  # tiny models train fastest on one core
 
 # %% [markdown]
-# **How to work**, as in lesson 1: read, predict, run, cell by cell. Nothing from earlier lessons is imported: this notebook runs alone.
-
-# %% [markdown]
-# ## 1 · Many parts, one machine
-#
-# You have all the parts on the table. Attention lets words look at one another. Heads let one word look for several things at once. A layer norm keeps the numbers in range, a residual connection lets a gradient pass, dropout keeps the model from relying on a few units, and positions say who stands where.
-#
-# The question that lesson 6 left: how do they fit together into one block, in which order, and how deep can you stack it? The order matters more than you would think. Here are the two in use. Follow the thick line from left to right: it is the way of a word's vector through one **block**.
+# Eight boxes stand in a row. Each holds a note with the number of a box. Start at a box, jump to the box on its note, and jump once more to the box on the note you find there. Which number do you read at the end?
 
 # %%
-from transformer_course import figures
+notes = [3, 6, 0, 5, 1, 7, 2, 4]
+named = [f"box {box}: {note}" for box, note in enumerate(notes)]
+first_box = notes[0]
+second_box = notes[first_box]
+first_jump, second_jump = torch.eye(8)[first_box], torch.eye(8)[second_box]
+figures.word_links(
+    {
+        "Start at box 0. Its note says 3: jump there": (named, 0, first_jump),
+        "The note in box 3 says 5: jump there, and read 7": (named, first_box, second_jump),
+    }
+)
 
+# %% [markdown]
+# **Predict.** In attention, each box can attend to every other box. Can one attention layer follow two jumps?
+#
+# <details><summary>Yes, if it has two heads: one for each jump</summary>All heads of a layer choose their keys at the same time. None can use what another head has just read.</details>
+# <details><summary>Yes: every box sees every note</summary>It sees them all. But to attend to the <em>right</em> box, the query must know the number on the first note.</details>
+# <details><summary>Not directly: the second jump needs what the first one has read</summary>That is the argument. In part 8 you test it.</details>
+#
+# How do you build a layer that can be stacked, so that the next one asks with what the last one found? That is the question of this lesson. In part 8 you test the claim about the two jumps.
+
+# %%
+for start in range(4):
+    path = [start, notes[start], notes[notes[start]]]
+    print("boxes", *path, "  the answer is", notes[path[-1]])
+
+# %% [markdown]
+# **Recall.** Three questions on lessons 4 to 6. Answer first, then open your choice.
+#
+# 1. Over which numbers does layer norm take the mean?
+#
+# <details><summary>One feature, over all tokens of the batch</summary>That is batch norm.</details>
+# <details><summary>All features of one token</summary>Yes. Each token is normalised by itself, then scaled by a gain and shifted by a bias for each feature.</details>
+# <details><summary>All tokens of one sequence</summary>Then padding would change the result. Layer norm treats each token by itself.</details>
+#
+# 2. What does a residual connection compute?
+#
+# <details><summary>x + sublayer(x)</summary>Yes. If the sublayer returns 0, x passes unchanged, and so does its gradient.</details>
+# <details><summary>sublayer(x) − x</summary>The sign is the other way: the layer's output is added to x.</details>
+# <details><summary>sublayer(sublayer(x))</summary>That is a stack of two layers without a residual connection.</details>
+#
+# 3. Without positions, what happens to the output of attention if you shuffle the tokens?
+#
+# <details><summary>It becomes a different set of vectors</summary>The scores depend on pairs of tokens only, and a sum has no order.</details>
+# <details><summary>Nothing changes at all</summary>Each output belongs to a token, and moves with it.</details>
+# <details><summary>It is shuffled in the same way</summary>Yes: attention is permutation equivariant.</details>
+#
+# %% [markdown]
+# ## 1 · One block, two orders
+#
+# An **encoder** is a stack of **blocks**, which have the same parts but different parameters. Two orders of these parts are in use. Follow the thick line: it carries the vector of one token through the block.
+
+# %%
 figures.stations(
     {
         "pre-norm": [(["norm1", "attention"], []), (["norm2", "linear1", "ReLU", "linear2"], [])],
@@ -31,70 +88,91 @@ figures.stations(
 )
 
 # %% [markdown]
-# What to see: both blocks hold the same parts. Each part that computes is a **detour**, and what it finds is added to the line: that is the residual connection. Above, nothing stands on the thick line itself. Below, two norms do. By the end of this lesson you know what that costs.
+# What to see: both blocks have the same parts. The thick line is the **residual stream**, the vector of a token to which every layer adds its output. A block has two **sublayers**, attention and a small network, each with a residual connection around it.
 #
-# One thing in the picture is new: the second detour, two linear layers with a ReLU between them.
-
-# %% given imports
-from collections.abc import Callable
-
-import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
-from transformer_course.checks import Check, numbers
-
-torch.set_num_threads(1)  # tiny models train fastest on one core
+# In **pre-norm**, each norm is at the entrance of its sublayer, and the residual stream itself is not normalised. In **post-norm**, each norm comes after the addition, on the residual stream.
 
 # %% [markdown]
-# ## 2 · After the look, the thought
+# ## 2 · The feed-forward network
 #
-# Attention collects. What it puts into a word is a **blend**, a weighted sum of values. But to collect is not to conclude. Say that a word has taken in two features: is there a *not* nearby, is there a *good* nearby? The word should conclude *bad* if both are there, and only then. Here are the four cases, the best that any sum of the two features can do, and what one ReLU makes of it: $\max(0, \text{not} + \text{good} - 1)$.
+# Attention moves information between tokens: its output is a weighted sum of values. Some conclusions need more than a sum. Suppose that a token has gathered two features: is there a *not*, and is the adjective *good*? Here are the four cases.
 
 # %%
 cases = torch.tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
-both_there = cases.prod(1, keepdim=True)
-with_one = torch.cat([cases, torch.ones(4, 1)], 1)  # the last column is for a bias
-best_sum = (with_one @ torch.linalg.lstsq(with_one, both_there).solution).round(decimals=3)
-with_relu = (cases.sum(1, keepdim=True) - 1).relu()
+target = (cases.sum(1, keepdim=True) == 1).float()  # exactly one of the two
+case_names = ["bad", "good", "not bad", "not good"]
 figures.steps(
     {
-        "taken in": (cases, "feature", ["not", "good"]),
-        "wanted": (both_there, "conclusion", ["bad"]),
-        "best sum": (best_sum, "conclusion", ["bad"]),
-        "ReLU": (with_relu, "conclusion", ["bad"]),
+        "features": (cases, "feature", ["not", "good"]),
+        "target": (target, "output", ["positive"]),
     },
     "case",
-    ["neither", "good", "not", "not good"],
+    case_names,
 )
 
 # %% [markdown]
-# What to see: the best sum gives *good* alone the same score as *not* alone, a quarter of a *bad*, and calls *neither* less than nothing. The ReLU is exact. A sum cannot say *and*; a sum with a bend can.
+# The opinion is positive if exactly one of the two features is 1.
 #
-# So after each look a Transformer gives each word a moment to think **for itself**: the same small network at every place, with no look at the neighbours. It widens the word from $d_{\text{model}}$ to $d_{\text{ff}}$ features (often four times as many), bends, and comes back:
+# **Predict.** You fit a linear function of the two features, with a bias, to these four cases. What does the best one say for *good*?
+#
+# <details><summary>About 1</summary>Then its weight on the feature <em>good</em> would be positive. But for <em>not good</em> it would have to be negative.</details>
+# <details><summary>0.5, as for every other case</summary>Yes. A <em>not</em> makes one adjective positive and the other negative, so on average neither feature tells anything.</details>
+# <details><summary>About 0</summary>That would be as wrong as saying 1 for <em>not good</em>. The best compromise lies between.</details>
+
+# %%
+with_bias = torch.cat([cases, torch.ones(4, 1)], 1)
+linear = with_bias @ torch.linalg.lstsq(with_bias, target).solution
+total = cases.sum(1, keepdim=True)
+with_relu = total.relu() - 2 * (total - 1).relu()
+figures.steps(
+    {
+        "target": (target, "output", ["positive"]),
+        "best linear": (linear.round(decimals=3), "output", ["positive"]),
+        "with ReLU": (with_relu, "output", ["positive"]),
+    },
+    "case",
+    case_names,
+)
+
+# %% [markdown]
+# What to see: the best linear function says 0.5 in all four cases. Two ReLU features solve the task exactly: $\max(0, s) - 2 \max(0, s - 1)$, where $s$ is the sum of the two features. (This is XOR, which no linear layer can compute.)
+#
+# ReLU is a **nonlinearity**, a function between two linear layers that is not linear itself. The **feed-forward network** (FFN) of a block is two linear layers with a nonlinearity between them, applied to each token by itself:
 #
 # $$\mathrm{FFN}(x) = \max(0,\; x W_1 + b_1)\, W_2 + b_2$$
 #
-# $W_1$ and $W_2$ are matrices, $b_1$ and $b_2$ biases; $x$ is one word. FFN stands for feed-forward network.
+# $W_1$ takes the token from $d_{\text{model}}$ to $d_{\text{ff}}$ features, often four times as many, and $W_2$ takes it back.
 
 # %% [markdown]
-# **Predict.** Someone forgets the ReLU, and trains. What is lost?
+# **Predict.** Someone forgets the ReLU, and the model trains without an error. What is lost?
 #
-# <details><summary>Nothing much: two layers are still two layers</summary>Multiply it out: x W₁ W₂ is x times one matrix. Two linear layers without a bend are one.</details>
-# <details><summary>The second layer: both collapse into one matrix</summary>Yes. It costs two layers and does the work of one, and no error says so.</details>
-# <details><summary>It cannot be trained</summary>It trains, with good gradients. That is why nobody notices.</details>
+# <details><summary>Nothing much: there are still two layers</summary>Run the next cell: two layers, but not more than one can do.</details>
+# <details><summary>The gradient: nothing can be learned</summary>Gradients pass a product of matrices well. So nothing tells you that the ReLU is missing.</details>
+# <details><summary>The second layer: both together do what one linear layer can do</summary>Yes: (x W₁) W₂ = x (W₁ W₂).</details>
+
+# %%
+w1, w2 = numbers(3, 6), numbers(6, 3, seed=1)
+tokens = numbers(5, 3, seed=2)
+two_layers = (tokens @ w1) @ w2
+one_layer = tokens @ (w1 @ w2)
+print(
+    f"two layers against one matrix: largest difference {(two_layers - one_layer).abs().max():.0e}"
+)
 
 # %% [markdown]
-# **Exercise** (10 minutes). Write it, with dropout on the hidden features: behind the ReLU, and nowhere else.
+# **From the lecture**: “Feed-forward Layer” in *Introduction to Transformers*, CS60216: without a nonlinearity, self-attention “is simply performing a re-averaging of the value vectors”.
 #
-# <details><summary>Hint</summary>Three layers to keep on <code>self</code>: two <code>nn.Linear</code>, one <code>nn.Dropout</code>. An <code>nn.Dropout</code> knows by itself whether the model trains. For the bend take <code>torch.relu</code>.</details>
+# **Exercise** (15 minutes). Write the feed-forward network, with dropout on the hidden features: after the ReLU, and nowhere else.
+#
+# <details><summary>Hint</summary>Keep three modules on <code>self</code>: two <code>nn.Linear</code> and one <code>nn.Dropout</code>, which knows by itself whether the model is training. For the nonlinearity take <code>torch.relu</code>.</details>
 
 
 # %% exercise FeedForward
 class FeedForward(nn.Module):
-    """Two linear layers with a ReLU between them, the same for every word.
+    """Two linear layers with a ReLU between them, applied to each token by itself.
 
     Parts: `linear1`, from d_model to d_ff, and `linear2`, back to d_model (each an `nn.Linear`).
-    Dropout: on what the ReLU gives, nowhere else.
+    Dropout: on the output of the ReLU, nowhere else.
     forward: x (…, d_model) -> (…, d_model).
     """
 
@@ -130,9 +208,9 @@ with Check("FeedForward", "an example you can do by hand", hint) as check:
     check.equal(
         result,
         torch.tensor([[2.5, 1.0], [-13.5, -13.0]], dtype=torch.float64),
-        "max(0, x W₁ + b₁) W₂ + b₂, worked out for two words",
+        "the output is max(0, x W₁ + b₁) W₂ + b₂, worked out for two tokens",
     )
-with Check("FeedForward", "dropout of 1, which drops all that it meets") as check:
+with Check("FeedForward", "dropout of 1, which drops everything") as check:
     feed, x = check.build(2, 3, 1.0).double(), numbers(4, 2)
     weights = {
         "linear1.weight": numbers(3, 2, seed=1),
@@ -141,23 +219,23 @@ with Check("FeedForward", "dropout of 1, which drops all that it meets") as chec
         "linear2.bias": numbers(2, seed=4),
     }
     feed.load(weights)
-    silent, awake = feed.train().call(x), feed.eval().call(x)
+    silent, evaluated = feed.train().call(x), feed.eval().call(x)
     check.equal(
         silent,
         weights["linear2.bias"].expand(4, 2),
         "in training, with all hidden features dropped, only the bias of linear2 is left",
-        hint="dropout stands between the ReLU and linear2, and nowhere else",
+        hint="dropout comes between the ReLU and linear2, and nowhere else",
     )
     hidden_features = x @ weights["linear1.weight"].T + weights["linear1.bias"]
     check.equal(
-        awake,
+        evaluated,
         hidden_features.clamp(min=0) @ weights["linear2.weight"].T + weights["linear2.bias"],
         "in evaluation nothing is dropped",
-        hint="keep an nn.Dropout on self: it knows whether the model trains",
+        hint="keep an nn.Dropout on self: it knows whether the model is training",
     )
-with Check("FeedForward", "another rate of dropout") as check:
+with Check("FeedForward", "another dropout rate") as check:
     feed = check.build(4, 6, 0.75).double()
-    # each output copies a hidden feature, and that is 1: half from its word, half from the bias
+    # each output copies a hidden feature of 1: half of it from the token, half from the bias
     feed.load(
         {
             "linear1.weight": torch.eye(6, 4) / 2,
@@ -166,32 +244,32 @@ with Check("FeedForward", "another rate of dropout") as check:
             "linear2.bias": torch.zeros(4),
         }
     )
-    words = torch.ones(50, 10, 4, dtype=torch.float64)
-    result, again = feed.train().call(words), feed.call(words)
+    tokens = torch.ones(50, 10, 4, dtype=torch.float64)
+    result, again = feed.train().call(tokens), feed.call(tokens)
     check.true(
         all(abs(value) < 1e-9 or abs(value - 4) < 1e-9 for value in result.unique().tolist()),
         "with p = 0.75, a hidden feature of 1 becomes 0, or 1 / (1 - 0.75) = 4",
-        hint="hand `dropout` to one nn.Dropout, and use it once",
+        hint="pass `dropout` to one nn.Dropout, and use it once",
     )
     check.true(
         bool((result == 0).any() and (result != 0).any()),
         "with p = 0.75 some hidden features are dropped, and some are kept",
-        hint="hand `dropout` to one nn.Dropout, and use it once",
+        hint="pass `dropout` to one nn.Dropout, and use it once",
     )
     check.true(
         bool((result[0] != result[1]).any() and (result[:, 0] != result[:, 1]).any()),
-        "each word of each sentence drops features of its own",
-        hint="hand all hidden features to one nn.Dropout: it draws for each number",
+        "each token of each sequence drops its own features",
+        hint="pass all hidden features to one nn.Dropout: it draws for each number",
     )
     check.true(
         bool(((result == 0).any(-1) & (result != 0).any(-1)).any()),
-        "a word loses single features, not all or none",
-        hint="hand all hidden features to one nn.Dropout: it draws for each number",
+        "a token loses single features, not all or none",
+        hint="pass all hidden features to one nn.Dropout: it draws for each number",
     )
     check.true(
         not torch.equal(result, again),
         "a second call drops other features",
-        hint="each call draws anew: leave torch's random generator as it is",
+        hint="every call draws a new mask: leave torch's random generator as it is",
     )
 # BEGIN HIDDEN TESTS
 with Check("FeedForward", "equal to the formula, in batches, float32 and float64") as check:
@@ -210,16 +288,18 @@ with Check("FeedForward", "equal to the formula, in batches, float32 and float64
             inner = F.linear(x, given_parts["linear1.weight"], given_parts["linear1.bias"]).relu()
             expected = F.linear(inner, given_parts["linear2.weight"], given_parts["linear2.bias"])
             check.equal(feed.call(x).detach(), expected, "the formula")
-with Check("FeedForward", "gradients, views, and words that do not meet") as check:
+with Check("FeedForward", "gradients, views, and tokens that stay apart") as check:
     feed = check.build(5, 3).double()
     feed.load({n: numbers(*w.shape, seed=13) for n, w in feed.parameters().items()})
     x = numbers(4, 5, 2, seed=10).transpose(1, 2).requires_grad_()
     result = feed.call(x)
     slope = check.gradient(result[1, 0].square(), x)
-    check.true(bool((slope[1, 0] != 0).any()), "a word depends on itself")
+    check.true(bool((slope[1, 0] != 0).any()), "a token depends on itself")
     others = torch.ones(4, 2, dtype=torch.bool)
     others[1, 0] = False
-    check.equal(slope[others], torch.zeros(7, 5, dtype=torch.float64), "and on no other word")
+    check.equal(
+        slope[others], torch.zeros(7, 5, dtype=torch.float64), "a token depends on no other token"
+    )
     slopes = feed.gradients(result.square())
     shapes = {name: tuple(slope.shape) for name, slope in slopes.items()}
     four_parts = {
@@ -229,46 +309,58 @@ with Check("FeedForward", "gradients, views, and words that do not meet") as che
         "linear2.bias": (5,),
     }
     check.true(shapes == four_parts, f"parameters {four_parts}, nothing else")
-    check.true(all(bool((slope != 0).any()) for slope in slopes.values()), "a gradient for each")
-with Check("FeedForward", "each word drops its own features, anew in each call") as check:
+    check.true(
+        all(bool((slope != 0).any()) for slope in slopes.values()),
+        "every parameter gets a gradient",
+    )
+with Check("FeedForward", "each token drops its own features, new ones in each call") as check:
     feed = check.build(8, 40, 0.5).double()
     state = {name: numbers(*w.shape, seed=14) for name, w in feed.parameters().items()}
     feed.load({**state, "linear1.bias": torch.full((40,), 50.0)})
     same = numbers(1, 1, 8, seed=11).expand(3, 6, 8)
     result, again = feed.train().call(same).detach(), feed.call(same).detach()
-    check.true(len(result.flatten(0, 1).unique(dim=0)) == 18, "equal words come out different")
+    check.true(len(result.flatten(0, 1).unique(dim=0)) == 18, "equal tokens give different outputs")
     check.true(not torch.equal(result, again), "two calls differ")
-    check.equal(feed.eval().call(same)[1, 2], feed.call(same)[0, 0], "nothing in evaluation")
+    check.equal(
+        feed.eval().call(same)[1, 2], feed.call(same)[0, 0], "nothing is dropped in evaluation"
+    )
 # END HIDDEN TESTS
 
 
 # %% [markdown]
-# ## 3 · The block, in two orders
+# ## 3 · The block
 #
-# Now the block of the first picture. Call the two detours **sublayers**: attention, and the feed-forward network. Then with $x$ the words,
+# Now write the block of the first picture. Let $x$ be the residual stream. Then
 #
 # $$\text{pre-norm:}\quad x \leftarrow x + \mathrm{sublayer}(\mathrm{norm}(x)) \qquad\qquad \text{post-norm:}\quad x \leftarrow \mathrm{norm}(x + \mathrm{sublayer}(x))$$
 #
-# once for attention, and once more for the feed-forward network. Each of the two has a norm of its own, with its own gain and bias.
+# first for attention, then for the feed-forward network. Each of the two has its own norm, with its own gain and bias.
 #
-# Attention comes from PyTorch, as `nn.MultiheadAttention`. Its masks mean the opposite of ours (lesson 2), and a query that may look at nothing gives NaN. The next cell wraps it: `attend` takes the masks of this course, and returns what attention gives, and its weights.
+# **Predict.** Both sublayers are switched off: the weights and biases of their last layers are 0, so each returns 0. What does a pre-norm block return?
+#
+# <details><summary>0</summary>That is what the sublayers return. But x is added to it.</details>
+# <details><summary>x</summary>Yes. A pre-norm block starts from the identity, and each sublayer adds to it.</details>
+# <details><summary>norm(x)</summary>That would be post-norm, where the norms are on the residual stream.</details>
+
+# %% [markdown]
+# Attention comes from PyTorch, as `nn.MultiheadAttention`. Its masks mean the opposite of ours (lesson 2), and a query that may attend to nothing gives NaN. So this cell wraps it: `attend` takes the masks of this course, and returns the output and the attention weights.
 
 
 # %% given attend
 def attend(
     attention: nn.MultiheadAttention, x: Tensor, mask: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
-    """Let the words x look at one another through `attention`; return (output, weights).
+    """Let the tokens x attend to one another through `attention`; return (output, weights).
 
     x (batch, length, d_model) -> output (batch, length, d_model), weights (batch, heads, length,
     length). mask: bool, (length, length) or (batch, 1 or length, length); True = may attend.
-    A query that may attend to nothing takes in nothing: weights 0.
+    A query that may attend to nothing gets weights of 0.
     """
     batch, length, _ = x.shape
     if mask is None:
         mask = torch.ones(length, length, dtype=torch.bool, device=x.device)
     allowed = mask.expand(batch, length, length)
-    nothing = ~allowed.any(-1, keepdim=True)  # let these look anywhere, and undo it below
+    nothing = ~allowed.any(-1, keepdim=True)  # let these attend anywhere; undone below
     blocked = ~(allowed | nothing).repeat_interleave(attention.num_heads, 0)
     output, weights = attention(x, x, x, attn_mask=blocked, average_attn_weights=False)
     output = torch.where(nothing, attention.out_proj.bias, output)
@@ -276,10 +368,11 @@ def attend(
 
 
 # %% [markdown]
-# And these are the parts of a block, by their names and shapes: the checks below load weights such as these into yours.
+# The checks below load fixed weights into your block. So the names of its parts matter: they are in the docstring.
 
 
-# %% given block_weights
+# %% given block_weights folded=true
+# Fixed weights for the checks: click to unfold.
 def block_weights(d_model: int, d_ff: int, seed: int = 0) -> dict[str, Tensor]:
     """Fixed weights for every part of an EncoderBlock, by name, in float64."""
     shapes = {
@@ -303,35 +396,22 @@ def block_weights(d_model: int, d_ff: int, seed: int = 0) -> dict[str, Tensor]:
 
 
 # %% [markdown]
-# **Predict.** Both sublayers are switched off: their last weights and biases are 0, so that each detour brings 0. What does a **pre-norm** block make of x?
+# **Exercise** (30 minutes). This is the heart of the lesson. Write the block. Keep the two linear layers in the block itself, under the names in the docstring.
 #
-# <details><summary>0</summary>That is what the detours bring. The thick line brings x itself.</details>
-# <details><summary>norm(x)</summary>That is post-norm: its norms stand on the line, and nothing passes them unchanged.</details>
-# <details><summary>x</summary>Yes. A pre-norm block begins as the identity, plus whatever its detours have to say.</details>
-
-# %% [markdown]
-# **Predict.** Does it matter whether dropout stands before or behind the ReLU?
-#
-# <details><summary>Yes: before it, the ReLU would see other numbers</summary>Try it with one number: dropped, it is 0 on both ways. Kept, it is multiplied by 1 / (1 − p), above 0, and the ReLU lets such a factor pass.</details>
-# <details><summary>No: both orders give the same</summary>Yes, for ReLU, which only asks for the sign. For other bends, such as GELU, it would matter.</details>
-
-# %% [markdown]
-# **Exercise** (20 minutes). The heart of this lesson. Keep the two linear layers in the block itself, under the names of the docstring.
-#
-# <details><summary>Hint 1</summary>Begin with pre-norm alone, without dropout: two lines, each of the form <code>x = x + …</code>. The checks for post-norm and dropout come later.</details>
-# <details><summary>Hint 2</summary>What is added to x: x as it was before the norm, or behind it? Look at the picture: where does the detour leave the thick line?</details>
-# <details><summary>Hint 3</summary>Dropout has four places. <code>nn.MultiheadAttention(…, dropout=…)</code> sees to the first by itself. One <code>nn.Dropout</code> can serve the other three: it draws anew each time.</details>
+# <details><summary>Hint 1</summary>Begin with pre-norm alone, without dropout: two lines, each of the form <code>x = x + …</code>. The checks for post-norm and for dropout come later.</details>
+# <details><summary>Hint 2</summary>Which x is the output added to: x before the norm, or after it? In the picture, where does the branch leave the residual stream?</details>
+# <details><summary>Hint 3</summary>Dropout is used in four positions. <code>nn.MultiheadAttention(…, dropout=…)</code> handles the first by itself. One <code>nn.Dropout</code> can serve the other three: it draws a new mask in every call.</details>
 
 
 # %% exercise EncoderBlock
 class EncoderBlock(nn.Module):
-    """Attention, then a feed-forward network: each a detour whose result is added to x.
+    """Attention, then a feed-forward network, each with a residual connection.
 
     Parts: `attention` (an `nn.MultiheadAttention`, batch first), `linear1` (d_model to d_ff) and
     `linear2` (d_ff to d_model), with a ReLU between them, `norm1` and `norm2` (`nn.LayerNorm`).
     norm_first=True: x + sublayer(norm(x)); False: norm(x + sublayer(x)). norm1 goes with attention.
-    Dropout, at one rate, in four places: on the attention weights, on what attention gives,
-    behind the ReLU, and on what linear2 gives. On x itself never.
+    Dropout, at one rate, in four positions: on the attention weights, on the output of attention,
+    after the ReLU, and on the output of linear2. Never on x itself.
     forward: x (batch, length, d_model), and a mask for `attend`, or None
     -> (batch, length, d_model).
     """
@@ -367,17 +447,17 @@ class EncoderBlock(nn.Module):
 # %% check EncoderBlock points=3
 hint = "two lines: x = x + attention of norm1(x), then x = x + feed-forward of norm2(x)"
 with Check("EncoderBlock", "pre-norm, examples you can do by hand", hint) as check:
-    # less its mean and over its deviation, the first word is [1, -1, 1, -1], the second
-    # [-1, -1, 1, 1]; norm1 trebles that, norm2 doubles it
+    # normalised, the first token is [1, -1, 1, -1] and the second [-1, -1, 1, 1]; norm1 multiplies
+    # that by 3, norm2 by 2
     x = torch.tensor([[[3.0, 1.0, 3.0, 1.0], [-2.0, -2.0, 2.0, 2.0]]], dtype=torch.float64)
     silent = {name: torch.zeros_like(weight) for name, weight in block_weights(4, 3).items()}
     silent |= {"norm1.weight": torch.full((4,), 3.0), "norm2.weight": torch.full((4,), 2.0)}
-    # queries and keys are 0, so each word takes in all words alike, as they are
-    look = {
+    # queries and keys are 0, so each token attends to all tokens equally; values are the tokens
+    attention_on = {
         "attention.in_proj_weight": torch.cat([torch.zeros(8, 4), torch.eye(4)]),
         "attention.out_proj.weight": torch.eye(4),
     }
-    think = {
+    network_on = {
         "linear1.weight": torch.eye(3, 4),
         "linear1.bias": torch.tensor([0.0, 0.0, 1.0]),
         "linear2.weight": torch.diag(torch.tensor([10.0, -10.0, 10.0, 0.0]))[:, :3],
@@ -385,33 +465,35 @@ with Check("EncoderBlock", "pre-norm, examples you can do by hand", hint) as che
     }
     block = check.build(4, 2, 3).double()
     results = []
-    for awake in ({}, look, think, {**look, **think}):
-        block.load({**silent, **awake})
+    for switched_on in ({}, attention_on, network_on, {**attention_on, **network_on}):
+        block.load({**silent, **switched_on})
         results.append(block.call(x))
-    off, looked, thought, both = results
+    off, with_attention, with_network, both = results
     check.shape(off, batch=1, length=2, d_model=4)
     check.equal(
-        off, x, "with both sublayers switched off, x passes as it is: nothing stands on its way"
+        off,
+        x,
+        "with both sublayers switched off, x passes unchanged: no norm is on the residual stream",
     )
     mean = torch.tensor([0.0, -3.0, 3.0, 0.0], dtype=torch.float64)
     check.equal(
-        looked,
+        with_attention,
         x + mean,
-        "with the feed-forward network switched off, each word adds the mean of both normed words",
+        "with the feed-forward network off, each token adds the mean of both normalised tokens",
         within=1e-3,
     )
     check.equal(
-        thought,
+        with_network,
         torch.tensor([[[23.0, 1.0, 33.0, -4.0], [-2.0, -2.0, 32.0, -3.0]]], dtype=torch.float64),
-        "with attention switched off, each word adds linear2(relu(linear1(norm2(x))))",
+        "with attention switched off, each token adds linear2(relu(linear1(norm2(x))))",
         within=1e-3,
     )
-    block.load({**silent, **think})
+    block.load({**silent, **network_on})
     check.equal(
         both,
-        block.call(looked),
-        "the feed-forward network thinks about what attention has brought: first one, then the "
-        "other",
+        block.call(with_attention),
+        "the feed-forward network works on x after attention has been added: first attention, then "
+        "the feed-forward network",
     )
 with Check("EncoderBlock", "pre-norm, a mask") as check:
     block, x = check.build(6, 3, 4).double(), numbers(2, 5, 6)
@@ -421,23 +503,23 @@ with Check("EncoderBlock", "pre-norm, a mask") as check:
     check.equal(
         whole[:, 2],
         part[:, 2],
-        "under a causal mask the third word gives what it gives without the words behind it",
-        hint="hand the mask on: attend(self.attention, …, mask)",
+        "under a causal mask, the third token gives the same as without the tokens after it",
+        hint="pass the mask on: attend(self.attention, …, mask)",
     )
     padding = torch.tensor([[[True] * 5], [[True, True, False, False, False]]])
     padded, alone = block.call(x, padding), block.call(x[1:, :2])
     check.equal(
         padded[1, :2],
         alone[0],
-        "a padded sentence gives what it gives alone, without its padding",
-        hint="hand the mask on as it is: attend takes (batch, 1, length) too",
+        "a padded sequence gives the same as alone, without its padding",
+        hint="pass the mask on unchanged: attend takes (batch, 1, length) too",
     )
     free = block.call(x)
     check.equal(
         block.call(x[1:])[0],
         free[1],
-        "a sentence gives the same in a batch as it gives alone",
-        hint="nn.MultiheadAttention takes the length first, unless you say batch_first=True",
+        "a sequence gives the same in a batch as alone",
+        hint="nn.MultiheadAttention expects the length first, unless you set batch_first=True",
     )
 with Check("EncoderBlock", "pre-norm, three heads") as check:
     block, x, weights = check.build(6, 3, 4).double(), numbers(2, 5, 6), block_weights(6, 4)
@@ -494,7 +576,7 @@ with Check("EncoderBlock", "pre-norm, gradients") as check:
     for name, weight in theirs.named_parameters():
         slope = slopes[name.replace("self_attn", "attention")]
         check.equal(slope, check.gradient(expected.square(), weight), f"by {name}")
-with Check("EncoderBlock", "a word that may look at nothing") as check:
+with Check("EncoderBlock", "a token that may attend to nothing") as check:
     block, x, state = (
         check.build(6, 2, 5).double(),
         numbers(3, 4, 6, seed=6),
@@ -509,17 +591,19 @@ with Check("EncoderBlock", "a word that may look at nothing") as check:
     alone = block.call(x)
     check.equal(result[1], alone[1], "it adds the bias of the output projection alone")
     check.equal(result[2, 0], alone[2, 0], "it adds the bias of the output projection alone")
-    check.equal(result[0], free[0], "the others look as before")
-    check.equal(result[2, 1:], free[2, 1:], "the others look as before")
+    check.equal(result[0], free[0], "the other tokens give the same as before")
+    check.equal(result[2, 1:], free[2, 1:], "the other tokens give the same as before")
     block.load(state)
     keys = torch.tensor([[[True] * 4], [[True, True, False, False]], [[False] * 4]])
     check.equal(
-        block.call(x, keys), block.call(x, keys.expand(3, 4, 4)), "padded words are words too"
+        block.call(x, keys),
+        block.call(x, keys.expand(3, 4, 4)),
+        "a padding mask means the same with and without its query axis",
     )
 # END HIDDEN TESTS
 
 # %% [markdown]
-# The same parts, with the norms on the line:
+# The same parts, in post-norm order:
 
 # %% check EncoderBlock_post_norm points=2
 hint = "with norm_first=False: x = norm1(x + attention of x), then x = norm2(x + feed-forward of x)"
@@ -527,11 +611,11 @@ with Check("EncoderBlock", "post-norm, one part at a time", hint) as check:
     x = torch.tensor([[[3.0, 1.0, 3.0, 1.0], [-2.0, -2.0, 2.0, 2.0]]], dtype=torch.float64)
     silent = {name: torch.zeros_like(weight) for name, weight in block_weights(4, 3).items()}
     silent |= {"norm1.weight": torch.full((4,), 3.0), "norm2.weight": torch.full((4,), 2.0)}
-    look = {
+    attention_on = {
         "attention.in_proj_weight": torch.cat([torch.zeros(8, 4), torch.eye(4)]),
         "attention.out_proj.weight": torch.eye(4),
     }
-    think = {
+    network_on = {
         "linear1.weight": torch.eye(3, 4),
         "linear1.bias": torch.tensor([0.0, 0.0, 1.0]),
         "linear2.weight": torch.diag(torch.tensor([10.0, -10.0, 10.0, 0.0]))[:, :3],
@@ -539,40 +623,40 @@ with Check("EncoderBlock", "post-norm, one part at a time", hint) as check:
     }
     block = check.build(4, 2, 3, norm_first=False).double()
     results = []
-    for awake in ({}, look, think, {**look, **think}):
-        block.load({**silent, **awake})
+    for switched_on in ({}, attention_on, network_on, {**attention_on, **network_on}):
+        block.load({**silent, **switched_on})
         results.append(block.call(x))
-    off, looked, thought, both = results
+    off, with_attention, with_network, both = results
     check.equal(
         off,
         torch.tensor([[[2.0, -2.0, 2.0, -2.0], [-2.0, -2.0, 2.0, 2.0]]], dtype=torch.float64),
-        "with both sublayers switched off, x passes two norms, of which the second doubles it",
+        "with both sublayers switched off, the output is norm2(norm1(x)); here norm2 multiplies by 2",
         within=1e-3,
     )
-    words_and_mean = x + x.mean(1, keepdim=True)
+    tokens_and_mean = x + x.mean(1, keepdim=True)
     check.equal(
-        looked,
-        2 * F.layer_norm(words_and_mean, (4,)),
-        "with the feed-forward network switched off: norm2(norm1(x + the mean of both words))",
+        with_attention,
+        2 * F.layer_norm(tokens_and_mean, (4,)),
+        "with the feed-forward network switched off: norm2(norm1(x + the mean of both tokens))",
         within=1e-3,
     )
-    # norm1 gives [3, -3, 3, -3] and [-3, -3, 3, 3]; the network brings [30, 0, 40, -5] and
+    # norm1 gives [3, -3, 3, -3] and [-3, -3, 3, 3]; the network returns [30, 0, 40, -5] and
     # [0, 0, 40, -5]
     added = torch.tensor([[[33.0, -3, 43, -8], [-3, -3, 43, -2]]], dtype=torch.float64)
     check.equal(
-        thought,
+        with_network,
         2 * F.layer_norm(added, (4,)),
-        "with attention switched off: the network works on norm1(x), and norm2 stands behind",
+        "with attention switched off: norm2(norm1(x) + the feed-forward network of norm1(x))",
         within=1e-3,
     )
-    once = 3 * F.layer_norm(words_and_mean, (4,))
+    once = 3 * F.layer_norm(tokens_and_mean, (4,))
     inner = (once[..., :3] + torch.tensor([0.0, 0.0, 1.0])).relu()
     brought = F.pad(inner * torch.tensor([10.0, -10.0, 10.0]), (0, 1), value=-5.0)
     check.equal(
         both,
         2 * F.layer_norm(once + brought, (4,)),
-        "the feed-forward network thinks about what attention has brought: first one, then the "
-        "other",
+        "the feed-forward network works on x after attention has been added: first attention, then "
+        "the feed-forward network",
         within=1e-3,
     )
 with Check("EncoderBlock", "post-norm, a mask") as check:
@@ -582,8 +666,8 @@ with Check("EncoderBlock", "post-norm, a mask") as check:
     check.equal(
         block.call(x, causal)[:, 2],
         block.call(x[:, :3])[:, 2],
-        "under a causal mask the third word gives what it gives without the words behind it",
-        hint="hand the mask on in both orders: attend(self.attention, …, mask)",
+        "under a causal mask, the third token gives the same as without the tokens after it",
+        hint="pass the mask on in both orders: attend(self.attention, …, mask)",
     )
 # BEGIN HIDDEN TESTS
 with Check("EncoderBlock", "post-norm, equal to PyTorch's block") as check:
@@ -625,73 +709,73 @@ with Check("EncoderBlock", "post-norm, gradients") as check:
 # END HIDDEN TESTS
 
 # %% [markdown]
-# And dropout, in its four places:
+# And dropout, in its four positions:
 
 # %% check EncoderBlock_dropout points=2
-with Check("EncoderBlock", "dropout of 1, which drops all that it meets") as check:
+with Check("EncoderBlock", "dropout of 1, which drops everything") as check:
     block, x = check.build(6, 3, 4, 1.0).double(), numbers(2, 5, 6)
     weights = block_weights(6, 4)
     block.load(weights)
-    dropped, awake = block.train().call(x), block.eval().call(x)
+    dropped, evaluated = block.train().call(x), block.eval().call(x)
     check.equal(
         dropped,
         x,
-        "in training, when all is dropped that the detours bring, x is left as it is",
-        hint="dropout is on what attention gives and on what linear2 gives, never on x itself",
+        "in training, with everything dropped that the sublayers return, x passes unchanged",
+        hint="dropout is on the output of attention and of linear2, never on x itself",
     )
     without = check.build(6, 3, 4).double()
     without.load(weights)
     check.equal(
-        awake,
+        evaluated,
         without.train().call(x),
         "in evaluation nothing is dropped",
-        hint="keep an nn.Dropout on self: it knows whether the model trains",
+        hint="keep an nn.Dropout on self: it knows whether the model is training",
     )
-with Check("EncoderBlock", "dropout draws for each number, anew in each place") as check:
+with Check("EncoderBlock", "a new dropout mask for each number and each position") as check:
     block = check.build(40, 2, 3, 0.5).double().train()
     silent = {name: torch.zeros_like(weight) for name, weight in block_weights(40, 3).items()}
-    # both sublayers give their last bias, and that is 1
+    # both sublayers return their last bias, which is 1
     ones = {"attention.out_proj.bias": torch.ones(40), "linear2.bias": torch.ones(40)}
     block.load({**silent, **ones})
-    words = torch.zeros(4, 6, 40, dtype=torch.float64)
-    result, again = block.call(words), block.call(words)
+    tokens = torch.zeros(4, 6, 40, dtype=torch.float64)
+    result, again = block.call(tokens), block.call(tokens)
     check.true(
         len(result.flatten(0, 1).unique(dim=0)) == 24,
-        "each word of each sentence drops numbers of its own",
-        hint="hand all that a sublayer gives to one nn.Dropout: it draws for each number",
+        "each token of each sequence drops its own features",
+        hint="pass the whole output of a sublayer to one nn.Dropout: it draws for each number",
     )
     check.true(
         bool(((result - 2).abs() < 1e-9).any()),
-        "now and then, one detour's number is dropped, and the other's is doubled: 0 + 2 comes out",
-        hint="call dropout in each place: it draws anew each time",
+        "sometimes one sublayer's output is dropped and the other's is doubled: 0 + 2 comes out",
+        hint="call dropout in each position: it draws a new mask in every call",
     )
     check.true(
         not torch.equal(result, again),
-        "a second call drops other numbers",
-        hint="each call draws anew: leave torch's random generator as it is",
+        "a second call drops other features",
+        hint="every call draws a new mask: leave torch's random generator as it is",
     )
-with Check("EncoderBlock", "dropout behind the ReLU") as check:
+with Check("EncoderBlock", "dropout after the ReLU") as check:
     block = check.build(4, 2, 6, 0.5).double()
     silent = {name: torch.zeros_like(weight) for name, weight in block_weights(4, 6).items()}
-    # attention brings 0; all hidden features are 1, and each output copies one of them
+    # attention returns 0; all hidden features are 1, and each output copies one of them
     ones = {"linear1.bias": torch.ones(6), "linear2.weight": torch.eye(4, 6)}
     block.load({**silent, **ones})
     result = block.train().call(torch.zeros(30, 7, 4, dtype=torch.float64))
     check.true(
         all(min(abs(value), abs(value - 4)) < 1e-9 for value in result.unique().tolist()),
-        "with p = 0.5, a hidden feature of 1 is doubled behind the ReLU and doubled again behind "
-        "linear2, or dropped: nothing but 0 and 4 comes out",
-        hint="hidden features meet dropout once behind the ReLU, and once more behind linear2",
+        "with p = 0.5, a hidden feature of 1 is doubled after the ReLU and doubled again after "
+        "linear2, or dropped: only 0 and 4 come out",
+        hint="use dropout once after the ReLU, and once more after linear2",
     )
     check.true(
         bool((result != 0).any()),
         "with p = 0.5 some features are kept",
-        hint="hand `dropout` on as the rate of what is dropped",
+        hint="pass `dropout` on as the share that is dropped",
     )
 with Check("EncoderBlock", "dropout on the attention weights") as check:
     block = check.build(4, 2, 6, 0.5).double()
     silent = {name: torch.zeros_like(weight) for name, weight in block_weights(4, 6).items()}
-    # three words look at one another alike, each weight is 1/3, and all values are 1
+    # three tokens attend to one another equally: each weight is 1/3, and all values are 1
     ones = {
         "attention.in_proj_bias": torch.tensor([0.0] * 8 + [1.0] * 4),
         "attention.out_proj.weight": torch.eye(4),
@@ -701,16 +785,16 @@ with Check("EncoderBlock", "dropout on the attention weights") as check:
     thirds = (result * 3 / 4).unique()
     check.true(
         bool(((thirds - thirds.round()).abs() < 1e-9).all()),
-        "with p = 0.5, each of three weights of 1/3 is dropped or doubled, and what attention "
-        "gives is dropped or doubled again: 0, 4/3, 8/3 or 4 comes out",
-        hint="nn.MultiheadAttention drops weights by itself: hand `dropout` to it, and drop what "
-        "it gives once more",
+        "with p = 0.5, each of three weights of 1/3 is dropped or doubled, and the output of "
+        "attention is dropped or doubled again: 0, 4/3, 8/3 or 4 comes out",
+        hint="nn.MultiheadAttention drops weights by itself: pass `dropout` to it, and use "
+        "dropout once more on its output",
     )
     check.true(
         any(0.5 < third < 2.5 for third in thirds.tolist()),
-        "with p = 0.5, one or two of three weights are kept now and then: 4/3 or 8/3 comes out",
-        hint="nn.MultiheadAttention drops weights by itself: hand `dropout` to it, and drop what "
-        "it gives once more",
+        "with p = 0.5, sometimes one or two of three weights are kept: 4/3 or 8/3 comes out",
+        hint="nn.MultiheadAttention drops weights by itself: pass `dropout` to it, and use "
+        "dropout once more on its output",
     )
 # BEGIN HIDDEN TESTS
 with Check("EncoderBlock", "post-norm, dropout of 1 and evaluation") as check:
@@ -719,7 +803,7 @@ with Check("EncoderBlock", "post-norm, dropout of 1 and evaluation") as check:
     block.load(state)
     gains = [(state[f"norm{i}.weight"], state[f"norm{i}.bias"]) for i in (1, 2)]
     twice = F.layer_norm(F.layer_norm(x, (6,), *gains[0]), (6,), *gains[1])
-    check.equal(block.train().call(x), twice, "x alone passes the norms")
+    check.equal(block.train().call(x), twice, "only x passes the norms")
     without = check.build(6, 2, 5, norm_first=False).double()
     without.load(state)
     check.equal(block.eval().call(x), without.train().call(x), "nothing is dropped in evaluation")
@@ -734,29 +818,32 @@ with Check("EncoderBlock", "another rate, in both orders") as check:
         pick[0, 0] = 1.0
         # both sublayers read the second feature of what they get: 1, of which nothing is dropped
         read = pick.T.roll(1, 1)
-        think = {"linear1.weight": read, "linear2.weight": pick}
+        network_on = {"linear1.weight": read, "linear2.weight": pick}
         if first:
-            think["norm2.bias"] = level
-        look = {
+            network_on["norm2.bias"] = level
+        attention_on = {
             "attention.in_proj_weight": torch.cat([torch.zeros(10, 5), read[:5]]),
             "attention.out_proj.weight": torch.eye(5),
         }
         if not first:
-            look["norm1.weight"] = torch.ones(5)
-            look["norm1.bias"] = torch.zeros(5)
+            attention_on["norm1.weight"] = torch.ones(5)
+            attention_on["norm1.bias"] = torch.zeros(5)
         block = check.build(5, 1, 8, 0.75, first).double().train()
         # kept twice at p = 0.75: 16; of three weights, k kept: 16 k / 3
-        for awake, possible in ((think, (0.0, 16.0)), (look, (0.0, 16 / 3, 32 / 3, 16.0))):
-            block.load({**silent, **awake})
+        for switched_on, possible in (
+            (network_on, (0.0, 16.0)),
+            (attention_on, (0.0, 16 / 3, 32 / 3, 16.0)),
+        ):
+            block.load({**silent, **switched_on})
             result = block.call(level.expand(60, 3, 5))
             options = level + torch.tensor(possible, dtype=torch.float64)[:, None] * pick[:, 0]
             if not first:
                 options = F.layer_norm(options, (5,))
-                if awake is look:
+                if switched_on is attention_on:
                     options = F.layer_norm(options, (5,))
             far = (result.detach()[..., None, :] - options).abs().amax(-1).amin(-1)
             check.true(bool((far < 1e-4).all()), "nothing else can come out")
-            check.true(len(result.detach().flatten(0, 1).unique(dim=0)) > 1, "some is kept")
+            check.true(len(result.detach().flatten(0, 1).unique(dim=0)) > 1, "something is kept")
 with Check("EncoderBlock", "a hidden feature is dropped for all that read it") as check:
     for first in (True, False):
         block = check.build(40, 2, 3, 0.5, first).double().train()
@@ -766,11 +853,13 @@ with Check("EncoderBlock", "a hidden feature is dropped for all that read it") a
         block.load(read)
         result = block.call(torch.zeros(20, 4, 40, dtype=torch.float64))
         silent = (result.abs() < 1e-9).all(-1)
-        check.true(bool(silent.any() and not silent.all()), "now and then, not always")
-        check.true(bool((silent != silent[:1]).any()), "each sentence drops its own")
-        check.true(bool((silent != silent[:, :1]).any()), "each word drops its own")
-with Check("EncoderBlock", "what a detour brings is dropped number by number, anew") as check:
-    level = numbers(40, seed=13)  # so that post-norm has something to norm
+        check.true(bool(silent.any() and not silent.all()), "sometimes, not always")
+        check.true(bool((silent != silent[:1]).any()), "each sequence drops its own")
+        check.true(bool((silent != silent[:, :1]).any()), "each token drops its own")
+with Check(
+    "EncoderBlock", "the output of a sublayer is dropped feature by feature, anew in each call"
+) as check:
+    level = numbers(40, seed=13)  # so that post-norm has something to normalise
     for first in (True, False):
         block = check.build(40, 2, 3, 0.5, first).double().train()
         silent = {name: torch.zeros_like(w) for name, w in block_weights(40, 3).items()}
@@ -780,15 +869,15 @@ with Check("EncoderBlock", "what a detour brings is dropped number by number, an
             result = block.call(level.expand(4, 6, 40)).detach()
             again = block.call(level.expand(4, 6, 40)).detach()
             different = len(result.flatten(0, 1).unique(dim=0))
-            check.true(different == 24, "equal words come out different")
+            check.true(different == 24, "equal tokens give different outputs")
             check.true(not torch.equal(result, again), "two calls differ")
 # END HIDDEN TESTS
 
 
 # %% [markdown]
-# ### Bug hunt: one line too early
+# ### Bug hunt: one name too few
 #
-# A friend's block is shorter than yours. It trains, and nothing complains. Here is its first half, next to the slide from which it was copied:
+# A friend's block is shorter than yours. It runs and it trains. Here is its first half, next to the slide it was copied from (“On the LayerNorm in Transformer” in *Transformer: Part I (Encoder)*, CS7150, with simpler indices):
 #
 # $$x^{(1)} = \mathrm{LayerNorm}(x) \qquad x^{(2)} = \mathrm{MultiHeadAtt}(x^{(1)}) \qquad x^{(3)} = x + x^{(2)}$$
 #
@@ -797,69 +886,90 @@ with Check("EncoderBlock", "what a detour brings is dropped number by number, an
 # x = x + attend(self.attention, x, mask)[0]
 # ```
 #
-# **Predict** what differs, then run it with the sublayers switched off, over 12 blocks: how much of a word's size is left?
+# **Predict.** Where does the code differ from the slide? Which input would show it? Think of a test first. The next cell runs one: it switches the sublayers off and multiplies the input by 10.
 
 # %%
 loud = 10 * numbers(1, 5, 16)
 slide, friend = loud, loud
 for _ in range(12):
-    slide = slide + 0.0  # x + what attention gives: nothing
-    friend = F.layer_norm(friend, (16,)) + 0.0  # the name x stands for the normed x already
+    slide = slide + 0.0  # x + what attention returns: nothing
+    friend = F.layer_norm(friend, (16,)) + 0.0  # the name x already means the normalised x
 print(
     f"standard deviation of x after 12 blocks: slide {slide.std():.1f}, friend {friend.std():.1f}"
 )
 
 # %% [markdown]
-# What to see: in the slide $x^{(3)}$ adds to $x$, the vector **before** the norm. In the friend's code the name `x` has been overwritten, so the norm stands on the thick line again, and how large a word was is forgotten at the first block. It is no crime, since it trains. But it is neither of the two orders, the weights of a real model do not fit into it, and the free way for the gradient is gone. Your check above caught it: with all switched off, x must come through as it is.
+# What to see: the slide adds to $x$ as it was *before* the norm. The friend's code has overwritten that name. So the norm is on the residual stream, and the size of the input is lost in the first block. Your first check above finds this bug: with both sublayers off, x must pass unchanged.
+
+# %% [markdown]
+# **A good place to stop.** You have the feed-forward network and the block, in both orders, with dropout. Next you stack blocks, count their parameters, and find out which stacks train.
 
 # %% [markdown]
 # ## 4 · A stack of blocks
 #
-# An **encoder** is such blocks, one after another. All have the same shape, and each has its own weights: what block 1 has gathered, block 2 can ask with.
-#
-# Before you build it, look at what flows along the thick line. Each block *adds* to it. In a pre-norm stack nothing ever takes anything away. How large do the words get, from block to block?
+# Before you stack blocks, find out what happens on the residual stream. The next cell draws random weights by Xavier's rule, as `nn.Transformer` does.
+
 
 # %%
-torch.manual_seed(0)
-some_words = torch.randn(8, 16, 64)
-spread = {"pre-norm": [1.0], "post-norm": [1.0]}
-for order, sizes in spread.items():
-    flowing = some_words
+def xavier(module: nn.Module) -> None:
+    """Draw all matrices by Xavier's rule; leave biases and norms as they are."""
+    for parameter in module.parameters():
+        if parameter.dim() == 2:
+            nn.init.xavier_uniform_(parameter)
+
+
+# %% [markdown]
+# In a pre-norm stack every sublayer *adds* to the residual stream, and no norm on the stream rescales it.
+#
+# **Predict.** What is the standard deviation of the stream after 12 pre-norm blocks, if it starts at 1?
+#
+# <details><summary>Still about 1: each block has two norms</summary>Those norms act on what the sublayers read, not on the stream.</details>
+# <details><summary>Millions: it doubles in each block</summary>What a sublayer adds does not grow with x, because it reads the normalised x. So the growth is slow.</details>
+# <details><summary>Several times larger</summary>Yes. Twenty-four outputs of similar size are added up.</details>
+
+
+# %%
+def stream_sizes(norm_first: bool, seed: int) -> list[float]:
+    """The standard deviation of the residual stream before and after each of 12 blocks."""
+    torch.manual_seed(seed)
+    stream = torch.randn(8, 16, 64)
+    sizes = [stream.std().item()]
     for _ in range(12):
-        one_block = EncoderBlock(64, 4, 256, norm_first=order == "pre-norm")
-        for matrix in one_block.parameters():
-            if matrix.dim() == 2:
-                nn.init.xavier_uniform_(matrix)
-        flowing = one_block(flowing).detach()
-        sizes.append(flowing.std().item())
-    print(f"{order}: standard deviation {sizes[1]:.2f} after 1 block, {sizes[-1]:.2f} after 12")
+        block = EncoderBlock(64, 4, 256, norm_first=norm_first)
+        xavier(block)
+        stream = block(stream).detach()
+        sizes.append(stream.std().item())
+    return sizes
+
+
 figures.curves(
     list(range(13)),
-    spread,
+    {
+        "pre-norm": [stream_sizes(True, seed) for seed in range(3)],
+        "post-norm": [stream_sizes(False, seed) for seed in range(3)],
+    },
     x="blocks passed",
-    y="standard deviation of the words",
-    title="Pre-norm words grow on their way",
+    y="standard deviation of the residual stream",
+    title="Untrained stacks: mean and range of 3 seeds",
     bottom=0.0,
 )
 
 # %% [markdown]
-# What to see: behind each post-norm block the words have standard deviation 1, because a norm comes last. Pre-norm words grow and grow. Inside the detours that does no harm: a norm stands at each entrance. But who takes the words **out** of the stack would find them the larger, the deeper the stack. So a pre-norm encoder has **one more norm at its end**. A post-norm encoder needs none.
-#
-# (The weights in this experiment are drawn as in the original Transformer, by Xavier's rule: `nn.init.xavier_uniform_`.)
+# What to see: after every post-norm block the standard deviation is 1, because a norm comes last. In the pre-norm stack it grows with every block. Inside, that does no harm: each sublayer reads a normalised copy. But a layer *after* the stack would get larger inputs from a deeper stack. So a pre-norm encoder has one more norm at its end, the **final norm**. A post-norm encoder needs none.
 
 # %% [markdown]
-# **Exercise** (10 minutes). Build the stack, from your own `EncoderBlock`. A module can only train layers that PyTorch knows of. It finds modules on `self`, but it does not look into a plain list: for a list of modules there is `nn.ModuleList`.
+# **Exercise** (15 minutes). Build the stack from your own `EncoderBlock`. PyTorch finds modules that are attributes of `self`, but it does not search plain lists. For a list of modules there is `nn.ModuleList`.
 #
-# <details><summary>Hint 1</summary><code>nn.ModuleList(EncoderBlock(…) for _ in range(num_layers))</code> calls the class anew for each block. What would <code>[EncoderBlock(…)] * num_layers</code> do?</details>
-# <details><summary>Hint 2</summary>Every block gets the mask, and the norm of the end comes once, behind the loop.</details>
+# <details><summary>Hint 1</summary><code>nn.ModuleList(EncoderBlock(…) for _ in range(num_layers))</code> calls the class once for each block. What would <code>[EncoderBlock(…)] * num_layers</code> do?</details>
+# <details><summary>Hint 2</summary>Every block gets the mask. The final norm comes once, after the loop.</details>
 
 
 # %% exercise Encoder
 class Encoder(nn.Module):
-    """`num_layers` blocks, one after another, each with weights of its own.
+    """A stack of `num_layers` blocks, each with its own parameters.
 
-    Parts: `blocks`, an `nn.ModuleList` of your `EncoderBlock`; `norm`, an `nn.LayerNorm` behind the
-    last block if norm_first. If not, there is no such norm, and nothing to learn in its place.
+    Parts: `blocks`, an `nn.ModuleList` of your `EncoderBlock`; `norm`, the final
+    `nn.LayerNorm`, if norm_first. If not, there is no final norm, and no parameter in its place.
     forward: x (batch, length, d_model), and a mask for every block, or None
     -> (batch, length, d_model).
     """
@@ -890,17 +1000,15 @@ class Encoder(nn.Module):
 
 
 # %% check Encoder points=3
-hint = (
-    "x goes through each block in turn, with the mask; a pre-norm encoder has one norm at its end"
-)
-with Check("Encoder", "its blocks and its norm", hint) as check:
+hint = "x passes each block in turn, with the mask; a pre-norm encoder has a final norm"
+with Check("Encoder", "its blocks and its final norm", hint) as check:
     one = sum(w.numel() for w in check.other("EncoderBlock").build(6, 2, 4).parameters().values())
     for order, own_norm in (({}, 12), ({"norm_first": True}, 12), ({"norm_first": False}, 0)):
         parts = check.build(3, 6, 2, 4, **order).parameters()
         inside = [w.numel() for name, w in parts.items() if name.startswith("blocks.")]
         check.true(
             any(inside),
-            "no parameters are found in `blocks`",
+            "PyTorch finds parameters in `blocks`",
             hint="a plain list hides its blocks from PyTorch: keep them in an nn.ModuleList, as "
             "self.blocks",
         )
@@ -908,15 +1016,15 @@ with Check("Encoder", "its blocks and its norm", hint) as check:
             sum(inside),
             3 * one,
             "three blocks have three times as many parameters as one",
-            hint="each block needs weights of its own: make a new EncoderBlock for each of the "
+            hint="each block needs its own parameters: make a new EncoderBlock for each of the "
             "num_layers"
             if sum(inside) % one == 0
-            else "hand d_model, num_heads and d_ff on to every block",
+            else "pass d_model, num_heads and d_ff on to every block",
         )
         check.equal(
             sum(w.numel() for w in parts.values()) - sum(inside),
             own_norm,
-            f"beside the blocks, {own_norm} numbers are learned if norm_first="
+            f"outside the blocks there are {own_norm} parameters if norm_first="
             f"{order.get('norm_first', True)}{'' if order else ', the default'}",
             hint="an nn.LayerNorm(d_model) called `norm` if norm_first, and nothing if not",
         )
@@ -948,14 +1056,14 @@ with Check("Encoder", "its blocks, one after another", hint) as check:
     check.equal(
         results[1],
         in_turn[1],
-        "post-norm: three of your post-norm blocks in turn, and no norm behind them",
-        hint="hand norm_first on to every block",
+        "post-norm: three of your post-norm blocks in turn, and no norm after them",
+        hint="pass norm_first on to every block",
     )
     check.equal(
         results[2],
         in_turn[2],
         "dropout of 1 in training: three of your blocks with the same dropout, then the norm",
-        hint="hand dropout on to every block, and drop nothing else",
+        hint="pass dropout on to every block, and use no other dropout",
     )
 # BEGIN HIDDEN TESTS
 with Check("Encoder", "other sizes, masks and dtypes, in both orders") as check:
@@ -991,7 +1099,7 @@ with Check("Encoder", "other sizes, masks and dtypes, in both orders") as check:
                     )
                 result = encoder.call(x, mask=allowed)
                 check.equal(result.detach(), expected.detach(), "blocks in turn")
-with Check("Encoder", "a gradient to each part, and to each part its own") as check:
+with Check("Encoder", "every part gets a gradient of its own") as check:
     encoder = check.build(3, 6, 3, 8).double()
     state = encoder.parameters()
     encoder.load({n: numbers(*w.shape, seed=i) for i, (n, w) in enumerate(state.items())})
@@ -999,8 +1107,10 @@ with Check("Encoder", "a gradient to each part, and to each part its own") as ch
     result = encoder.call(x) * numbers(2, 4, 6, seed=6)
     for name, slope in encoder.gradients(result).items():
         check.true(bool(slope.isfinite().all() and slope.abs().max() > 0), f"one reaches {name}")
-    check.true(bool(check.gradient(result[0], x)[1].abs().max() == 0), "none between sentences")
-with Check("Encoder", "dropout in training alone") as check:
+    check.true(
+        bool(check.gradient(result[0], x)[1].abs().max() == 0), "no gradient between sequences"
+    )
+with Check("Encoder", "dropout only in training") as check:
     for first in (True, False):
         encoder = check.build(2, 8, 2, 16, 0.5, first)
         x = numbers(2, 3, 8, seed=7, dtype=torch.float32)
@@ -1019,9 +1129,11 @@ with Check("Encoder", "two encoders do not share their weights") as check:
 
 
 # %% [markdown]
-# ## 5 · How many numbers does it learn?
+# ## 5 · How many parameters?
 #
-# The original Transformer has $d_{\text{model}} = 512$ and $d_{\text{ff}} = 2048 = 4 \cdot 512$. A lecture counts one block on two slides: attention has $4 \cdot 512 \cdot 512$ numbers, the feed-forward network $(4 + 4) \cdot 512 \cdot 512$, about 2.1 million.
+# The original Transformer has $d_{\text{model}} = 512$ and $d_{\text{ff}} = 2048 = 4 \cdot 512$. A lecture counts the parameters of a block: $4 \cdot 512 \cdot 512$ in attention, and $(4 + 4) \cdot 512 \cdot 512$, about 2.1 million, in the feed-forward network.
+#
+# **From the lecture**: “Feed-forward Layer” in *Introduction to Transformers*, CS60216.
 #
 # ### Bug hunt: a slide that counts
 #
@@ -1033,12 +1145,11 @@ counted = sum(part.numel() for part in nn.TransformerEncoderLayer(512, 8, 2048).
 print(f"slides {on_the_slides:,}   PyTorch {counted:,}   missing {counted - on_the_slides:,}")
 
 # %% [markdown]
-# The slides are right about the matrices: two thirds of a block is feed-forward network, and the number of heads does not count. But 6,656 numbers are missing. They are small things, and a model whose small things are not loaded gives wrong results.
-
-# %% [markdown]
-# **Exercise** (5 minutes). Where do they sit? Give three whole numbers: the biases of attention (its four layers: query, key, value, output), the biases of the feed-forward network, and all that the two norms learn.
+# The slides are right about the matrices: two thirds of a block's weights are in the feed-forward network, and the number of heads does not matter. But 6,656 parameters are missing. They are few, but without them a trained model gives wrong results.
 #
-# <details><summary>Hint</summary>A linear layer has one bias for each number that comes <em>out</em> of it. A layer norm has a gain and a bias for each feature.</details>
+# **Exercise** (5 minutes). Which are they? Give three whole numbers: the biases of attention (four layers: query, key, value, output), the biases of the feed-forward network, and all parameters of the two norms.
+#
+# <details><summary>Hint</summary>A linear layer has one bias for each <em>output</em> feature. A layer norm has a gain and a bias for each feature.</details>
 
 # %% exercise left_out
 # left_out = [?, ?, ?]      biases of attention, biases of the feed-forward network, the two norms
@@ -1053,13 +1164,13 @@ with Check("left_out", "what the slides leave out") as check:
         answer.sum(),
         torch.tensor(6656.0, dtype=torch.float64),
         "the three together are the 6656 that are missing",
-        hint="each linear layer has one bias for each number that comes out: how many layers, and "
-        "how many numbers? each norm has two vectors",
+        hint="each linear layer has one bias for each output feature: how many layers, and how many "
+        "features? each norm has two vectors",
     )
     check.seal(
         answer,
         "f8feb9f33af340bf",
-        "the sum is right, the shares are not right yet",
+        "each of the three numbers is right, not only their sum",
         hint="attention first, then the feed-forward network, then both norms",
     )
 # BEGIN HIDDEN TESTS
@@ -1070,9 +1181,9 @@ with Check("left_out", "each of the three") as check:
 
 
 # %% [markdown]
-# **Exercise** (10 minutes). Now for any encoder: count what an `Encoder` of yours learns, by arithmetic. Your `Encoder` is the proof of the sum: build one, and let PyTorch count it.
+# **Exercise** (10 minutes). Now for any encoder: compute how many parameters an `Encoder` has, by arithmetic. You can test your function: build an `Encoder`, and let PyTorch count.
 #
-# <details><summary>Hint</summary>Three sums: attention 4 · (d² + d), the feed-forward network, two norms. All of it once for each block. And the norm at the end: when is there one?</details>
+# <details><summary>Hint</summary>Three terms for each block: attention 4 · (d² + d), the feed-forward network, two norms. Then the final norm: when is there one?</details>
 
 
 # %% exercise encoder_parameters
@@ -1084,7 +1195,7 @@ def encoder_parameters(
     dropout: float = 0.0,
     norm_first: bool = True,
 ) -> int:
-    """How many numbers an `Encoder` with these arguments learns, biases and norms included."""
+    """Compute the number of parameters of an `Encoder` with these arguments, norms included."""
     # BEGIN SOLUTION
     attention = 4 * (d_model * d_model + d_model)
     feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
@@ -1108,22 +1219,20 @@ with Check("encoder_parameters", "encoders you can count by hand", hint) as chec
         49,
         "one post-norm block with d_model 2, d_ff 3: attention 24, feed-forward 17, norms 8",
     )
-    check.equal(
-        counts[1], 53, "in pre-norm, the norm at the end comes on top: 4 more", hint="2 · d_model"
-    )
+    check.equal(counts[1], 53, "in pre-norm, the final norm adds 4", hint="2 · d_model")
     check.equal(
         counts[2],
         151,
-        "three pre-norm blocks, and still one norm at the end",
-        hint="count a block num_layers times, and the norm at the end once",
+        "three pre-norm blocks, and still one final norm",
+        hint="count a block num_layers times, and the final norm once",
     )
     check.equal(
         counts[3],
         538,
         "two pre-norm blocks with d_model 6, d_ff 5 and three heads",
-        hint="neither the number of heads nor dropout brings anything to learn",
+        hint="neither the number of heads nor dropout adds parameters",
     )
-    check.equal(counts[4], 3152384, "PyTorch's block of the slides")
+    check.equal(counts[4], 3152384, "PyTorch's block, with the sizes on the slides")
 # BEGIN HIDDEN TESTS
 with Check("encoder_parameters", "equal to PyTorch's encoders") as check:
     for depth, width, many_heads, inner, first in (
@@ -1140,7 +1249,7 @@ with Check("encoder_parameters", "equal to PyTorch's encoders") as check:
         result = check.call(depth, width, many_heads, inner, norm_first=first, returns=int)
         check.equal(result, expected, "PyTorch's own count")
         result = check.call(depth, width, many_heads, inner, 0.3, first, returns=int)
-        check.equal(result, expected, "dropout learns nothing")
+        check.equal(result, expected, "dropout has no parameters")
 # END HIDDEN TESTS
 
 
@@ -1150,66 +1259,97 @@ print(f"your arithmetic   {encoder_parameters(6, 512, 8, 2048):,}")
 print(f"your encoder      {sum(part.numel() for part in mine.parameters()):,}")
 
 # %% [markdown]
-# ## 6 · What a norm on the line costs
+# ## 6 · What the first step does
 #
-# Two lectures agree: the original Transformer was post-norm, and pre-norm trains better. Why? Measure it before the first step of training. Take stacks of 2 to 32 blocks, draw their weights at random, let them give each of 128 random words one of ten labels, and look at the gradient that reaches the **last** block: how hard does the loss pull at it?
+# **From the lecture**: “Detail: Pre-norm vs Post-norm” in *Transformers (Part 2)*, Data C182. It says of pre-norm: “Better training stability, can use larger learning rate”.
 #
-# **Predict.** In a deep pre-norm stack, each block is one of many that add to the thick line. How hard is the last of 32 pulled, compared with the last of 2?
+# Why? The usual explanation starts with gradients. So measure them before any training: random weights, random tokens, one of ten labels for each token. How large is the gradient of the *last* block?
 #
-# <details><summary>As hard</summary>That would be so if the last block alone made the output. That is post-norm: its norm scales down all that came before.</details>
-# <details><summary>Harder: there are more blocks behind it</summary>No block stands behind the last one. What has grown is the line that it adds to.</details>
-# <details><summary>Less hard</summary>Yes. What it adds is one small part of a large sum, and the norm at the end divides by the size of the sum.</details>
+# **Predict.** In a pre-norm stack, how large is the gradient of the last of 32 blocks, compared with the last of 2?
+#
+# <details><summary>Smaller: it adds one small part to a large sum</summary>Yes. The final norm divides that sum by its size, and the gradient with it.</details>
+# <details><summary>As large: it is the last block in both</summary>But in a deep pre-norm stack the stream that it adds to has grown.</details>
+# <details><summary>Larger: there are more blocks</summary>The gradient comes from the output. No other block lies between it and the last one.</details>
 
 
 # %%
-def pull_at_last(depth: int, pre_norm: bool, seed: int) -> float:
-    """The norm of the gradient of the last block's second layer, at random weights."""
+def first_step(depth: int, norm_first: bool, seed: int, scale: float = 1.0) -> tuple[float, float]:
+    """Take one step of Adam from random weights, with the loss multiplied by `scale`.
+
+    Return the norm of the last block's gradient, and how far the output moves, relative to its
+    size.
+    """
     torch.manual_seed(seed)
-    encoder = Encoder(depth, 32, 4, 128, norm_first=pre_norm)
-    for matrix in encoder.parameters():
-        if matrix.dim() == 2:
-            nn.init.xavier_uniform_(matrix)
-    questions, to_answer = torch.randn(16, 8, 32), nn.Linear(32, 10)
-    answers = torch.randint(10, (16 * 8,))
-    last = [part for name, part in encoder.named_parameters() if name.endswith("linear2.weight")][
-        -1
-    ]
-    loss = F.cross_entropy(to_answer(encoder(questions)).flatten(0, 1), answers)
-    return torch.autograd.grad(loss, last)[0].norm().item()
+    encoder, classifier = Encoder(depth, 32, 4, 128, norm_first=norm_first), nn.Linear(32, 10)
+    xavier(encoder)
+    tokens, labels = torch.randn(16, 8, 32), torch.randint(10, (16 * 8,))
+    optimizer = torch.optim.Adam(encoder.parameters(), lr=0.0003)
+    before = encoder(tokens)
+    loss = scale * F.cross_entropy(classifier(before).flatten(0, 1), labels)
+    loss.backward()
+    named = dict(encoder.named_parameters())
+    gradient = named[f"blocks.{depth - 1}.linear2.weight"].grad
+    optimizer.step()
+    with torch.no_grad():
+        moved = (encoder(tokens) - before).norm() / before.norm()
+    return 0.0 if gradient is None else gradient.norm().item(), moved.item()
 
 
 depths = [2, 4, 8, 16, 32]
-pulls = {
-    order: [
-        sum(pull_at_last(n, order == "pre-norm", seed) for seed in range(6)) / 6 for n in depths
-    ]
-    for order in ("post-norm", "pre-norm")
-}
-for order, pull in pulls.items():
-    print(f"{order:9}  2 blocks {pull[0]:.2f}   32 blocks {pull[-1]:.2f}")
+measured = {
+    order: torch.tensor([[first_step(n, order == "pre-norm", s) for n in depths] for s in range(4)])
+    for order in ("pre-norm", "post-norm")
+}  # each (seed, depth, 2): gradient and movement
+
+# %%
 figures.curves(
     depths,
-    pulls,
+    {order: values[..., 0].tolist() for order, values in measured.items()},
     x="blocks in the stack",
-    y="gradient of the last block",
-    title="Before the first step",
+    y="gradient norm of the last block",
+    title="Before training: mean and range of 4 seeds",
     logarithmic="x",
     bottom=0.0,
 )
 
 # %% [markdown]
-# What to see: in pre-norm stacks the pull gets weaker with depth, so many blocks together move the output about as much as few. In post-norm stacks it does not: the last of 32 is pulled at least as hard as the last of 2, while the 31 blocks before it change what it reads in the same step. So the first steps of a deep post-norm stack are **too large**, in a model that still knows nothing.
+# What to see: in pre-norm, the gradient of the last block shrinks with depth. In post-norm it does not. (Xiong et al. 2020, *On Layer Normalization in the Transformer Architecture*, prove both.) A popular conclusion: post-norm gets large gradients, so its steps are too large.
 #
-# (Xiong et al., *On Layer Normalization in the Transformer Architecture*, 2020, prove it: the pull falls as 1 / √depth in pre-norm, and stays in post-norm.)
+# **Predict.** Test that conclusion: multiply the loss by 0.01. Now every gradient is 100 times smaller. How far does one step of Adam move the output of the stack?
+#
+# <details><summary>A hundredth as far</summary>With plain gradient descent it would. Adam divides each gradient by a running estimate of its size.</details>
+# <details><summary>As far as before</summary>Yes. In Adam's first step each parameter moves by about the learning rate, whether its gradient is large or small.</details>
+# <details><summary>A tenth as far</summary>There is a square root in Adam, but it is the root of a squared gradient: the scale cancels.</details>
+
+# %%
+for order in ("pre-norm", "post-norm"):
+    for scale in (1.0, 0.01):
+        gradient, moved = first_step(8, order == "pre-norm", seed=0, scale=scale)
+        print(f"{order:9}  loss × {scale:<4}  gradient {gradient:.4f}  output moves by {moved:.3f}")
 
 # %% [markdown]
-# ## 7 · Warm-up: small steps first
+# The gradient is 100 times smaller, and the output moves as far as before. So with Adam the size of the gradient cannot be the reason. In the first step, every parameter moves by about the learning rate. What can differ is how far the *output* moves when all parameters move a little. That was measured too:
+
+# %%
+figures.curves(
+    depths,
+    {order: values[..., 1].tolist() for order, values in measured.items()},
+    x="blocks in the stack",
+    y="relative change of the output",
+    title="One step of Adam at rate 0.0003: mean and range of 4 seeds",
+    logarithmic="x",
+    bottom=0.0,
+)
+
+# %% [markdown]
+# What to see: in *both* orders, the same step moves the output further the deeper the stack. With 2 blocks the orders hardly differ. From 8 blocks on, post-norm moves it about two or three times as far. Liu et al. (2020) call this the **amplification effect**: a post-norm block depends more on its sublayers, so small changes of many parameters add up to a large change of the output.
 #
-# The original Transformer was post-norm, and it did train. Its authors made the first steps small. The **learning rate**, the size of a step, rises from 0 for `warmup_steps` steps, and then falls slowly:
+# Does a deep post-norm stack need smaller first steps? Part 9 tests that.
+
+# %% [markdown]
+# ## 7 · Warm-up
 #
-# $$\text{rate}(\text{step}) = \frac{1}{\sqrt{d_{\text{model}}}} \cdot \min\!\left(\frac{1}{\sqrt{\text{step}}},\; \frac{\text{step}}{\text{warmup\_steps}^{1.5}}\right)$$
-#
-# (Vaswani et al. 2017, section 5.3.) Two curves, of which the lower one counts: a straight line up, and a slope down.
+# The original Transformer was post-norm, and it did train. Its authors used a **learning-rate schedule**, a learning rate for each step of training. The next figure draws two curves; at each step the lower one counts.
 
 # %%
 some_steps = list(range(4, 125, 4))
@@ -1226,16 +1366,22 @@ figures.curves(
 )
 
 # %% [markdown]
-# **Predict.** At which step do the two meet, and the learning rate is largest?
+# First the rate rises along the line, then it falls slowly with the root. A rise from near 0 at the start is called **warm-up**: the first steps are small. In a formula:
 #
-# <details><summary>At √warmup_steps</summary>Put it in: 1/√step is large there, and the straight line still small.</details>
-# <details><summary>At warmup_steps</summary>Yes: both are 1 / √warmup_steps there.</details>
-# <details><summary>At d_model</summary>d_model scales both alike, and does not move the place where they meet.</details>
+# $$\text{rate}(\text{step}) = \frac{1}{\sqrt{d_{\text{model}}}} \cdot \min\!\left(\frac{1}{\sqrt{\text{step}}},\; \frac{\text{step}}{\text{warmup\_steps}^{1.5}}\right)$$
+#
+# (Vaswani et al. 2017, section 5.3.)
+#
+# **Predict.** At which step do the two curves meet, so that the learning rate is at its peak?
+#
+# <details><summary>At warmup_steps</summary>Yes: there both are 1 / √warmup_steps.</details>
+# <details><summary>At √warmup_steps</summary>Insert it: 1/√step is still large there, and the line is low.</details>
+# <details><summary>At d_model</summary>The factor 1/√d_model scales both curves alike. It does not move the point where they meet.</details>
 
 # %% [markdown]
-# **Exercise** (5 minutes).
+# **Exercise** (10 minutes). Write the schedule.
 #
-# <details><summary>Hint</summary>A power of a plain number is <code>step ** -0.5</code>. For step 0 that would divide by zero: take care of it first.</details>
+# <details><summary>Hint</summary>A power of a plain number is <code>step ** -0.5</code>. For step 0 that would divide by zero: handle it first.</details>
 
 
 # %% exercise warmup_schedule
@@ -1253,18 +1399,20 @@ def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
 # %% check warmup_schedule points=2
 hint = "d_model ** -0.5, times the smaller of step ** -0.5 and step · warmup_steps ** -1.5"
 with Check("warmup_schedule", "steps you can do by hand", hint) as check:
-    # with d_model 4 the factor is 1/2; with 16 warm-up steps the straight line is step / 64
+    # with d_model 4 the factor is 1/2; with 16 warm-up steps the line is step / 64
     steps = (8, 16, 64, 1, 0)
     rates = [check.call(step, 4, 16, returns=float) for step in steps]
     by_hand = (
-        (1 / 16, "on the way up, step 8: 1/2 · 8/64"),
-        (1 / 8, "at the top, step 16: 1/2 · 16/64, which is 1/2 · 1/√16"),
-        (1 / 16, "on the way down, step 64: 1/2 · 1/√64"),
+        (1 / 16, "rising, step 8: 1/2 · 8/64"),
+        (1 / 8, "at the peak, step 16: 1/2 · 16/64, which is 1/2 · 1/√16"),
+        (1 / 16, "falling, step 64: 1/2 · 1/√64"),
         (1 / 128, "the first step: 1/2 · 1/64"),
     )
-    for rate, (expected, law) in zip(rates, by_hand, strict=False):
-        check.equal(rate, expected, law, within=1e-7)
-    check.equal(rates[4], 0.0, "step 0 gives 0", hint="0 ** -0.5 divides by zero: ask for 0 first")
+    for rate, (expected, claim) in zip(rates, by_hand, strict=False):
+        check.equal(rate, expected, claim, within=1e-7)
+    check.equal(
+        rates[4], 0.0, "step 0 gives 0", hint="0 ** -0.5 divides by zero: handle step 0 first"
+    )
 with Check("warmup_schedule", "the original Transformer", hint) as check:
     rate = check.call(4000, 512, 4000, returns=float)
     check.equal(
@@ -1285,81 +1433,113 @@ with Check("warmup_schedule", "many steps") as check:
 
 
 # %% [markdown]
-# ## 8 · Turn it round
+# **Predict.** You raise `warmup_steps` from 50 to 400. What else changes in the schedule, besides the time to the peak?
 #
-# Time to train. The task: read a row of three to seven digits, closed by a mark `.`, and say it backwards. `4 7 1 .` becomes `1 7 4`. In each place the encoder must fetch the digit from the mirrored place. And which place is that? It depends on where the mark stands, so a digit has to find the mark **first**, and then ask. The rows are of different lengths, so there is padding, printed as `·`, and your mask has work to do.
+# <details><summary>Nothing: the peak rate is the same</summary>At the peak, the rate is 1 / √(d_model · warmup_steps). Run the next cell.</details>
+# <details><summary>The peak rate rises</summary>Insert step = warmup_steps: a longer warm-up has its peak further down the falling curve.</details>
+# <details><summary>The peak rate falls</summary>Yes. So if you compare two warm-ups with this formula, you compare two peak rates as well.</details>
+
+# %%
+for warmup_steps in (50, 400):
+    peak = warmup_schedule(warmup_steps, 32, warmup_steps)
+    print(f"{warmup_steps:3} warm-up steps: peak rate {peak:.4f}")
+
+# %% [markdown]
+# The **peak rate** is the largest learning rate of a schedule. To see what warm-up itself does, part 9 compares runs with and without it at the same peak rate.
+
+# %% [markdown]
+# ## 8 · Training the stack
+#
+# The first task: read three to seven digits, closed by a mark `.`, and reverse them. `4 7 1 .` becomes `1 7 4`. The sequences have different lengths, so there is padding, printed as `·`, and your mask hides it.
 
 
 # %%
-MARK, PADDING, PLACES = 10, 11, 8
+MARK, PADDING, LENGTH = 10, 11, 8
 
 
-def some_rows(count: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
-    """Rows of digits (count, 8), what they should become, and the mask that hides padding."""
+def reversal(count: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Sequences (count, 8), the targets, and the mask that hides padding (count, 1, 8)."""
     generator = torch.Generator().manual_seed(seed)
-    lengths = torch.randint(3, PLACES, (count, 1), generator=generator)
-    digits = torch.randint(10, (count, PLACES), generator=generator)
-    place = torch.arange(PLACES)
-    filled = torch.where(place < lengths, digits, PADDING).masked_fill(place == lengths, MARK)
-    mirrored = digits.gather(1, (lengths - 1 - place).clamp(min=0))
-    wanted = torch.where(place < lengths, mirrored, -100)  # -100: cross_entropy leaves it out
-    return filled, wanted, (place <= lengths)[:, None]  # mask: (count, 1, 8)
+    lengths = torch.randint(3, LENGTH, (count, 1), generator=generator)
+    digits = torch.randint(10, (count, LENGTH), generator=generator)
+    position = torch.arange(LENGTH)
+    tokens = torch.where(position < lengths, digits, PADDING)
+    tokens = tokens.masked_fill(position == lengths, MARK)
+    mirrored = digits.gather(1, (lengths - 1 - position).clamp(min=0))
+    targets = torch.where(position < lengths, mirrored, -100)  # cross_entropy ignores -100
+    return tokens, targets, (position <= lengths)[:, None]
 
 
 SIGNS = [*"0123456789", ".", "·"]
-rows, wanted_rows, _ = some_rows(4, seed=1)
-for row, wanted_row in zip(rows.tolist(), wanted_rows.tolist(), strict=True):
-    print(*(SIGNS[sign] for sign in row), "  →  ", *(sign for sign in wanted_row if sign >= 0))
-
+examples, example_targets, _ = reversal(4, seed=1)
+for row, targets in zip(examples.tolist(), example_targets.tolist(), strict=True):
+    print(*(SIGNS[token] for token in row), "  →  ", *(token for token in targets if token >= 0))
 
 # %% [markdown]
-# The model is your `Encoder` with little around it: a learned vector for each sign and for each place, added up (lesson 6), and a last layer that says which digit. The learning rate is your `warmup_schedule`.
+# The model is your `Encoder` with little around it: an embedding for each token and one for each position (lesson 6), and a last layer that gives the logits.
 
 
 # %%
-class Reverser(nn.Module):
-    """Signs and places in, your encoder, digits out."""
+class Reader(nn.Module):
+    """Tokens and positions in, your encoder, a logit for each answer out."""
 
-    def __init__(self, depth: int, pre_norm: bool = True) -> None:
+    def __init__(
+        self, vocabulary: int, answers: int, depth: int, d_ff: int = 64, norm_first: bool = True
+    ) -> None:
         super().__init__()
-        self.signs, self.places = nn.Embedding(12, 32), nn.Embedding(PLACES, 32)
-        self.encoder = Encoder(depth, 32, 4, 64, norm_first=pre_norm)
-        self.digit = nn.Linear(32, 10)
-        for matrix in self.encoder.parameters():
-            if matrix.dim() == 2:
-                nn.init.xavier_uniform_(matrix)
+        self.tokens, self.positions = nn.Embedding(vocabulary, 32), nn.Embedding(LENGTH, 32)
+        self.encoder = Encoder(depth, 32, 4, d_ff, norm_first=norm_first)
+        self.logits = nn.Linear(32, answers)
+        xavier(self.encoder)
 
-    def words(self, row: Tensor) -> Tensor:
-        return self.signs(row) + self.places.weight
+    def embed(self, tokens: Tensor) -> Tensor:
+        return self.tokens(tokens) + self.positions.weight
 
-    def forward(self, row: Tensor, seen: Tensor) -> Tensor:
-        return self.digit(self.encoder(self.words(row), seen))
+    def forward(self, tokens: Tensor, mask: Tensor | None = None) -> Tensor:
+        return self.logits(self.encoder(self.embed(tokens), mask))
 
 
-def share_right(reverser: Reverser, count: int = 2000, seed: int = 100_000) -> float:
-    """The share of new rows that come out right, every single digit."""
-    row, wanted, seen = some_rows(count, seed)
-    with torch.no_grad():
-        said = reverser(row, seen).argmax(-1)
-    return ((said == wanted) | (wanted < 0)).all(1).float().mean().item()
+# %% folded=true
+# Trains a Reader on new examples in every step, and measures its accuracy: click to unfold.
+Task = Callable[[int, int], tuple[Tensor, Tensor, Tensor]]
 
 
 def train(
-    reverser: Reverser, updates: int, warm: int, batch: int, tell: Callable[[float, float], None]
+    reader: Reader,
+    task: Task,
+    steps: int,
+    rate: Callable[[int], float],
+    batch: int = 64,
+    report: Callable[[float, float], None] = lambda loss, accuracy: None,
 ) -> None:
-    """Train on fresh rows in every step; `tell` hears the loss and the share that is right."""
-    optimizer = torch.optim.Adam(reverser.parameters(), betas=(0.9, 0.98))
-    for update in range(1, updates + 1):
-        optimizer.param_groups[0]["lr"] = warmup_schedule(update, 32, warm)
-        row, wanted, seen = some_rows(batch, seed=update)
-        scores = reverser(row, seen)
-        loss = F.cross_entropy(scores.flatten(0, 1), wanted.flatten())
+    """Train with Adam; `rate` gives the learning rate of a step, `report` gets each result."""
+    optimizer = torch.optim.Adam(reader.parameters(), betas=(0.9, 0.98), fused=True)
+    for step in range(1, steps + 1):
+        optimizer.param_groups[0]["lr"] = rate(step)
+        tokens, targets, mask = task(batch, step)
+        logits = reader(tokens, mask)
+        loss = F.cross_entropy(logits.flatten(0, 1), targets.flatten())
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
-        right = ((scores.argmax(-1) == wanted) | (wanted < 0)).all(1).float().mean()
-        tell(loss.item(), right.item())
+        report(loss.item(), share_right(logits, targets))
 
+
+def share_right(logits: Tensor, targets: Tensor) -> float:
+    """The accuracy over all positions that have a target."""
+    asked = targets >= 0
+    return (logits.argmax(-1) == targets)[asked].float().mean().item()
+
+
+def held_out_accuracy(reader: Reader, task: Task) -> float:
+    """The accuracy on 2,000 examples that were not used in training."""
+    tokens, targets, mask = task(2000, 100_000)
+    with torch.no_grad():
+        return share_right(reader(tokens, mask), targets)
+
+
+# %% [markdown]
+# Every step trains on 64 new sequences. The rate comes from your `warmup_schedule`.
 
 # %%
 from functools import cache
@@ -1367,174 +1547,269 @@ from functools import cache
 from transformer_course.widgets import show_training
 
 
-@cache  # trained once, however often it is asked for
-def trained() -> Reverser:
+@cache  # trains once, even if the cell runs again
+def reverser() -> Reader:
     torch.manual_seed(0)
-    reverser = Reverser(depth=2)
-    with show_training(total=700, title="turning rows round") as plot:
-        train(reverser, 700, 200, 128, lambda loss, right: plot.add(loss=loss, accuracy=right))
-    return reverser
+    reader = Reader(12, 10, depth=2)
+    with show_training(total=350, title="Two blocks learn to reverse digits") as plot:
+        train(
+            reader,
+            reversal,
+            350,
+            lambda step: warmup_schedule(step, 32, 100),
+            report=lambda loss, accuracy: plot.add(loss=loss, accuracy=accuracy),
+        )
+    return reader
 
 
-reverser = trained()
-print(f"2,000 new rows: {share_right(reverser):.1%} right, from the first digit to the last")
-print(f"rows of seven digits: {10**7:,} there are, about {700 * 128 // 5:,} in training")
-rows, _, seen_rows = some_rows(4, seed=100_000)
+print(f"2,000 new sequences: {held_out_accuracy(reverser(), reversal):.1%} of the digits are right")
+
+# %% [markdown]
+# Has it memorised? Of three digits there are only 1,000 sequences, and most were seen in training. But there are ten million of seven digits, and training showed it about 4,500. Here are some of those, none a palindrome.
+
+# %%
+new, new_targets, new_masks = reversal(200, seed=100_001)
+chosen = ((new_targets >= 0).sum(1) == 7) & (new[:, :7] != new_targets[:, :7]).any(1)
+new, new_targets, new_masks = new[chosen], new_targets[chosen], new_masks[chosen]
 with torch.no_grad():
-    said_rows = reverser(rows, seen_rows).argmax(-1)
-for row, said in zip(rows.tolist(), said_rows.tolist(), strict=True):
-    shown = [sign for sign in row if sign < MARK]
-    print(*shown, "  →  ", *said[: len(shown)])
+    answers = reverser()(new, new_masks).argmax(-1)
+for row, answer in zip(new[:4, :7].tolist(), answers[:4, :7].tolist(), strict=True):
+    print(*row, "  →  ", *answer)
+right = (answers == new_targets)[:, :7].all(1)
+print(f"all {len(new)} of seven digits in this batch: {right.float().mean():.0%} without an error")
 
 # %% [markdown]
-# What to see: all of them. And it is no memory: of the rows with seven digits, training has shown it fewer than one in five hundred.
+# It generalises. Now, does it need two blocks? There is an argument for it: a digit must find the mark *first*, which says how long the sequence is, and can ask for the mirrored position *then*. That sounds like two steps.
 #
-# How does it do it? Look at the weights, by layer and head. The next cell walks through **your** encoder, block by block, and asks each block's attention where it looks.
-
+# **Predict.** Train the same model with *one* block, three seeds, the same 350 steps. How many digits are right?
+#
+# <details><summary>Nearly all</summary>Yes. The argument fails.</details>
+# <details><summary>About half</summary>Then the number of blocks would matter. It hardly does here.</details>
+# <details><summary>About 10 %: one block cannot find the position</summary>That is what guessing gives. The argument sounds good, but a model need not follow our plan.</details>
 
 # %%
-def weights_of(encoder: Encoder, words: Tensor, seen: Tensor) -> Tensor:
-    """The attention weights of every block: (batch, layer, head, query, key)."""
-    layers = []
-    for one in encoder.blocks:
-        assert isinstance(one, EncoderBlock)
-        layers.append(attend(one.attention, one.norm1(words), seen)[1])
-        words = one(words, seen)
-    return torch.stack(layers, 1)
-
-
-rows, wanted_rows, seen_rows = some_rows(2000, seed=100_000)
-
-
-@cache
-def all_weights() -> Tensor:
-    """Where your trained encoder looks, in all these rows: (row, layer, head, query, key)."""
-    with torch.no_grad():
-        return weights_of(trained().encoder, trained().words(rows), seen_rows)
-
-
-print("(row, layer, head, query, key):", tuple(all_weights().shape))
+for seed in range(3):
+    torch.manual_seed(seed)
+    shallow = Reader(12, 10, depth=1)
+    train(shallow, reversal, 350, lambda step: warmup_schedule(step, 32, 100))
+    print(f"one block, seed {seed}: {held_out_accuracy(shallow, reversal):.1%}")
 
 # %% [markdown]
-# Two places are worth a count, for every digit of the 2,000 rows: the mark, which says how long the row is, and the mirrored place, where the wanted digit stands.
+# One block reverses nearly as well as two. There are only five lengths, so each digit has at most five candidates. Perhaps the block gathers all of them *and* the mark in one step, and its feed-forward network chooses. In any case, a good story about what a model needs is not evidence. You need a task that one block fails.
+#
+# ### Two jumps
+#
+# Back to the boxes. Token $i$ is the note in box $i$, and the model answers for all eight start boxes at once. With one jump, the answer needs one lookup. With two jumps, the second lookup needs the result of the first.
+
 
 # %%
-is_digit = wanted_rows >= 0
-row_lengths = is_digit.sum(1)[:, None]
-opposite = (row_lengths - 1 - torch.arange(PLACES)).clamp(min=0)
-for name, target in (
-    ("the mark", row_lengths.expand(-1, PLACES)),
-    ("the mirrored place", opposite),
-):
-    aimed = target[:, None, None, :, None].expand(*all_weights().shape[:-1], 1)
-    mean = all_weights().gather(-1, aimed)[..., 0].permute(0, 3, 1, 2)[is_digit].mean(0)
+def follow(jumps: int, count: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Rows of eight notes, the number read after these jumps from each box, and no mask."""
+    notes = torch.randint(LENGTH, (count, LENGTH), generator=torch.Generator().manual_seed(seed))
+    found = notes
+    for _ in range(jumps):
+        found = notes.gather(1, found)
+    return notes, found, torch.ones(LENGTH, LENGTH, dtype=torch.bool)
+
+
+def one_jump(count: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
+    return follow(1, count, seed)
+
+
+def two_jumps(count: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
+    return follow(2, count, seed)
+
+
+row, found, _ = two_jumps(1, seed=0)
+print("notes          ", *row[0].tolist())
+print("after two jumps", *found[0].tolist())
+
+# %% [markdown]
+# For a fair comparison, the single block gets a wider feed-forward network, until it has as many parameters as two blocks. Steps, rates and data are the same. And one jump is the control: can this single block follow one note?
+
+
+# %%
+def jumper(depth: int, d_ff: int, task: Task, seed: int) -> Reader:
+    """A Reader trained for 250 steps to follow notes."""
+    torch.manual_seed(seed)
+    reader = Reader(LENGTH, LENGTH, depth, d_ff)
+    train(reader, task, 250, lambda step: 0.4 * warmup_schedule(step, 32, 50))
+    return reader
+
+
+settings = {"1 block, 1 jump": (1, 195, one_jump), "1 block, 2 jumps": (1, 195, two_jumps)}
+settings |= {"2 blocks, 2 jumps": (2, 64, two_jumps)}
+accuracies, jumpers = {}, {}
+for name, (depth, d_ff, task) in settings.items():
+    jumpers[name] = [jumper(depth, d_ff, task, seed) for seed in range(3)]
+    accuracies[name] = [held_out_accuracy(reader, task) for reader in jumpers[name]]
+    size = sum(part.numel() for part in jumpers[name][0].parameters())
+    print(f"{name:18} {size:,} parameters  ", *(f"{share:.1%}" for share in accuracies[name]))
+
+# %%
+figures.runs(
+    accuracies, "held-out accuracy", "Following notes: 3 seeds, equal steps and parameters"
+)
+
+# %% [markdown]
+# What to see: a single block follows one note without an error. At two jumps the same block gets only about half of the answers, while two smaller blocks with as many parameters get all of them. So on this task, with equal parameters and steps, depth helps and width does not replace it.
+#
+# How do the two blocks do it? The next cell runs through *your* trained encoder and collects the attention weights of each block, for 2,000 new rows.
+
+# %%
+two_blocks = jumpers["2 blocks, 2 jumps"][0]
+notes_read, _, everywhere = two_jumps(2000, seed=100_000)
+per_layer = []
+with torch.no_grad():
+    stream = two_blocks.embed(notes_read)
+    for block in [part for part in two_blocks.encoder.blocks if isinstance(part, EncoderBlock)]:
+        per_layer.append(attend(block.attention, block.norm1(stream), everywhere)[1])
+        stream = block(stream, everywhere)
+jump_weights = torch.stack(per_layer, 1)
+print("(row, layer, head, query, key):", tuple(jump_weights.shape))
+
+# %% [markdown]
+# **Predict.** Start at box i. Which box should layer 0 attend to, and which one layer 1?
+#
+# <details><summary>Layer 0: the box after two jumps; layer 1: the box after one</summary>Layer 0 does not know yet where the second jump leads.</details>
+# <details><summary>Layer 0: the box on note i; layer 1: the box after two jumps</summary>Yes. Layer 0 reads the second address, and layer 1 asks with it.</details>
+# <details><summary>Both: the box on note i</summary>Then the number after two jumps would never be read.</details>
+
+# %%
+after_one = notes_read
+after_two = notes_read.gather(1, notes_read)
+for name, box in (("after one jump", after_one), ("after two jumps", after_two)):
+    index = box[:, None, None, :, None].expand(*jump_weights.shape[:-1], 1)
+    mean = jump_weights.gather(-1, index).mean((0, 3, 4))
     for layer in (0, 1):
-        told = "  ".join(f"{share:.2f}" for share in mean[layer].tolist())
-        print(f"mean weight on {name:18}  layer {layer}, heads 0 to 3:  {told}")
+        shares = "  ".join(f"{weight:.2f}" for weight in mean[layer].tolist())
+        print(f"mean weight on the box {name:15}  layer {layer}, heads 0 to 3:  {shares}")
 
 # %% [markdown]
-# And now one of the longest rows, by eye.
+# What to see: in layer 0, some heads put most of their weight on the box after one jump. In layer 1, some heads put most of it on the box after two jumps. Which heads do it depends on the seed. The weights do not prove that the answer comes from these heads, but they fit the plan of two steps.
+#
+# **Puzzle.** The live view shows one row of notes. Which layer and head shows the first jump from box 0, and which the second?
+#
+# <details><summary>Hint</summary>The label of box 0 says where the first jump leads. In layer 0, find a head whose row for box 0 has most of its weight there. Then read that box's note, and search layer 1 in the same way, again in the row for box 0.</details>
 
 # %%
 from transformer_course.widgets import show_attention
 
-longest = int(row_lengths.argmax())
-signs_shown = [f"{SIGNS[sign]} at {i}" for i, sign in enumerate(rows[longest].tolist())]
-second = all_weights()[longest, 1].mean(0)
-figures.attention_map(second, signs_shown, title="layer 1, the mean of its heads")
-show_attention(all_weights()[longest], signs_shown, title="your encoder, turning a row round")
+boxes = [f"box {i}: {note}" for i, note in enumerate(notes_read[0].tolist())]
+show_attention(jump_weights[0], boxes, title="Your encoder follows two notes, by layer and head")
 
 # %% [markdown]
-# What to see: in the second layer (layer 1, the view counts from 0) nearly all weight lies on the mirrored place: a diagonal from the upper right to the lower left, with little beside it. (The last row is the mark's own: nothing is asked of it.) In the first layer (layer 0) the weight is spread: about a quarter of it goes to the mark, and about as much is a first guess at the mirrored place. The weights do not say all that the block does with it, but they fit the plan: find the mark first, then ask for the mirrored place. One block alone could not ask with what it has just found.
+# ## 9 · Deep stacks and the first steps
+#
+# Now take six blocks, and the easy task of one jump. All runs take 120 steps. Three settings use a peak rate of 0.008, reached at once or by a warm-up of 60 steps. After the warm-up the rate stays constant, so that nothing else differs. Two more settings are controls: post-norm with a quarter of the rate, and post-norm with only two blocks.
+#
+# **Predict.** Which setting does not learn?
+#
+# <details><summary>Pre-norm at 0.008 from the first step</summary>It learns in every seed.</details>
+# <details><summary>Post-norm at 0.008 from the first step</summary>Yes. And the controls show what it takes: six blocks, post-norm, and large <em>first</em> steps.</details>
+# <details><summary>Post-norm with warm-up to 0.008</summary>Its first steps are small. Later the same rate does no harm.</details>
 
-# %% [markdown]
-# ## 9 · Deep and impatient
-#
-# Two blocks train in either order. Now take eight, and be impatient: a warm-up of 50 steps, and 300 steps in all. Then post-norm again, with patience: 400 steps of warm-up.
-#
-# **Predict.** Which of the three does not learn?
-#
-# <details><summary>Pre-norm with a short warm-up</summary>Its last blocks are pulled gently from the start: it can take large steps at once.</details>
-# <details><summary>Post-norm with a short warm-up</summary>Yes: eight blocks, the last of them pulled hard, in large steps.</details>
-# <details><summary>Post-norm with a long warm-up</summary>Small steps first: this is how the original Transformer trained.</details>
 
 # %%
-losses = {}
-for name, pre_norm, warm in (
-    ("pre-norm, warm-up 50", True, 50),
-    ("post-norm, warm-up 50", False, 50),
-    ("post-norm, warm-up 400", False, 400),
-):
-    torch.manual_seed(0)
-    deep, history = Reverser(depth=8, pre_norm=pre_norm), []
-    train(deep, 300, warm, 64, lambda loss, right, history=history: history.append(loss))
-    losses[name] = [sum(history[at : at + 10]) / 10 for at in range(0, 300, 10)]
-    print(f"{name:22}  loss {sum(history[-20:]) / 20:.2f}   new rows right {share_right(deep):.0%}")
-figures.curves(
-    list(range(10, 301, 10)),
-    losses,
-    x="training step",
-    y="loss",
-    title="Eight blocks",
-    bottom=0.0,
-)
+def learn_one_jump(depth: int, norm_first: bool, peak: float, warmup: int, seed: int) -> float:
+    """Train with a linear warm-up to a constant rate; return the held-out accuracy."""
+    torch.manual_seed(seed)
+    reader = Reader(LENGTH, LENGTH, depth, norm_first=norm_first)
+    train(reader, one_jump, 120, lambda step: peak * min(1.0, step / warmup), batch=24)
+    return held_out_accuracy(reader, one_jump)
+
+
+schedules = {
+    "pre-norm, no warm-up": (6, True, 0.008, 1),
+    "post-norm, no warm-up": (6, False, 0.008, 1),
+    "post-norm, warm-up": (6, False, 0.008, 60),
+    "post-norm, quarter rate": (6, False, 0.002, 1),
+    "post-norm, 2 blocks": (2, False, 0.008, 1),
+}
+deep = {
+    name: [learn_one_jump(*setting, seed) for seed in range(3)]
+    for name, setting in schedules.items()
+}
+figures.runs(deep, "held-out accuracy", "Six blocks (the last: two), 120 steps, 3 seeds each")
 
 # %% [markdown]
-# What to see: pre-norm learns at once, in large steps. Post-norm in the same steps gets nowhere: hardly a row comes out without an error. With a long warm-up the same post-norm stack does learn, later. So warm-up is what deep post-norm stacks need. The original Transformer and BERT have their norms on the line, and were trained with warm-up; GPT-2, ViT and most large models since have moved them into the detours.
+# What to see: six post-norm blocks at 0.008 from the first step end near 1/8, which is guessing. Change any one of three things, and they learn: pre-norm instead of post-norm, two blocks instead of six, or smaller first steps. After a warm-up the stack tolerates the very rate that stopped it before. A quarter of the rate works without warm-up too.
+#
+# What goes wrong in the first step? Take only this one step, and measure two things: how far the output moves, and how similar the outputs of different tokens are afterwards.
+
+
+# %%
+def after_first_step(
+    depth: int, norm_first: bool, peak: float, warmup: int, seed: int
+) -> list[float]:
+    """The relative change of the output, and the mean cosine between tokens afterwards."""
+    torch.manual_seed(seed)
+    reader = Reader(LENGTH, LENGTH, depth, norm_first=norm_first)
+    rows, _, _ = one_jump(200, seed=100_000)
+    with torch.no_grad():
+        before = reader.encoder(reader.embed(rows))
+    train(reader, one_jump, 1, lambda step: peak * min(1.0, step / warmup), batch=24)
+    with torch.no_grad():
+        after = reader.encoder(reader.embed(rows))
+    directions = F.normalize(after.flatten(0, 1), dim=-1)
+    moved = (after - before).norm() / before.norm()
+    return [moved.item(), (directions @ directions.T).mean().item()]
+
+
+for name, setting in schedules.items():
+    moved, cosine = torch.tensor([after_first_step(*setting, seed) for seed in range(3)]).mean(0)
+    print(f"{name:24}  output moves by {moved:.2f}   cosine between tokens {cosine:.2f}")
+
+# %% [markdown]
+# In the setting that fails, the first step moves the output the furthest, and afterwards all tokens have nearly the same output. The last layer can hardly tell them apart.
+#
+# So post-norm does not always *need* warm-up. This deep stack needs small first steps, and warm-up provides them. The original Transformer and BERT are post-norm, and were trained with warm-up. GPT-2, ViT and most large models since are pre-norm.
 
 # %% [markdown]
 # ## 10 · The real thing
 #
-# PyTorch ships the block as `nn.TransformerEncoderLayer`, in both orders, and the stack as `nn.TransformerEncoder`. (Its default is `norm_first=False`, the old order.) Its names differ from yours in one place, `self_attn` for `attention`. Give yours the weights of theirs.
+# PyTorch has the block as `nn.TransformerEncoderLayer`, by default in post-norm order, and the stack as `nn.TransformerEncoder`. Two names differ from yours: `layers` for `blocks`, and `self_attn` for `attention`. Copy the weights of PyTorch's stack into yours, and compare.
 
 # %%
-padded = torch.tensor([[[True] * 6], [[True, True, True, True, False, False]]])
+padding = torch.tensor([[[True] * 6], [[True, True, True, True, False, False]]])
 sentences = numbers(2, 6, 16)
-for pre_norm in (True, False):
-    torch.manual_seed(0)
-    layer = nn.TransformerEncoderLayer(16, 4, 40, 0.1, batch_first=True, norm_first=pre_norm)
-    layer = layer.double().eval()
-    mine = EncoderBlock(16, 4, 40, 0.1, pre_norm).double().eval()
-    parts = layer.state_dict()
-    mine.load_state_dict({name.replace("self_attn", "attention"): parts[name] for name in parts})
-    theirs = layer(sentences, src_key_padding_mask=~padded[:, 0])
-    difference = (mine(sentences, padded) - theirs)[padded[:, 0]].abs().max().item()
-    print(f"block, norm_first={pre_norm}: largest difference {difference:.1e}")
-
-layer = nn.TransformerEncoderLayer(16, 4, 40, 0.1, batch_first=True, norm_first=True)
-stack = nn.TransformerEncoder(layer, 3, nn.LayerNorm(16), enable_nested_tensor=False)
-stack = stack.double().eval()
-mine = Encoder(3, 16, 4, 40, 0.1).double().eval()
-parts = stack.state_dict()
-mine.load_state_dict(
-    {n.replace("layers", "blocks").replace("self_attn", "attention"): parts[n] for n in parts}
-)
-theirs = stack(sentences, src_key_padding_mask=~padded[:, 0])
-difference = (mine(sentences, padded) - theirs)[padded[:, 0]].abs().max().item()
-print(f"stack of 3: largest difference {difference:.1e}")
+for norm_first in (True, False):
+    layer = nn.TransformerEncoderLayer(16, 4, 40, batch_first=True, norm_first=norm_first)
+    end = nn.LayerNorm(16) if norm_first else None
+    theirs = nn.TransformerEncoder(layer, 3, end, enable_nested_tensor=False).double().eval()
+    mine = Encoder(3, 16, 4, 40, norm_first=norm_first).double().eval()
+    renamed = {
+        name.replace("layers", "blocks").replace("self_attn", "attention"): weight
+        for name, weight in theirs.state_dict().items()
+    }
+    mine.load_state_dict(renamed)
+    expected = theirs(sentences, src_key_padding_mask=~padding[:, 0])
+    difference = (mine(sentences, padding) - expected)[padding[:, 0]].abs().max().item()
+    print(f"3 blocks, norm_first={norm_first}: largest difference {difference:.0e}")
 
 # %% [markdown]
-# Differences around 1e-15 are rounding. This block, twelve times, with a smoother bend (GELU) in place of ReLU, is the body of BERT; with a causal mask it is the body of GPT.
+# Differences around 1e-15 are rounding errors. Twelve such blocks, in post-norm order and with GELU, a smooth nonlinearity, in place of ReLU, are the body of BERT. In pre-norm order and with a causal mask, they are the body of GPT-2.
 
 # %% [markdown]
 # ## 11 · In your own words
 #
-# **Question.** A friend moves from post-norm to pre-norm and says: "I only moved two lines, so I keep everything else as it was: no norm at the end, and the long warm-up." What happens to the words along the thick line, what does the missing norm do to the layer that reads them, and does the friend still need the warm-up? Three or four sentences: double-click the cell below and write them there. A person reads them.
+# **Question** (10 minutes). A friend changes a deep model from post-norm to pre-norm and keeps everything else: no norm at the end, and the long warm-up. What happens to the residual stream from block to block? What does the missing norm mean for the layer that reads the output? Does the friend still need the warm-up, and what is your evidence? Write three or four sentences: double-click the cell below. A person reads them.
 
 # %% answer two_lines [markdown] points=2
 # <!-- BEGIN SOLUTION -->
-# In pre-norm nothing stands on the thick line, and every block adds to it, so the words grow with depth. Without the norm at the end, the layer that reads them gets numbers whose size depends on the depth (and changes in training): they are too large for it. With that norm all is well: it divides by the size of the whole sum, so each of many blocks pulls a little at the output, and its gradient falls with depth. That is why pre-norm stacks bear large steps from the start: a long warm-up does no harm, but they hardly need it.
+# In pre-norm no norm is on the residual stream, and every sublayer adds to it, so its values grow with depth. Without the final norm, the layer that reads the output gets inputs whose size depends on the depth and changes during training, so its logits are too large at first. With the final norm this is solved. A long warm-up does no harm, but it is hardly needed: in part 9 six pre-norm blocks learned with the full rate from the first step, in all three seeds, where post-norm did not. (That is evidence for this task and size, not a proof for all models.)
 # <!-- END SOLUTION -->
 
 
 # %% [markdown]
-# ## What you know now
+# ## Where you stand
 #
-# - A block is two detours from a straight way: **attention** collects from other words, the **feed-forward network** lets each word conclude for itself. Without its ReLU it would be one matrix.
-# - **Residual**: what a detour finds is added to the x *from before the norm*.
-# - **Pre-norm** keeps the way free: x + sublayer(norm(x)). Its words grow, so the stack ends with one more norm. **Post-norm**, the original, has its norms on the way.
-# - A block learns about $12\, d_{\text{model}}^2$ numbers if $d_{\text{ff}} = 4\, d_{\text{model}}$: a third in attention, two thirds in the feed-forward network, and a little in biases and norms.
-# - Deep post-norm stacks are pulled too hard at first: **warm-up** makes the first steps small.
-# - Stacked blocks can do what one cannot: find something first, then ask with it.
+# - A block has two sublayers, each with a residual connection: attention moves information between tokens, and the feed-forward network works on each token by itself. Without its nonlinearity it would be one linear layer.
+# - The output of a sublayer is added to the residual stream as it was *before the norm*.
+# - Pre-norm leaves the residual stream free of norms. The stream grows with depth, so a pre-norm encoder ends with a final norm. Post-norm, the original order, normalises the stream itself.
+# - A block has about $12\, d_{\text{model}}^2$ parameters if $d_{\text{ff}} = 4\, d_{\text{model}}$: a third in attention, two thirds in the feed-forward network, and a few in biases and norms.
+# - Adam ignores the scale of the gradient. What differs is how far a step moves the output: further in deep stacks, and in deep post-norm stacks the furthest.
+# - In your experiment six post-norm blocks needed small first steps: warm-up, or a lower rate throughout. Compare schedules at equal peak rates.
+# - One block followed one jump, but not two; two blocks did. A second block can ask with what the first one found.
 #
-# **The question that is left.** Your encoder reads rows of vectors, and does not care what they stand for. So what else can it read? An image is no row of words. Or is it? Cut into pieces and laid in a row: that is lesson 8, the Vision Transformer.
+# **What comes next.** Your encoder reads a sequence of vectors, whatever they stand for. An image is not a sequence of words. But you can split it into patches and treat each patch as a token: that is lesson 8, the Vision Transformer.

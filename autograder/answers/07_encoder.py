@@ -15,56 +15,55 @@ def attend(
 
 
 # %% wrong FeedForward no_relu of="solution"
-# Negative hidden features pass: the ReLU between the two layers is missing, and without it two
-# layers are no more than one.
+# Your hidden features can be negative: the ReLU between the layers is missing, and without it two
+# linear layers are one.
 # replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
 # by:      return self.linear2(self.dropout(self.linear1(x)))
 
 # %% wrong FeedForward relu_at_the_end of="solution"
-# Your ReLU stands behind linear2, where it cuts off what the network has to say: it belongs
-# between the two layers.
+# Your ReLU comes after linear2, where it removes negative outputs: it belongs between the two
+# layers.
 # replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
 # by:      return torch.relu(self.linear2(self.dropout(self.linear1(x))))
 
 # %% wrong FeedForward relu_twice of="solution"
-# There is a second ReLU behind linear2: what comes out may be negative.
+# You use a second ReLU after linear2: the output may be negative.
 # replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
 # by:      return torch.relu(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
 
 # %% wrong FeedForward relu_first of="solution"
-# Your ReLU stands in front of linear1, and cuts the word itself: it belongs between the two
-# layers.
+# Your ReLU comes before linear1 and changes the token itself: it belongs between the two layers.
 # replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
 # by:      return self.linear2(self.dropout(self.linear1(torch.relu(x))))
 
 # %% wrong FeedForward gelu of="solution"
-# You bend with GELU, which lets a little of the negative pass: this network bends with ReLU.
+# You use GELU, which lets small negative values pass: the nonlinearity here is ReLU.
 # replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
 # by:      return self.linear2(self.dropout(F.gelu(self.linear1(x))))
 
 # %% wrong FeedForward sigmoid of="solution"
-# You bend with a sigmoid, which squeezes every feature between 0 and 1: this network bends with
-# ReLU.
+# You use a sigmoid, which maps every feature between 0 and 1: the nonlinearity here is ReLU.
 # replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
 # by:      return self.linear2(self.dropout(torch.sigmoid(self.linear1(x))))
 
 # %% wrong FeedForward tanh of="solution"
-# You bend with tanh, which squeezes every feature between -1 and 1: this network bends with ReLU.
+# You use tanh, which maps every feature between -1 and 1: the nonlinearity here is ReLU.
 # replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
 # by:      return self.linear2(self.dropout(torch.tanh(self.linear1(x))))
 
 # %% wrong FeedForward leaky_relu of="solution"
-# A hundredth of each negative feature passes, as with a leaky ReLU: the plain ReLU makes it 0.
+# Your nonlinearity lets a hundredth of each negative feature pass, as a leaky ReLU does: ReLU
+# makes it 0.
 # replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
 # by:      return self.linear2(self.dropout(F.leaky_relu(self.linear1(x))))
 
 # %% wrong FeedForward absolute_value of="solution"
-# You turn negative features positive: ReLU makes them 0.
+# You make negative features positive: ReLU makes them 0.
 # replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
 # by:      return self.linear2(self.dropout(self.linear1(x).abs()))
 
 # %% wrong FeedForward softmax_of_features of="solution"
-# Your hidden features sum to 1, as after a softmax: here it is a ReLU, each feature for itself.
+# Your hidden features sum to 1, as after a softmax: ReLU works on each feature by itself.
 # replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
 # by:      return self.linear2(self.dropout(torch.softmax(self.linear1(x), dim=-1)))
 
@@ -74,57 +73,55 @@ def attend(
 # by:      return x + self.linear2(self.dropout(torch.relu(self.linear1(x))))
 
 # %% wrong FeedForward no_dropout of="solution"
-# Nothing is dropped in training: call your dropout on what the ReLU gives.
+# You drop nothing in training: call your dropout on the output of the ReLU.
 # replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
 # by:      return self.linear2(torch.relu(self.linear1(x)))
 
 # %% wrong FeedForward dropout_on_the_output of="solution"
-# You drop what linear2 gives, bias and all: in this network dropout stands between the ReLU and
-# linear2.
+# You use dropout on the output of linear2: in this network it comes between the ReLU and linear2.
 # replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
 # by:      return self.dropout(self.linear2(torch.relu(self.linear1(x))))
 
 # %% wrong FeedForward dropout_twice of="solution"
-# You drop what linear2 gives, bias and all: in this network dropout stands between the ReLU and
-# linear2.
+# You use dropout on the output of linear2: in this network it comes between the ReLU and linear2.
 # replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
 # by:      return self.dropout(self.linear2(self.dropout(torch.relu(self.linear1(x)))))
 
 # %% wrong FeedForward dropout_on_the_input of="solution"
-# You drop features of the word before linear1: drop those behind the ReLU.
+# You drop input features before linear1: drop hidden features after the ReLU.
 # replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
 # by:      return self.linear2(torch.relu(self.linear1(self.dropout(x))))
 
 # %% wrong FeedForward dropped_twice_behind_the_relu of="solution"
-# hand `dropout` to one nn.Dropout, and use it once
+# pass `dropout` to one nn.Dropout, and use it once
 # replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
 # by:      return self.linear2(self.dropout(self.dropout(torch.relu(self.linear1(x)))))
 
 # %% wrong FeedForward dropout_in_evaluation_too of="solution"
-# You drop in evaluation too: F.dropout does, unless you hand it training=self.training.
+# You drop in evaluation too: F.dropout does, unless you pass training=self.training.
 # replace: self.dropout = nn.Dropout(dropout)
 # by:      self.rate = dropout
 # replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
 # by:      return self.linear2(F.dropout(torch.relu(self.linear1(x)), self.rate))
 
 # %% wrong FeedForward keep_and_drop_exchanged of="solution"
-# You hand on 1 - dropout, so a rate of 0 drops everything: nn.Dropout takes the share that is
+# You pass 1 - dropout, so a rate of 0 drops everything: nn.Dropout takes the share that is
 # dropped.
 # replace: self.dropout = nn.Dropout(dropout)
 # by:      self.dropout = nn.Dropout(1 - dropout)
 
 # %% wrong FeedForward rate_fixed of="solution"
-# hand `dropout` to one nn.Dropout, and use it once
+# pass `dropout` to one nn.Dropout, and use it once
 # replace: self.dropout = nn.Dropout(dropout)
 # by:      self.dropout = nn.Dropout(0.1 if 0 < dropout < 1 else dropout)
 
 # %% wrong FeedForward alpha_dropout of="solution"
-# Dropped features become a negative number, as with alpha dropout: plain dropout makes them 0.
+# Your dropped features become negative, as with alpha dropout: plain dropout makes them 0.
 # replace: self.dropout = nn.Dropout(dropout)
 # by:      self.dropout = nn.AlphaDropout(dropout)
 
 # %% wrong FeedForward dropout_not_rescaled of="dropout_in_evaluation_too"
-# hand `dropout` to one nn.Dropout, and use it once
+# pass `dropout` to one nn.Dropout, and use it once
 # replace: return self.linear2(F.dropout(torch.relu(self.linear1(x)), self.rate))
 # by:      inner = torch.relu(self.linear1(x))
 #          if self.training:
@@ -183,12 +180,12 @@ def attend(
 #              return self.linear2(self.dropout(torch.relu(self.linear1(x))))
 
 # %% wrong FeedForward detached_inside of="solution"
-# Your hidden features are cut off from the gradient: linear1 would never learn.
+# No gradient passes your hidden features: linear1 would never learn.
 # replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
 # by:      return self.linear2(self.dropout(torch.relu(self.linear1(x)).detach()))
 
 # %% wrong FeedForward one_mask_for_all_words of="dropout_in_evaluation_too"
-# hand all hidden features to one nn.Dropout: it draws for each number
+# pass all hidden features to one nn.Dropout: it draws for each number
 # replace: return self.linear2(F.dropout(torch.relu(self.linear1(x)), self.rate))
 # by:      inner = torch.relu(self.linear1(x))
 #          kept = F.dropout(torch.ones_like(inner[..., :1, :]), self.rate, self.training)
@@ -200,59 +197,59 @@ def attend(
 # by:      self.linear2(self.dropout(torch.relu(self.linear1(x))))
 
 # %% wrong FeedForward relu6 of="solution"
-# Your bend cuts off at 6, as ReLU6 does: ReLU lets all that is above 0 pass.
+# Your nonlinearity stops at 6, as ReLU6 does: ReLU keeps every positive value.
 # replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
 # by:      return self.linear2(self.dropout(F.relu6(self.linear1(x))))
 
 # %% wrong FeedForward mask_shared_by_the_batch of="solution"
-# hand all hidden features to one nn.Dropout: it draws for each number
+# pass all hidden features to one nn.Dropout: it draws for each number
 # replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
 # by:      inner = torch.relu(self.linear1(x))
 #          kept = self.dropout(torch.ones_like(inner[:1]))
 #          return self.linear2(inner * kept)
 
 # %% wrong FeedForward whole_words_dropped of="solution"
-# hand all hidden features to one nn.Dropout: it draws for each number
+# pass all hidden features to one nn.Dropout: it draws for each number
 # replace: self.dropout = nn.Dropout(dropout)
 # by:      self.dropout = nn.Dropout1d(dropout)
 
 # %% wrong FeedForward same_draw_each_time of="solution"
-# each call draws anew: leave torch's random generator as it is
+# every call draws a new mask: leave torch's random generator as it is
 # replace: def forward(self, x: Tensor) -> Tensor:
 # by:      def forward(self, x: Tensor) -> Tensor:
 #              torch.manual_seed(0)
 
 # %% wrong FeedForward training_kept_at_birth of="dropout_in_evaluation_too"
-# keep an nn.Dropout on self: it knows whether the model trains
+# keep an nn.Dropout on self: it knows whether the model is training
 # replace: self.rate = dropout
 # by:      self.rate = dropout if self.training else 0.0
 
 # %% wrong FeedForward bias_behind_the_relu of="solution"
-# The bias of linear1 is added behind the ReLU: it belongs in front, to linear1.
+# You add the bias of linear1 after the ReLU: add it before.
 # replace: torch.relu(self.linear1(x))
 # by:      torch.relu(x @ self.linear1.weight.T) + self.linear1.bias
 
 # %% wrong FeedForward dropout_default_of_pytorch of="solution"
-# Something is dropped even if nobody asks for it: the default rate is 0.
+# You drop features although no dropout rate was given: the default is 0.
 # replace: def __init__(self, d_model: int, d_ff: int, dropout: float = 0.0) -> None:
 # by:      def __init__(self, d_model: int, d_ff: int, dropout: float = 0.1) -> None:
 
 # %% wrong FeedForward normed_features of="solution"
-# You norm the hidden features: there is no norm in this network.
+# You normalise the hidden features: there is no norm in this network.
 # replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
 # by:      return self.linear2(
 #              self.dropout(F.layer_norm(torch.relu(self.linear1(x)), (self.linear1.out_features,)))
 #          )
 
 # %% wrong FeedForward input_dropout_too of="solution"
-# You drop what comes in as well: only what the ReLU gives is dropped.
+# You drop input features as well: use dropout only on the output of the ReLU.
 # replace: self.dropout = nn.Dropout(dropout)
 # by:      self.drop = nn.Dropout(dropout)
 # replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
 # by:      return self.linear2(self.drop(torch.relu(self.linear1(self.drop(x)))))
 
 # %% wrong FeedForward squeezes of="input_dropout_too"
-# You drop axes of length 1: the shape stays as it is, but for the features.
+# You remove axes of length 1: keep all leading axes.
 # replace: return self.linear2(self.drop(torch.relu(self.linear1(self.drop(x)))))
 # by:      return self.linear2(self.drop(torch.relu(self.linear1(x)))).squeeze()
 
@@ -361,7 +358,7 @@ class EncoderBlock(nn.Module):
 
 
 # %% wrong EncoderBlock residual_from_the_normed_input of="a_method_for_each_sublayer"
-# You add to the normed x: the detour leaves the line before the norm, so add to x as it was.
+# You add to the normalised x: add to x as it was before the norm.
 # replace: x = x + self.look(self.norm1(x), mask)
 #          return x + self.think(self.norm2(x))
 # by:      x = self.norm1(x)
@@ -370,19 +367,19 @@ class EncoderBlock(nn.Module):
 #          return x + self.think(x)
 
 # %% wrong EncoderBlock normed_input_in_the_second_half of="a_method_for_each_sublayer"
-# In the feed-forward half you add to the normed x: the detour leaves the line before norm2.
+# In the feed-forward half you add to norm2(x): add to x as it was before norm2.
 # replace: return x + self.think(self.norm2(x))
 # by:      x = self.norm2(x)
 #          return x + self.think(x)
 
 # %% wrong EncoderBlock normed_input_in_the_first_half of="a_method_for_each_sublayer"
-# In the attention half you add to the normed x: the detour leaves the line before norm1.
+# In the attention half you add to norm1(x): add to x as it was before norm1.
 # replace: x = x + self.look(self.norm1(x), mask)
 # by:      x = self.norm1(x)
 #          x = x + self.look(x, mask)
 
 # %% wrong EncoderBlock no_residual of="a_method_for_each_sublayer"
-# Nothing is added to x: what each sublayer gives takes the place of x.
+# You replace x by the output of each sublayer: add the output to x.
 # replace:     x = x + self.look(self.norm1(x), mask)
 #              return x + self.think(self.norm2(x))
 #          x = self.norm1(x + self.look(x, mask))
@@ -393,29 +390,28 @@ class EncoderBlock(nn.Module):
 #          return self.norm2(self.think(x))
 
 # %% wrong EncoderBlock no_residual_around_attention of="a_method_for_each_sublayer"
-# What attention gives takes the place of x: add it to x.
+# You replace x by the output of attention: add it to x.
 # replace: x = x + self.look(self.norm1(x), mask)
 # by:      x = self.look(self.norm1(x), mask)
 # replace: x = self.norm1(x + self.look(x, mask))
 # by:      x = self.norm1(self.look(x, mask))
 
 # %% wrong EncoderBlock no_residual_around_feed_forward of="a_method_for_each_sublayer"
-# What the feed-forward network gives takes the place of x: add it to x.
+# You replace x by the output of the feed-forward network: add it to x.
 # replace: return x + self.think(self.norm2(x))
 # by:      return self.think(self.norm2(x))
 # replace: return self.norm2(x + self.think(x))
 # by:      return self.norm2(self.think(x))
 
 # %% wrong EncoderBlock always_post_norm of="a_method_for_each_sublayer"
-# Your norms stand on the line: with norm_first=True each stands at the entrance of its detour.
+# Your block is post-norm although norm_first=True: each norm comes before its sublayer.
 # replace: if self.norm_first:
 #              x = x + self.look(self.norm1(x), mask)
 #              return x + self.think(self.norm2(x))
 # by:
 
 # %% wrong EncoderBlock always_pre_norm of="a_method_for_each_sublayer"
-# Your norms stand at the entrances in both orders: with norm_first=False each stands on the line,
-# behind the sum.
+# Your block is pre-norm in both orders: with norm_first=False each norm comes after the sum.
 # replace: if self.norm_first:
 #              x = x + self.look(self.norm1(x), mask)
 #              return x + self.think(self.norm2(x))
@@ -425,12 +421,12 @@ class EncoderBlock(nn.Module):
 #          return x + self.think(self.norm2(x))
 
 # %% wrong EncoderBlock orders_exchanged of="a_method_for_each_sublayer"
-# Your norms stand on the line: with norm_first=True each stands at the entrance of its detour.
+# Your block is post-norm although norm_first=True: each norm comes before its sublayer.
 # replace: if self.norm_first:
 # by:      if not self.norm_first:
 
 # %% wrong EncoderBlock norm_at_the_exit_of_the_detour of="a_method_for_each_sublayer"
-# You norm what the detours bring: the norm stands at the entrance of a detour, before attention
+# You normalise the output of each sublayer: in pre-norm you normalise its input, before attention
 # and before linear1.
 # replace: x = x + self.look(self.norm1(x), mask)
 #          return x + self.think(self.norm2(x))
@@ -438,25 +434,24 @@ class EncoderBlock(nn.Module):
 #          return x + self.norm2(self.think(x))
 
 # %% wrong EncoderBlock no_norm of="a_method_for_each_sublayer"
-# There is no norm at the entrance of your detours: norm1 stands before attention, norm2 before
-# linear1.
+# Your sublayers read x without a norm: norm1 comes before attention, norm2 before linear1.
 # replace: x = x + self.look(self.norm1(x), mask)
 #          return x + self.think(self.norm2(x))
 # by:      x = x + self.look(x, mask)
 #          return x + self.think(x)
 
 # %% wrong EncoderBlock no_norm_before_attention of="a_method_for_each_sublayer"
-# Attention gets x as it is: norm1 stands before it, in all three roles.
+# Your attention reads x without norm1: query, key and value should all be norm1(x).
 # replace: x = x + self.look(self.norm1(x), mask)
 # by:      x = x + self.look(x, mask)
 
 # %% wrong EncoderBlock no_norm_before_feed_forward of="a_method_for_each_sublayer"
-# linear1 gets x as it is: norm2 stands before it.
+# Your linear1 reads x without norm2: it should read norm2(x).
 # replace: return x + self.think(self.norm2(x))
 # by:      return x + self.think(x)
 
 # %% wrong EncoderBlock norms_exchanged of="a_method_for_each_sublayer"
-# norm1 and norm2 have changed places: norm1 goes with attention.
+# You exchange norm1 and norm2: norm1 goes with attention.
 # replace:     x = x + self.look(self.norm1(x), mask)
 #              return x + self.think(self.norm2(x))
 #          x = self.norm1(x + self.look(x, mask))
@@ -474,46 +469,47 @@ class EncoderBlock(nn.Module):
 # by:      return self.norm1(x + self.think(x))
 
 # %% wrong EncoderBlock one_norm_under_two_names of="a_method_for_each_sublayer"
-# norm1 and norm2 are one and the same layer: each sublayer has a norm of its own.
+# Your norm1 and norm2 are the same layer: each sublayer has its own norm.
 # replace: self.norm2 = nn.LayerNorm(d_model)
 # by:      self.norm2 = self.norm1
 
 # %% wrong EncoderBlock norm_at_the_end_of_the_block of="a_method_for_each_sublayer"
-# There is a norm at the end of your pre-norm block: nothing stands on the line; the one norm at
-# the end belongs to the encoder.
+# Your pre-norm block ends with a norm: no norm is on the residual stream, and the final norm
+# belongs to the encoder.
 # replace: return x + self.think(self.norm2(x))
 # by:      return self.norm2(x + self.think(self.norm2(x)))
 
 # %% wrong EncoderBlock norms_before_and_behind of="a_method_for_each_sublayer"
-# Your pre-norm block norms before the detours and on the line too: nothing stands on the line.
+# Your pre-norm block normalises the residual stream as well: only the inputs of the sublayers are
+# normalised.
 # replace: x = x + self.look(self.norm1(x), mask)
 #          return x + self.think(self.norm2(x))
 # by:      x = self.norm1(x + self.look(self.norm1(x), mask))
 #          return self.norm2(x + self.think(self.norm2(x)))
 
 # %% wrong EncoderBlock no_relu of="dropout_before_the_relu"
-# Negative hidden features pass: the ReLU between linear1 and linear2 is missing.
+# Your hidden features can be negative: the ReLU between linear1 and linear2 is missing.
 # replace: return self.dropout(self.linear2(torch.relu(self.dropout(self.linear1(x)))))
 # by:      return self.dropout(self.linear2(self.dropout(self.linear1(x))))
 
 # %% wrong EncoderBlock gelu of="dropout_before_the_relu"
-# You bend with GELU: this block bends with ReLU.
+# You use GELU: the nonlinearity here is ReLU.
 # replace: return self.dropout(self.linear2(torch.relu(self.dropout(self.linear1(x)))))
 # by:      return self.dropout(self.linear2(self.dropout(F.gelu(self.linear1(x)))))
 
 # %% wrong EncoderBlock relu_behind_linear2 of="dropout_before_the_relu"
-# Your ReLU stands behind linear2: it belongs between linear1 and linear2.
+# Your ReLU comes after linear2: it belongs between linear1 and linear2.
 # replace: return self.dropout(self.linear2(torch.relu(self.dropout(self.linear1(x)))))
 # by:      return self.dropout(torch.relu(self.linear2(self.dropout(self.linear1(x)))))
 
 # %% wrong EncoderBlock relu_twice of="dropout_before_the_relu"
-# There is a second ReLU behind linear2: what a detour brings may be negative.
+# You use a second ReLU after linear2: the output of a sublayer may be negative.
 # replace: return self.dropout(self.linear2(torch.relu(self.dropout(self.linear1(x)))))
 # by:      return self.dropout(torch.relu(self.linear2(self.dropout(torch.relu(self.linear1(x))))))
 
 # %% wrong EncoderBlock side_by_side of="a_method_for_each_sublayer"
-# Both sublayers look at the same x, side by side: the feed-forward network gets what attention
-# has brought.
+# Both of your sublayers read the same x: the feed-forward network should read x after attention
+# was added.
 # replace:     x = x + self.look(self.norm1(x), mask)
 #              return x + self.think(self.norm2(x))
 #          x = self.norm1(x + self.look(x, mask))
@@ -522,7 +518,7 @@ class EncoderBlock(nn.Module):
 #          return self.norm2(self.norm1(x + self.look(x, mask)) + self.think(x))
 
 # %% wrong EncoderBlock one_detour_of_both of="a_method_for_each_sublayer"
-# The two detours are one in yours: add x after attention too, before the feed-forward network.
+# You have one residual connection around both sublayers: add to x after attention as well.
 # replace:     x = x + self.look(self.norm1(x), mask)
 #              return x + self.think(self.norm2(x))
 #          x = self.norm1(x + self.look(x, mask))
@@ -531,7 +527,7 @@ class EncoderBlock(nn.Module):
 #          return self.norm2(x + self.think(self.norm1(self.look(x, mask))))
 
 # %% wrong EncoderBlock feed_forward_first of="a_method_for_each_sublayer"
-# The feed-forward network comes before attention: collect first, then conclude.
+# You run the feed-forward network first: attention comes before it.
 # replace:     x = x + self.look(self.norm1(x), mask)
 #              return x + self.think(self.norm2(x))
 #          x = self.norm1(x + self.look(x, mask))
@@ -542,7 +538,7 @@ class EncoderBlock(nn.Module):
 #          return self.norm1(x + self.look(x, mask))
 
 # %% wrong EncoderBlock no_feed_forward of="a_method_for_each_sublayer"
-# Your block ends behind attention: the feed-forward network is missing.
+# Your block ends after attention: the feed-forward network is missing.
 # replace: x = x + self.look(self.norm1(x), mask)
 #          return x + self.think(self.norm2(x))
 # by:      return x + self.look(self.norm1(x), mask)
@@ -550,44 +546,43 @@ class EncoderBlock(nn.Module):
 # by:      return self.norm2(x)
 
 # %% wrong EncoderBlock no_attention of="a_method_for_each_sublayer"
-# Your words never look at one another: attention is missing.
+# Your tokens never attend to one another: attention is missing.
 # replace: x = x + self.look(self.norm1(x), mask)
 # by:
 # replace: x = self.norm1(x + self.look(x, mask))
 # by:      x = self.norm1(x)
 
 # %% wrong EncoderBlock x_counted_twice of="a_method_for_each_sublayer"
-# x is added twice: once in each half is enough, and the second half adds to what the first has
-# made.
+# You add x twice: each half adds once, and the second adds to the result of the first.
 # replace: x = x + self.look(self.norm1(x), mask)
 # by:      x = x + self.look(self.norm1(x), mask) + x
 
 # %% wrong EncoderBlock first_x_added_again of="a_method_for_each_sublayer"
-# The second half adds to the x from the very beginning, so what attention brought is lost from
-# the line: add to what the first half has made.
+# In the second half you add to the original x, so the output of attention is lost: add to x after
+# attention.
 # replace: x = x + self.look(self.norm1(x), mask)
 #          return x + self.think(self.norm2(x))
 # by:      looked = x + self.look(self.norm1(x), mask)
 #          return x + self.think(self.norm2(looked))
 
 # %% wrong EncoderBlock mask_not_handed_on of="a_method_for_each_sublayer"
-# hand the mask on: attend(self.attention, …, mask)
+# pass the mask on: attend(self.attention, …, mask)
 # replace: return self.dropout(attend(self.attention, x, mask)[0])
 # by:      return self.dropout(attend(self.attention, x)[0])
 
 # %% wrong EncoderBlock mask_turned_round of="a_method_for_each_sublayer"
-# You turn the mask round: attend takes the masks of this course, True = may attend.
+# You invert the mask: attend takes the masks of this course, True = may attend.
 # replace: return self.dropout(attend(self.attention, x, mask)[0])
 # by:      return self.dropout(attend(self.attention, x, None if mask is None else ~mask)[0])
 
 # %% wrong EncoderBlock mask_without_negation of="a_method_for_each_sublayer"
-# `nn.MultiheadAttention` called by itself means the opposite, True = forbidden, and knows no mask
-# for each sentence: let `attend` do it.
+# You call `nn.MultiheadAttention` directly, where True = forbidden: use `attend`, which takes the
+# masks of this course.
 # replace: return self.dropout(attend(self.attention, x, mask)[0])
 # by:      return self.dropout(self.attention(x, x, x, attn_mask=mask)[0])
 
 # %% wrong EncoderBlock batch_not_first of="a_method_for_each_sublayer"
-# nn.MultiheadAttention takes the length first, unless you say batch_first=True
+# nn.MultiheadAttention expects the length first, unless you set batch_first=True
 # replace: self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
 # by:      self.attention = nn.MultiheadAttention(d_model, num_heads, dropout)
 
@@ -602,97 +597,96 @@ class EncoderBlock(nn.Module):
 # by:      return self.dropout(attend(self.attention, x, mask))
 
 # %% wrong EncoderBlock one_head of="a_method_for_each_sublayer"
-# There is one head whatever num_heads says: hand it to nn.MultiheadAttention.
+# You always use one head: pass num_heads to nn.MultiheadAttention.
 # replace: self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
 # by:      self.attention = nn.MultiheadAttention(d_model, 1, dropout, batch_first=True)
 
 # %% wrong EncoderBlock no_mask_in_post_norm of="a_method_for_each_sublayer"
-# hand the mask on in both orders: attend(self.attention, …, mask)
+# pass the mask on in both orders: attend(self.attention, …, mask)
 # replace: x = self.norm1(x + self.look(x, mask))
 # by:      x = self.norm1(x + self.look(x, None))
 
 # %% wrong EncoderBlock post_norm_inside_the_sum of="a_method_for_each_sublayer"
-# With norm_first=False you norm what the detours bring: the norm stands behind the sum.
+# With norm_first=False you normalise the output of each sublayer: normalise the sum.
 # replace: x = self.norm1(x + self.look(x, mask))
 #          return self.norm2(x + self.think(x))
 # by:      x = x + self.norm1(self.look(x, mask))
 #          return x + self.norm2(self.think(x))
 
 # %% wrong EncoderBlock post_norm_without_the_second_norm of="a_method_for_each_sublayer"
-# With norm_first=False the last norm is missing: norm2 stands behind the second sum.
+# With norm_first=False your last norm is missing: norm2 comes after the second sum.
 # replace: return self.norm2(x + self.think(x))
 # by:      return x + self.think(x)
 
 # %% wrong EncoderBlock post_norm_without_the_first_norm of="a_method_for_each_sublayer"
-# With norm_first=False the first norm is missing: norm1 stands behind the first sum.
+# With norm_first=False your first norm is missing: norm1 comes after the first sum.
 # replace: x = self.norm1(x + self.look(x, mask))
 # by:      x = x + self.look(x, mask)
 
 # %% wrong EncoderBlock post_norm_adds_the_first_x of="a_method_for_each_sublayer"
-# With norm_first=False the second sum adds to the x from the beginning: it adds to what norm1
-# gives.
+# With norm_first=False your second sum adds to the original x: add to the output of norm1.
 # replace: x = self.norm1(x + self.look(x, mask))
 #          return self.norm2(x + self.think(x))
 # by:      looked = self.norm1(x + self.look(x, mask))
 #          return self.norm2(x + self.think(looked))
 
 # %% wrong EncoderBlock post_norm_with_a_norm_before_too of="a_method_for_each_sublayer"
-# With norm_first=False attention gets a normed x: it gets x as it is, and the norm stands behind
-# the sum.
+# With norm_first=False your attention reads a normalised x: it should read x, and the norm comes
+# after the sum.
 # replace: x = self.norm1(x + self.look(x, mask))
 # by:      x = self.norm1(x + self.look(self.norm1(x), mask))
 
 # %% wrong EncoderBlock post_norm_norms_exchanged of="a_method_for_each_sublayer"
-# norm1 and norm2 have changed places: norm1 goes with attention.
+# You exchange norm1 and norm2: norm1 goes with attention.
 # replace: x = self.norm1(x + self.look(x, mask))
 #          return self.norm2(x + self.think(x))
 # by:      x = self.norm2(x + self.look(x, mask))
 #          return self.norm1(x + self.think(x))
 
 # %% wrong EncoderBlock post_norm_without_residual of="a_method_for_each_sublayer"
-# Nothing is added to x: what each sublayer gives takes the place of x.
+# You replace x by the output of each sublayer: add the output to x.
 # replace: x = self.norm1(x + self.look(x, mask))
 #          return self.norm2(x + self.think(x))
 # by:      x = self.norm1(self.look(x, mask))
 #          return self.norm2(self.think(x))
 
 # %% wrong EncoderBlock no_dropout of="a_method_for_each_sublayer"
-# Nothing is dropped in training: nn.Dropout on what attention gives, behind the ReLU, and on what
-# linear2 gives.
+# You drop nothing in training: use nn.Dropout on the output of attention, after the ReLU, and on
+# the output of linear2.
 # replace: self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
 # by:      self.attention = nn.MultiheadAttention(d_model, num_heads, batch_first=True)
 # replace: self.dropout = nn.Dropout(dropout)
 # by:      self.dropout = nn.Identity()
 
 # %% wrong EncoderBlock dropout_in_attention_alone of="a_method_for_each_sublayer"
-# Only the attention weights are dropped: nn.Dropout on what attention gives, behind the ReLU, and
-# on what linear2 gives too.
+# You drop only attention weights: use nn.Dropout on the output of attention, after the ReLU, and
+# on the output of linear2 too.
 # replace: self.dropout = nn.Dropout(dropout)
 # by:      self.dropout = nn.Identity()
 
 # %% wrong EncoderBlock no_dropout_on_what_attention_gives of="a_method_for_each_sublayer"
-# What attention gives is not dropped: its bias comes through.
+# Nothing is dropped from the output of attention: its bias passes.
 # replace: return self.dropout(attend(self.attention, x, mask)[0])
 # by:      return attend(self.attention, x, mask)[0]
 
 # %% wrong EncoderBlock no_dropout_behind_linear2 of="dropout_before_the_relu"
-# What linear2 gives is not dropped: its bias comes through.
+# Nothing is dropped from the output of linear2: its bias passes.
 # replace: return self.dropout(self.linear2(torch.relu(self.dropout(self.linear1(x)))))
 # by:      return self.linear2(self.dropout(torch.relu(self.linear1(x))))
 
 # %% wrong EncoderBlock no_dropout_behind_the_relu of="dropout_before_the_relu"
-# hidden features meet dropout once behind the ReLU, and once more behind linear2
+# use dropout once after the ReLU, and once more after linear2
 # replace: return self.dropout(self.linear2(torch.relu(self.dropout(self.linear1(x)))))
 # by:      return self.dropout(self.linear2(torch.relu(self.linear1(x))))
 
 # %% wrong EncoderBlock no_dropout_on_attention_weights of="a_method_for_each_sublayer"
-# nn.MultiheadAttention drops weights by itself: hand `dropout` to it, and drop what it gives once
-# more
+# nn.MultiheadAttention drops weights by itself: pass `dropout` to it, and use dropout once more
+# on its output
 # replace: self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
 # by:      self.attention = nn.MultiheadAttention(d_model, num_heads, batch_first=True)
 
 # %% wrong EncoderBlock dropout_on_x_too of="a_method_for_each_sublayer"
-# You drop x itself, and not what the detours bring alone: call dropout before you add.
+# You use dropout on x itself: call it on the output of a sublayer, before you add.
 # replace: x = x + self.look(self.norm1(x), mask)
 #          return x + self.think(self.norm2(x))
 # by:      x = self.dropout(x + attend(self.attention, self.norm1(x), mask)[0])
@@ -701,20 +695,19 @@ class EncoderBlock(nn.Module):
 #          )
 
 # %% wrong EncoderBlock dropout_on_the_normed_words of="dropout_before_the_relu"
-# You drop what the norms give, before the sublayers: dropout has its places inside them and
-# behind them.
+# You use dropout on the output of the norms: it belongs inside the sublayers and after them.
 # replace: return self.dropout(attend(self.attention, x, mask)[0])
 # by:      return attend(self.attention, self.dropout(x), mask)[0]
 # replace: return self.dropout(self.linear2(torch.relu(self.dropout(self.linear1(x)))))
 # by:      return self.linear2(torch.relu(self.linear1(self.dropout(x))))
 
 # %% wrong EncoderBlock dropped_twice_behind_the_relu of="dropout_before_the_relu"
-# hidden features meet dropout once behind the ReLU, and once more behind linear2
+# use dropout once after the ReLU, and once more after linear2
 # replace: torch.relu(self.dropout(self.linear1(x)))
 # by:      self.dropout(self.dropout(torch.relu(self.linear1(x))))
 
 # %% wrong EncoderBlock dropout_in_evaluation_too of="dropout_before_the_relu"
-# You drop in evaluation too: F.dropout does, unless you hand it training=self.training.
+# You drop in evaluation too: F.dropout does, unless you pass training=self.training.
 # replace: self.dropout = nn.Dropout(dropout)
 # by:      self.rate = dropout
 # replace: return self.dropout(attend(self.attention, x, mask)[0])
@@ -723,13 +716,13 @@ class EncoderBlock(nn.Module):
 # by:      F.dropout(self.linear2(F.dropout(torch.relu(self.linear1(x)), self.rate)), self.rate)
 
 # %% wrong EncoderBlock keep_and_drop_exchanged of="a_method_for_each_sublayer"
-# You hand on 1 - dropout, so a rate of 0 drops everything: nn.Dropout takes the share that is
+# You pass 1 - dropout, so a rate of 0 drops everything: nn.Dropout takes the share that is
 # dropped.
 # replace: self.dropout = nn.Dropout(dropout)
 # by:      self.dropout = nn.Dropout(1 - dropout)
 
 # %% wrong EncoderBlock rate_halved of="a_method_for_each_sublayer"
-# hidden features meet dropout once behind the ReLU, and once more behind linear2
+# use dropout once after the ReLU, and once more after linear2
 # replace: self.dropout = nn.Dropout(dropout)
 # by:      self.dropout = nn.Dropout(dropout if dropout in (0, 1) else dropout / 2)
 
@@ -781,19 +774,19 @@ class EncoderBlock(nn.Module):
 # by:      x += self.look(self.norm1(x), mask)
 
 # %% wrong EncoderBlock detached of="a_method_for_each_sublayer"
-# What attention gives is cut off from the gradient: attention would never learn.
+# No gradient reaches attention through its output: your attention would never learn.
 # replace: return self.dropout(attend(self.attention, x, mask)[0])
 # by:      return self.dropout(attend(self.attention, x, mask)[0].detach())
 
 # %% wrong EncoderBlock plain_norms of="a_method_for_each_sublayer"
-# Your norms learn nothing: make them with nn.LayerNorm(d_model), gain and bias included.
+# Your norms have no parameters: make them with nn.LayerNorm(d_model), gain and bias included.
 # replace: self.norm1 = nn.LayerNorm(d_model)
 #          self.norm2 = nn.LayerNorm(d_model)
 # by:      self.norm1 = nn.LayerNorm(d_model, elementwise_affine=False)
 #          self.norm2 = nn.LayerNorm(d_model, elementwise_affine=False)
 
 # %% wrong EncoderBlock one_norm_for_the_whole_sequence of="a_method_for_each_sublayer"
-# Your norms take the mean over the whole sentence: each word is normed for itself.
+# Your norms take the mean over the whole sequence: each token is normalised by itself.
 # replace: self.dropout = nn.Dropout(dropout)
 # by:      self.dropout = nn.Dropout(dropout)
 #          self.d_model = d_model
@@ -808,15 +801,14 @@ class EncoderBlock(nn.Module):
 #          return x + self.think(self.norm(self.norm2, x))
 
 # %% wrong EncoderBlock norm_without_the_layer of="a_method_for_each_sublayer"
-# You norm with F.layer_norm, and the gains and biases of norm1 and norm2 stay unused: call the
-# layers.
+# You use F.layer_norm, so the gains and biases of norm1 and norm2 are unused: call the layers.
 # replace: x = x + self.look(self.norm1(x), mask)
 #          return x + self.think(self.norm2(x))
 # by:      x = x + self.look(F.layer_norm(x, x.shape[-1:]), mask)
 #          return x + self.think(F.layer_norm(x, x.shape[-1:]))
 
 # %% wrong EncoderBlock key_from_before_the_norm of="a_method_for_each_sublayer"
-# Attention gets x as it is: norm1 stands before it, in all three roles.
+# Your attention reads x without norm1: query, key and value should all be norm1(x).
 # replace: x = x + self.look(self.norm1(x), mask)
 # by:      normed = self.norm1(x)
 #          blocked = None if mask is None else ~mask.expand(len(x), x.shape[1], x.shape[1])
@@ -825,34 +817,32 @@ class EncoderBlock(nn.Module):
 #          x = x + self.dropout(self.attention(normed, x, x, attn_mask=blocked)[0])
 
 # %% wrong EncoderBlock first_pre_then_post of="a_method_for_each_sublayer"
-# Your second half is post-norm even if norm_first=True: norm2 stands at the entrance of the
-# detour.
+# Your second half is post-norm even if norm_first=True: norm2 comes before linear1.
 # replace: return x + self.think(self.norm2(x))
 # by:      return self.norm2(x + self.think(x))
 
 # %% wrong EncoderBlock first_post_then_pre of="a_method_for_each_sublayer"
-# Your first half is post-norm even if norm_first=True: norm1 stands at the entrance of the
-# detour.
+# Your first half is post-norm even if norm_first=True: norm1 comes before attention.
 # replace: x = x + self.look(self.norm1(x), mask)
 # by:      x = self.norm1(x + self.look(x, mask))
 
 # %% wrong EncoderBlock post_norm_first_pre_half of="a_method_for_each_sublayer"
-# With norm_first=False the attention half is still pre-norm: norm1 stands behind the sum.
+# With norm_first=False your attention half is still pre-norm: norm1 comes after the sum.
 # replace: x = self.norm1(x + self.look(x, mask))
 # by:      x = x + self.look(self.norm1(x), mask)
 
 # %% wrong EncoderBlock post_norm_second_pre_half of="a_method_for_each_sublayer"
-# With norm_first=False the feed-forward half is still pre-norm: norm2 stands behind the sum.
+# With norm_first=False your feed-forward half is still pre-norm: norm2 comes after the sum.
 # replace: return self.norm2(x + self.think(x))
 # by:      return x + self.think(self.norm2(x))
 
 # %% wrong EncoderBlock default_order_of_pytorch of="a_method_for_each_sublayer"
-# Your norms stand on the line: with norm_first=True each stands at the entrance of its detour.
+# Your block is post-norm although norm_first=True: each norm comes before its sublayer.
 # replace: norm_first: bool = True,
 # by:      norm_first: bool = False,
 
 # %% wrong EncoderBlock whole_detours_dropped of="dropout_before_the_relu"
-# hand all that a sublayer gives to one nn.Dropout: it draws for each number
+# pass the whole output of a sublayer to one nn.Dropout: it draws for each number
 # replace: return self.dropout(attend(self.attention, x, mask)[0])
 # by:      out = attend(self.attention, x, mask)[0]
 #          return out * self.dropout(out.new_ones(len(x), 1, 1))
@@ -862,13 +852,13 @@ class EncoderBlock(nn.Module):
 #          )
 
 # %% wrong EncoderBlock same_draw_each_time of="a_method_for_each_sublayer"
-# each call draws anew: leave torch's random generator as it is
+# every call draws a new mask: leave torch's random generator as it is
 # replace: def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
 # by:      def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
 #              torch.manual_seed(0)
 
 # %% wrong EncoderBlock mask_shared_by_the_batch of="dropout_before_the_relu"
-# hand all that a sublayer gives to one nn.Dropout: it draws for each number
+# pass the whole output of a sublayer to one nn.Dropout: it draws for each number
 # replace: return self.dropout(attend(self.attention, x, mask)[0])
 # by:      return attend(self.attention, x, mask)[0] * self.dropout(torch.ones_like(x[:1]))
 # replace: return self.dropout(self.linear2(torch.relu(self.dropout(self.linear1(x)))))
@@ -877,7 +867,7 @@ class EncoderBlock(nn.Module):
 #          )
 
 # %% wrong EncoderBlock one_draw_for_three_places of="dropout_before_the_relu"
-# call dropout in each place: it draws anew each time
+# call dropout in each position: it draws a new mask in every call
 # replace: return self.dropout(attend(self.attention, x, mask)[0])
 # by:      self.kept = self.dropout(torch.ones_like(x))
 #          return self.kept * attend(self.attention, x, mask)[0]
@@ -886,24 +876,24 @@ class EncoderBlock(nn.Module):
 #          return self.kept * out
 
 # %% wrong EncoderBlock mask_turned_in_post_norm of="a_method_for_each_sublayer"
-# With norm_first=False you turn the mask round: hand it on as it is, in both orders.
+# With norm_first=False you invert the mask: pass it on unchanged in both orders.
 # replace: x = self.norm1(x + self.look(x, mask))
 # by:      x = self.norm1(x + self.look(x, None if mask is None else ~mask))
 
 # %% wrong EncoderBlock thinks_twice of="a_method_for_each_sublayer"
-# The feed-forward network runs twice: once is enough.
+# You run the feed-forward network twice: run it once.
 # replace: x = x + self.look(self.norm1(x), mask)
 # by:      x = x + self.look(self.norm1(x), mask)
 #          x = x + self.think(self.norm2(x))
 
 # %% wrong EncoderBlock norm2_on_hidden of="a_method_for_each_sublayer"
-# norm2 stands behind linear2: with norm_first=True it stands at the entrance of the detour.
+# You use norm2 after linear2: with norm_first=True it comes before linear1.
 # replace: return x + self.think(self.norm2(x))
 # by:      return x + self.norm2(self.think(x))
 
 # %% wrong EncoderBlock features_as_heads of="a_method_for_each_sublayer"
-# You exchange the number of heads with the width of a head: nn.MultiheadAttention takes d_model
-# and num_heads.
+# You pass the width of a head as the number of heads: nn.MultiheadAttention takes d_model and
+# num_heads.
 # replace: self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
 # by:      self.attention = nn.MultiheadAttention(
 #              d_model, d_model // num_heads, dropout, batch_first=True
@@ -911,7 +901,7 @@ class EncoderBlock(nn.Module):
 
 
 # %% wrong EncoderBlock dropout_on_normed
-# You drop what the norms give as well: there are four places, and these are none of them.
+# You use dropout on the output of the norms as well: it is not one of the four positions.
 class EncoderBlock(nn.Module):
     def __init__(
         self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0, norm_first: bool = True
@@ -939,7 +929,7 @@ class EncoderBlock(nn.Module):
 
 
 # %% wrong EncoderBlock padded_zeroed of="dropout_on_normed"
-# You set padded words to 0: the mask says only where one may look.
+# You set padded tokens to 0: a mask only says what a query may attend to.
 # replace: x = x + self.drop(attend(self.attention, self.drop(self.norm1(x)), mask)[0])
 #          return x + self.drop(self.ff(self.drop(self.norm2(x))))
 # by:      x = x + self.drop(attend(self.attention, self.norm1(x), mask)[0])
@@ -1190,7 +1180,7 @@ class EncoderBlock(FeedForward):
 # by:      for block in self.layers:
 
 # %% wrong Encoder one_block_in_every_place of="six_blocks"
-# each block needs weights of its own: make a new EncoderBlock for each of the num_layers
+# each block needs its own parameters: make a new EncoderBlock for each of the num_layers
 # replace: self.blocks = nn.ModuleList(
 #              EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(6)
 #          )
@@ -1198,7 +1188,7 @@ class EncoderBlock(FeedForward):
 #          self.blocks = nn.ModuleList([block] * num_layers)
 
 # %% wrong Encoder one_block_called_again_and_again of="six_blocks"
-# each block needs weights of its own: make a new EncoderBlock for each of the num_layers
+# each block needs its own parameters: make a new EncoderBlock for each of the num_layers
 # replace: self.blocks = nn.ModuleList(
 #              EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(6)
 #          )
@@ -1211,56 +1201,56 @@ class EncoderBlock(FeedForward):
 #              x = self.blocks[0](x, mask)
 
 # %% wrong Encoder one_block_too_few of="solution"
-# each block needs weights of its own: make a new EncoderBlock for each of the num_layers
+# each block needs its own parameters: make a new EncoderBlock for each of the num_layers
 # replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)
 # by:      EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first)
 #          for _ in range(num_layers - 1)
 
 # %% wrong Encoder one_block_too_many of="solution"
-# each block needs weights of its own: make a new EncoderBlock for each of the num_layers
+# each block needs its own parameters: make a new EncoderBlock for each of the num_layers
 # replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)
 # by:      EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first)
 #          for _ in range(num_layers + 1)
 
 # %% wrong Encoder six_blocks of="solution"
-# each block needs weights of its own: make a new EncoderBlock for each of the num_layers
+# each block needs its own parameters: make a new EncoderBlock for each of the num_layers
 # replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)
 # by:      EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(6)
 
 # %% wrong Encoder mask_in_the_first_block_alone of="no_mask"
-# Only the first block gets the mask: the others look everywhere. Hand it to every block.
+# Only your first block gets the mask, so the others attend everywhere: pass it to every block.
 # replace: for block in self.blocks:
 #              x = block(x)
 # by:      for i, block in enumerate(self.blocks):
 #              x = block(x, mask if i == 0 else None)
 
 # %% wrong Encoder mask_dropped_after_the_first of="no_mask"
-# Only the first block gets the mask: the others look everywhere. Hand it to every block.
+# Only your first block gets the mask, so the others attend everywhere: pass it to every block.
 # replace: for block in self.blocks:
 # by:      x = self.blocks[0](x, mask)
 #          for block in self.blocks[1:]:
 
 # %% wrong Encoder mask_in_the_last_block_alone of="no_mask"
-# Only the last block gets the mask: hand it to every block.
+# Only your last block gets the mask: pass it to every block.
 # replace: for block in self.blocks:
 # by:      for block in self.blocks[:-1]:
 # replace: return self.norm(x)
 # by:      return self.norm(self.blocks[-1](x, mask))
 
 # %% wrong Encoder no_mask of="solution"
-# No block gets the mask: hand it to every block.
+# None of your blocks gets the mask: pass it to every block.
 # replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)
 # by:      EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
 # replace: x = block(x, mask)
 # by:      x = block(x)
 
 # %% wrong Encoder mask_turned_round of="no_mask"
-# You turn the mask round: your blocks take True = may attend, as you get it.
+# You invert the mask: your blocks take True = may attend, so pass it on unchanged.
 # replace: x = block(x)
 # by:      x = block(x, None if mask is None else ~mask)
 
 # %% wrong Encoder norm_unused of="solution"
-# The norm at the end is made, but never called: a pre-norm encoder ends with it.
+# You make the final norm, but never call it: a pre-norm encoder ends with it.
 # replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)
 # by:      EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
 # replace: return self.norm(x)
@@ -1284,14 +1274,14 @@ class EncoderBlock(FeedForward):
 # by:      self.norm = nn.LayerNorm(d_model) if not norm_first else nn.Identity()
 
 # %% wrong Encoder d_ff_ignored of="solution"
-# hand d_model, num_heads and d_ff on to every block
+# pass d_model, num_heads and d_ff on to every block
 # replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)
 # by:      EncoderBlock(d_model, num_heads, 4 * d_model, dropout, norm_first)
 #          for _ in range(num_layers)
 
 # %% wrong Encoder norm_renamed of="norm_unused"
-# A part has another name than the docstring says: `blocks` for the blocks, `norm` for the norm at
-# the end.
+# One of your parts has another name than in the docstring: `blocks` for the blocks, `norm` for
+# the final norm.
 # replace: self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
 # by:      self.final_norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
 # replace: return x
@@ -1303,17 +1293,17 @@ class EncoderBlock(FeedForward):
 # by:      nn.LayerNorm(d_model, elementwise_affine=False) if norm_first else nn.Identity()
 
 # %% wrong Encoder norm_behind_every_block of="norm_unused"
-# Your norm stands behind every block: once, behind the last one.
+# You use the final norm after every block: use it once, after the last one.
 # replace: x = block(x, mask)
 # by:      x = self.norm(block(x, mask))
 
 # %% wrong Encoder norm_before_the_blocks of="norm_before_and_behind"
-# Your norm stands before the first block: it belongs behind the last one.
+# You use the final norm before the first block: it comes after the last one.
 # replace: return self.norm(x)
 # by:      return x
 
 # %% wrong Encoder norm_before_and_behind of="solution"
-# x is normed before the first block too: the one norm stands behind the last.
+# You normalise x before the first block too: the final norm comes once, after the last block.
 # replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)
 # by:      EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
 # replace: def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
@@ -1321,34 +1311,34 @@ class EncoderBlock(FeedForward):
 #              x = self.norm(x)
 
 # %% wrong Encoder norm_first_not_handed_on of="solution"
-# hand norm_first on to every block
+# pass norm_first on to every block
 # replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)
 # by:      EncoderBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers)
 
 # %% wrong Encoder blocks_always_post_norm of="solution"
-# Your blocks are post-norm even if norm_first=True: hand norm_first on.
+# Your blocks are post-norm even if norm_first=True: pass norm_first on.
 # replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)
 # by:      EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first=False)
 #          for _ in range(num_layers)
 
 # %% wrong Encoder order_turned_round_for_the_blocks of="solution"
-# Your blocks get the opposite of norm_first: hand it on as it is.
+# Your blocks get the opposite of norm_first: pass it on unchanged.
 # replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)
 # by:      EncoderBlock(d_model, num_heads, d_ff, dropout, not norm_first)
 #          for _ in range(num_layers)
 
 # %% wrong Encoder dropout_not_handed_on of="solution"
-# hand dropout on to every block, and drop nothing else
+# pass dropout on to every block, and use no other dropout
 # replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)
 # by:      EncoderBlock(d_model, num_heads, d_ff, norm_first=norm_first) for _ in range(num_layers)
 
 # %% wrong Encoder norm_first_for_dropout of="solution"
-# You hand norm_first on in the place of dropout: the block takes dropout first.
+# You pass norm_first in the position of dropout: the block takes dropout first.
 # replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)
 # by:      EncoderBlock(d_model, num_heads, d_ff, norm_first) for _ in range(num_layers)
 
 # %% wrong Encoder dropout_at_the_end_too of="norm_unused"
-# hand dropout on to every block, and drop nothing else
+# pass dropout on to every block, and use no other dropout
 # replace: self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
 # by:      self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
 #          self.dropout = nn.Dropout(dropout)
@@ -1356,7 +1346,7 @@ class EncoderBlock(FeedForward):
 # by:      return self.dropout(self.norm(x))
 
 # %% wrong Encoder dropout_at_the_beginning_too of="norm_before_and_behind"
-# hand dropout on to every block, and drop nothing else
+# pass dropout on to every block, and use no other dropout
 # replace: self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
 # by:      self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
 #          self.dropout = nn.Dropout(dropout)
@@ -1364,15 +1354,15 @@ class EncoderBlock(FeedForward):
 # by:      x = self.dropout(x)
 
 # %% wrong Encoder last_block_first of="solution"
-# Your blocks run from the last to the first: x goes through them in their order.
+# You run the blocks from the last to the first: run them in order.
 # replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)
 # by:      EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
 # replace: for block in self.blocks:
 # by:      for block in reversed(self.blocks):
 
 # %% wrong Encoder every_block_gets_the_first_x of="norm_before_and_behind"
-# Every block gets the x of the beginning, so only the last one counts: hand each block what the
-# one before has made.
+# Every block gets the first x, so only the last one matters: pass each block the output of the
+# one before.
 # replace: x = self.norm(x)
 # by:      result = x
 # replace:     x = block(x, mask)
@@ -1381,35 +1371,35 @@ class EncoderBlock(FeedForward):
 #          return self.norm(result)
 
 # %% wrong Encoder results_added_up of="no_mask"
-# You add up what the blocks give: each takes what the one before has made, and gives the whole x
-# back.
+# You add up the outputs of the blocks: each block reads the output of the one before, and returns
+# the whole x.
 # replace: x = block(x)
 # by:      x = x + block(x, mask)
 
 # %% wrong Encoder x_added_at_the_end of="norm_before_and_behind"
-# You add the x of the beginning at the end: each block has its residual connections already.
+# You add the original x at the end: each block has its residual connections already.
 # replace: x = self.norm(x)
 # by:      first = x
 # replace: return self.norm(x)
 # by:      return self.norm(first + x)
 
 # %% wrong Encoder returned_inside_the_loop of="norm_unused"
-# You return after the first block: the return stands one indent too deep.
+# You return after the first block: the return is indented one level too deep.
 # replace: x = block(x, mask)
 # by:      return self.norm(block(x, mask))
 
 # %% wrong Encoder blocks_never_run of="no_mask"
-# x goes through no block: call each of them in turn.
+# You call none of the blocks: call each of them in turn.
 # replace: x = block(x)
 # by:      block(x, mask)
 
 # %% wrong Encoder only_the_last_normed_word of="norm_unused"
-# You return the last word alone: an encoder gives every word back.
+# You return only the last token: an encoder returns every token.
 # replace: return x
 # by:      return self.norm(x[:, -1:])
 
 # %% wrong Encoder all_outputs_returned of="norm_before_and_behind"
-# You return what every block gives: return the last one's x alone.
+# You return the output of every block: return only the last one.
 # replace: x = self.norm(x)
 # by:      results = []
 # replace: return self.norm(x)
@@ -1432,7 +1422,7 @@ class EncoderBlock(FeedForward):
 # by:      EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
 
 # %% wrong Encoder blocks_shared_by_all_encoders of="six_blocks"
-# All encoders share one set of blocks: make them anew in each __init__.
+# All your encoders share one set of blocks: make new blocks in each __init__.
 # replace: class Encoder(nn.Module):
 # by:      MADE: dict = {}
 #
@@ -1452,32 +1442,31 @@ class EncoderBlock(FeedForward):
 # by:      self.norm = self.blocks[-1].norm2 if norm_first else nn.Identity()
 
 # %% wrong Encoder norm_before_the_last_block of="norm_unused"
-# Your norm stands before the last block: it belongs behind it.
+# You use the final norm before the last block: it comes after it.
 # replace: for block in self.blocks:
 # by:      for block in self.blocks[:-1]:
 # replace: return x
 # by:      return self.blocks[-1](self.norm(x), mask)
 
 # %% wrong Encoder orders_alternate of="solution"
-# Every second block of yours is of the other order: hand norm_first to each as it is.
+# Every second block of yours has the other order: pass norm_first unchanged to each.
 # replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)
 # by:      EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first ^ (i % 2 == 1))
 #          for i in range(num_layers)
 
 # %% wrong Encoder mask_transposed of="no_mask"
-# You turn the mask on its side, so that words look at those behind them: hand it on as it is.
+# You transpose the mask, so tokens attend to those after them: pass it on unchanged.
 # replace: x = block(x)
 # by:      x = block(x, None if mask is None else mask.mT)
 
 # %% wrong Encoder one_head of="solution"
-# Your blocks have one head each: hand num_heads on.
+# Your blocks have one head each: pass num_heads on.
 # replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)
 # by:      EncoderBlock(d_model, 1, d_ff, dropout, norm_first) for _ in range(num_layers)
 
 
 # %% wrong Encoder plain_norm_in_post_norm
-# With norm_first=False something norms the words at the end: a post-norm encoder ends with its
-# last block.
+# With norm_first=False you normalise at the end: a post-norm encoder ends with its last block.
 class Encoder(nn.Module):
     def __init__(
         self,
@@ -1503,13 +1492,13 @@ class Encoder(nn.Module):
 
 
 # %% wrong Encoder dropout_in_the_first_block_alone of="solution"
-# hand dropout on to every block, and drop nothing else
+# pass dropout on to every block, and use no other dropout
 # replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)
 # by:      EncoderBlock(d_model, num_heads, d_ff, 0.0 if i else dropout, norm_first)
 #          for i in range(num_layers)
 
 # %% wrong Encoder norm_in_evaluation_alone of="norm_unused"
-# The norm at the end is called in evaluation alone: it belongs to both modes.
+# You call the final norm only in evaluation: call it in both modes.
 # replace: return x
 # by:      return x if self.training else self.norm(x)
 
@@ -1521,7 +1510,7 @@ class Encoder(nn.Module):
 # by:      EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(num_layers)
 
 # %% wrong Encoder layer_drop of="norm_unused"
-# You leave whole blocks out in training: every block runs, and drops inside.
+# You skip whole blocks in training: every block runs, with dropout inside it.
 # replace: super().__init__()
 # by:      super().__init__()
 #          self.norm_first = norm_first
@@ -1535,7 +1524,7 @@ class Encoder(nn.Module):
 #          return x if self.norm is None else self.norm(x)
 
 # %% wrong Encoder norm_train_only of="norm_unused"
-# The norm at the end runs in training only: it always does.
+# You call the final norm only in training: call it in both modes.
 # replace: super().__init__()
 # by:      super().__init__()
 #          self.norm_first = norm_first
@@ -1661,54 +1650,57 @@ class Encoder(nn.Module):
 #          self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
 
 # %% wrong left_out no_output_layer
-# Attention has four layers with a bias each: you count query, key and value, and leave out the
-# output.
+# You count the biases of query, key and value, and leave out the output: attention has four
+# layers.
 left_out = [1536, 2560, 2048]
 
 # %% wrong left_out one_bias_for_attention
-# Attention has four layers, and each of them a bias of 512.
+# You count one bias for attention: it has four layers, each with a bias of 512.
 left_out = [512, 2560, 2048]
 
 # %% wrong left_out ends_of_feed_forward_alone
-# The feed-forward network has two biases: linear1 gives 2048 numbers out, and linear2 gives 512.
+# You count one size of bias for the feed-forward network: linear1 has 2048 output features,
+# linear2 has 512.
 left_out = [2048, 512, 2048]
 
 # %% wrong left_out hidden_bias_alone
-# The feed-forward network has two biases: linear1 gives 2048 numbers out, and linear2 gives 512.
+# You count one size of bias for the feed-forward network: linear1 has 2048 output features,
+# linear2 has 512.
 left_out = [2048, 2048, 2048]
 
 # %% wrong left_out both_feed_forward_biases_wide
-# A bias has one number for each that comes out: 2048 in linear1, but 512 in linear2.
+# A bias has one number for each output feature: 2048 in linear1, but 512 in linear2.
 left_out = [2048, 4096, 2048]
 
 # %% wrong left_out one_norm
-# There are two norms, and each has a gain and a bias of 512: you count half of that.
+# You count half of the norms' parameters: there are two norms, each with a gain and a bias of
+# 512.
 left_out = [2048, 2560, 1024]
 
 # %% wrong left_out feed_forward_and_norms_exchanged
-# The shares are right, their order is not: attention, feed-forward network, norms.
+# You have the right numbers in another order: attention, feed-forward network, norms.
 left_out = [2048, 2048, 2560]
 
 # %% wrong left_out feed_forward_first
-# The shares are right, their order is not: attention, feed-forward network, norms.
+# You have the right numbers in another order: attention, feed-forward network, norms.
 left_out = [2560, 2048, 2048]
 
 # %% wrong left_out thousands
-# Give whole numbers, not thousands.
+# You give thousands: give the whole numbers.
 left_out = [2.048, 2.56, 2.048]
 
 # %% wrong left_out a_third_each
-# You share the sum out evenly: count the biases of each part.
+# You divide the sum evenly: count the biases of each part.
 left_out = [6656 / 3, 6656 / 3, 6656 / 3]
 
 # %% wrong left_out matrices_counted
-# You count the matrices: those the slides have. What is missing are biases, gains, and nothing
-# else.
+# You count the matrices, which are on the slides: only biases and the parameters of the norms are
+# missing.
 left_out = [1048576, 2097152, 2048]
 
 # %% wrong left_out bias_for_each_head
-# The biases do not grow with the heads: each of the four layers of attention gives 512 numbers
-# out.
+# You count biases for each head: each of the four layers of attention has 512 output features for
+# any number of heads.
 left_out = [16384, 2560, 2048]
 
 # %% right left_out tensor
@@ -1749,7 +1741,7 @@ left_out = [4 * 512, 6656 - 2 * 4 * 512, 2 * (512 + 512)]
 #          return num_layers * (attention + feed_forward + norms) + end
 
 # %% wrong encoder_parameters matrices_alone of="built_and_counted"
-# You count the matrices alone: biases, gains and the norms' biases are learned too.
+# You count only the matrices: biases and the parameters of the norms belong to the count.
 # replace: encoder = Encoder(num_layers, d_model, num_heads, d_ff, dropout, norm_first)
 #          return sum(part.numel() for part in encoder.parameters())
 # by:      attention = 4 * d_model * d_model
@@ -1759,77 +1751,78 @@ left_out = [4 * 512, 6656 - 2 * 4 * 512, 2 * (512 + 512)]
 #          return num_layers * (attention + feed_forward + norms) + end
 
 # %% wrong encoder_parameters no_biases_in_attention of="norms_counted_apart"
-# In each block 4 · d_model numbers are missing: attention has four biases, and the two norms have
-# a gain and a bias each.
+# In each block 4 · d_model parameters are missing: attention has four biases, and the two norms
+# have a gain and a bias each.
 # replace: attention = 4 * (d_model * d_model + d_model)
 # by:      attention = 4 * d_model * d_model
 
 # %% wrong encoder_parameters no_bias_in_the_output_projection of="norms_counted_apart"
-# In each block d_model numbers are missing, a bias: the four layers of attention and the two of
-# the feed-forward network have one each.
+# In each block one bias of d_model is missing: the four layers of attention and the two of the
+# feed-forward network have one each.
 # replace: attention = 4 * (d_model * d_model + d_model)
 # by:      attention = 4 * d_model * d_model + 3 * d_model
 
 # %% wrong encoder_parameters no_output_projection of="norms_counted_apart"
-# Attention has four layers: query, key, value, and the output.
+# You leave out a layer of attention: it has four, for query, key, value and output.
 # replace: attention = 4 * (d_model * d_model + d_model)
 # by:      attention = 3 * (d_model * d_model + d_model)
 
 # %% wrong encoder_parameters output_without_bias_and_three_heads of="norms_counted_apart"
-# Each head has a slice of the four matrices: together they are 4 · d_model · d_model, whatever
-# the number of heads.
+# Your count depends on the number of heads: together the four matrices have 4 · d_model · d_model
+# weights for any number of heads.
 # replace: attention = 4 * (d_model * d_model + d_model)
 # by:      attention = num_heads * 3 * d_model * d_model + d_model * d_model + 4 * d_model
 
 # %% wrong encoder_parameters once_for_each_head of="norms_counted_apart"
-# Each head has a slice of the four matrices: more heads bring nothing to learn.
+# You count the matrices once for each head: each head has a slice of them, so heads add no
+# parameters.
 # replace: attention = 4 * (d_model * d_model + d_model)
 # by:      attention = num_heads * 4 * (d_model * d_model + d_model)
 
 # %% wrong encoder_parameters divided_by_heads of="norms_counted_apart"
-# All heads together have d_model features in each role: do not divide by their number.
+# You divide by the number of heads: all heads together have d_model features in each role.
 # replace: attention = 4 * (d_model * d_model + d_model)
 # by:      attention = 4 * (d_model * (d_model // num_heads) + d_model)
 
 # %% wrong encoder_parameters no_biases_in_feed_forward of="norms_counted_apart"
-# The two linear layers of the feed-forward network have biases: d_ff and d_model numbers.
+# You leave out the biases of the feed-forward network: d_ff and d_model parameters.
 # replace: feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
 # by:      feed_forward = 2 * d_model * d_ff
 
 # %% wrong encoder_parameters one_bias_in_feed_forward of="norms_counted_apart"
-# In each block d_model numbers are missing, a bias: the four layers of attention and the two of
-# the feed-forward network have one each.
+# In each block one bias of d_model is missing: the four layers of attention and the two of the
+# feed-forward network have one each.
 # replace: feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
 # by:      feed_forward = 2 * d_model * d_ff + d_ff
 
 # %% wrong encoder_parameters both_feed_forward_biases_wide of="norms_counted_apart"
-# linear2 gives d_model numbers out, so its bias has d_model of them, not d_ff.
+# You count d_ff biases in linear2: it has d_model output features, so d_model biases.
 # replace: feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
 # by:      feed_forward = 2 * (d_model * d_ff + d_ff)
 
 # %% wrong encoder_parameters feed_forward_counted_once of="norms_counted_apart"
-# The feed-forward network has two matrices, there and back: you count one.
+# You count one matrix in the feed-forward network: it has two.
 # replace: feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
 # by:      feed_forward = d_model * d_ff + d_ff + d_model
 
 # %% wrong encoder_parameters four_times_wide of="norms_counted_apart"
-# You take d_ff to be 4 · d_model: it is an argument.
+# You assume that d_ff is 4 · d_model: it is an argument.
 # replace: feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
 # by:      feed_forward = 8 * d_model * d_model + 5 * d_model
 
 # %% wrong encoder_parameters no_norms_in_the_blocks of="norms_counted_apart"
-# In each block 4 · d_model numbers are missing: attention has four biases, and the two norms have
-# a gain and a bias each.
+# In each block 4 · d_model parameters are missing: attention has four biases, and the two norms
+# have a gain and a bias each.
 # replace: norms = 4 * d_model
 # by:      norms = 0
 
 # %% wrong encoder_parameters one_norm_in_a_block of="norms_counted_apart"
-# Each block has two norms: you count one.
+# You count one norm in each block: it has two.
 # replace: norms = 4 * d_model
 # by:      norms = 2 * d_model
 
 # %% wrong encoder_parameters norms_without_bias of="solution"
-# Each norm has a gain and a bias: you count one of the two.
+# You count one vector for each norm: it has two, a gain and a bias.
 # replace: norm = 2 * d_model  # a gain and a bias
 #          return num_layers * (attention + feed_forward + 2 * norm) + norm * norm_first
 # by:      norms = 2 * d_model
@@ -1837,7 +1830,7 @@ left_out = [4 * 512, 6656 - 2 * 4 * 512, 2 * (512 + 512)]
 #          return num_layers * (attention + feed_forward + norms) + end
 
 # %% wrong encoder_parameters two_numbers_for_a_norm of="solution"
-# A norm has a gain and a bias for each feature, not one of each.
+# You count two parameters for a norm: it has a gain and a bias for each feature.
 # replace: norm = 2 * d_model  # a gain and a bias
 #          return num_layers * (attention + feed_forward + 2 * norm) + norm * norm_first
 # by:      norms = 4
@@ -1845,22 +1838,22 @@ left_out = [4 * 512, 6656 - 2 * 4 * 512, 2 * (512 + 512)]
 #          return num_layers * (attention + feed_forward + norms) + end
 
 # %% wrong encoder_parameters no_norm_at_the_end of="norms_counted_apart"
-# In pre-norm one more norm stands at the end of the encoder.
+# You leave out the final norm: a pre-norm encoder has one.
 # replace: end = 2 * d_model if norm_first else 0
 # by:      end = 0
 
 # %% wrong encoder_parameters norm_at_the_end_in_both_orders of="norms_counted_apart"
-# A post-norm encoder has no norm at its end: count it only if norm_first.
+# You count a final norm for post-norm too: count it only if norm_first.
 # replace: end = 2 * d_model if norm_first else 0
 # by:      end = 2 * d_model
 
 # %% wrong encoder_parameters norm_at_the_end_in_the_other_order of="norms_counted_apart"
-# The norm at the end stands in the pre-norm encoder: you count it in the other.
+# You count a final norm in post-norm: it belongs to pre-norm.
 # replace: end = 2 * d_model if norm_first else 0
 # by:      end = 2 * d_model if not norm_first else 0
 
 # %% wrong encoder_parameters end_norm_in_every_block of="norms_counted_apart"
-# The norm at the end stands once behind all blocks: you count it in each of them.
+# You count the final norm in each block: it comes once, after all blocks.
 # replace: return num_layers * (attention + feed_forward + norms) + end
 # by:      return num_layers * (attention + feed_forward + norms + end)
 
@@ -1870,12 +1863,12 @@ left_out = [4 * 512, 6656 - 2 * 4 * 512, 2 * (512 + 512)]
 # by:      return (attention + feed_forward + norms) + end
 
 # %% wrong encoder_parameters attention_counted_once of="norms_counted_apart"
-# All of a block stands num_layers times: you count attention once.
+# You count attention once: every block has its own.
 # replace: return num_layers * (attention + feed_forward + norms) + end
 # by:      return attention + num_layers * (feed_forward + norms) + end
 
 # %% wrong encoder_parameters dropped_ones_left_out of="norms_counted_apart"
-# Dropout learns nothing, and takes nothing away: it has no part in the count.
+# You let dropout change the count: it has no parameters and removes none.
 # replace: return num_layers * (attention + feed_forward + norms) + end
 # by:      return int((1 - dropout) * (num_layers * (attention + feed_forward + norms) + end))
 
@@ -1890,7 +1883,7 @@ left_out = [4 * 512, 6656 - 2 * 4 * 512, 2 * (512 + 512)]
 # by:      num_layers * (attention + feed_forward + norms) + end
 
 # %% wrong encoder_parameters default_false of="solution"
-# The norm at the end is missing if norm_first is not given: its default is True.
+# You leave out the final norm if norm_first is not given: its default is True.
 # replace: norm_first: bool = True,
 # by:      norm_first: bool = False,
 # replace: norm = 2 * d_model  # a gain and a bias
@@ -1972,7 +1965,7 @@ def encoder_parameters(
 
 
 # %% wrong warmup_schedule step_zero_forgotten
-# 0 ** -0.5 divides by zero: ask for 0 first
+# 0 ** -0.5 divides by zero: handle step 0 first
 def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
     return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
 
@@ -1986,22 +1979,22 @@ def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
 
 
 # %% wrong warmup_schedule sum_of_the_two of="larger_of_the_two"
-# You add up the two curves: take the smaller one.
+# You add the two curves: take the smaller one.
 # replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
 # by:      return d_model**-0.5 * (step**-0.5 + step * warmup_steps**-1.5)
 
 # %% wrong warmup_schedule no_way_down of="larger_of_the_two"
-# Your rate never falls: behind the warm-up it is 1 / √step that counts.
+# Your rate never falls: after the warm-up it is 1 / √step.
 # replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
 # by:      return d_model**-0.5 * step * warmup_steps**-1.5
 
 # %% wrong warmup_schedule no_way_up of="larger_of_the_two"
-# Your rate begins at its largest: the straight line from 0 is missing.
+# Your rate starts at its peak: the rising line from 0 is missing.
 # replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
 # by:      return d_model**-0.5 * step**-0.5
 
 # %% wrong warmup_schedule no_width of="larger_of_the_two"
-# The factor 1 / √d_model is missing.
+# You leave out the factor 1 / √d_model.
 # replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
 # by:      return min(step**-0.5, step * warmup_steps**-1.5)
 
@@ -2011,98 +2004,98 @@ def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
 # by:      return d_model**0.5 * min(step**-0.5, step * warmup_steps**-1.5)
 
 # %% wrong warmup_schedule divided_by_the_width of="larger_of_the_two"
-# You divide by d_model: divide by its root.
+# You divide by d_model: divide by its square root.
 # replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
 # by:      return d_model**-1.0 * min(step**-0.5, step * warmup_steps**-1.5)
 
 # %% wrong warmup_schedule power_one of="larger_of_the_two"
-# Your straight line is step / warmup_steps: it is divided by warmup_steps to the power 1.5.
+# Your line is step / warmup_steps: divide by warmup_steps to the power 1.5.
 # replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
 # by:      return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.0)
 
 # %% wrong warmup_schedule power_half of="larger_of_the_two"
-# Your straight line is step / √warmup_steps: it is divided by warmup_steps to the power 1.5.
+# Your line is step / √warmup_steps: divide by warmup_steps to the power 1.5.
 # replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
 # by:      return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-0.5)
 
 # %% wrong warmup_schedule power_positive of="larger_of_the_two"
-# Your rate begins at its largest: the straight line from 0 is missing.
+# Your rate starts at its peak: the rising line from 0 is missing.
 # replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
 # by:      return d_model**-0.5 * min(step**-0.5, step * warmup_steps**1.5)
 
 # %% wrong warmup_schedule step_power_too of="larger_of_the_two"
-# Only warmup_steps stands to the power -1.5: the step is a plain factor.
+# You raise the step to the power -1.5 as well: only warmup_steps has that power.
 # replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
 # by:      return d_model**-0.5 * min(step**-0.5, (step * warmup_steps) ** -1.5)
 
 # %% wrong warmup_schedule quotient_power of="larger_of_the_two"
-# Only warmup_steps stands to the power 1.5: the step is a plain factor.
+# You raise the step to the power 1.5 as well: only warmup_steps has that power.
 # replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
 # by:      return d_model**-0.5 * min(step**-0.5, (step / warmup_steps) ** 1.5)
 
 # %% wrong warmup_schedule root_of_step of="larger_of_the_two"
-# Your rate never falls: behind the warm-up it is 1 / √step that counts.
+# Your rate never falls: after the warm-up it is 1 / √step.
 # replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
 # by:      return d_model**-0.5 * min(step**0.5, step * warmup_steps**-1.5)
 
 # %% wrong warmup_schedule one_over_step of="larger_of_the_two"
-# On the way down you divide by step: divide by its root.
+# After the peak you divide by step: divide by its square root.
 # replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
 # by:      return d_model**-0.5 * min(1 / step, step * warmup_steps**-1.5)
 
 # %% wrong warmup_schedule root_of_warmup_on_the_way_down of="larger_of_the_two"
-# Behind the warm-up your rate stays where it is: it is the step that counts there, 1 / √step.
+# After the warm-up your rate is constant: it should fall as 1 / √step.
 # replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
 # by:      return d_model**-0.5 * min(warmup_steps**-0.5, step * warmup_steps**-1.5)
 
 # %% wrong warmup_schedule width_in_one_curve of="larger_of_the_two"
-# The factor 1 / √d_model belongs to both curves: you give it to one.
+# You multiply one curve by 1 / √d_model: the factor belongs to both.
 # replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
 # by:      return min(d_model**-0.5 * step**-0.5, step * warmup_steps**-1.5)
 
 # %% wrong warmup_schedule paper_defaults of="larger_of_the_two"
-# You take the 512 features and 4000 steps of the paper: both are arguments.
+# You use the paper's 512 features and 4000 steps: both are arguments.
 # replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
 # by:      return 512**-0.5 * min(step**-0.5, step * 4000**-1.5)
 
 # %% wrong warmup_schedule warmup_of_the_paper of="larger_of_the_two"
-# You take the 4000 warm-up steps of the paper: warmup_steps is an argument.
+# You use the paper's 4000 warm-up steps: warmup_steps is an argument.
 # replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
 # by:      return d_model**-0.5 * min(step**-0.5, step * 4000**-1.5)
 
 
 # %% wrong warmup_schedule counts_from_one_more
-# You count one step too many: steps count from 1 already.
+# You count one step too many: steps already start at 1.
 def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
     return d_model**-0.5 * min((step + 1) ** -0.5, (step + 1) * warmup_steps**-1.5)
 
 
 # %% wrong warmup_schedule step_zero_as_step_one
-# At step 0 you give the rate of step 1: it is 0.
+# At step 0 you return the rate of step 1: it should be 0.
 def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
     step = max(step, 1)
     return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
 
 
 # %% wrong warmup_schedule flat_top of="larger_of_the_two"
-# Your rate falls in a straight line: behind the warm-up it is 1 / √step.
+# Your rate falls in a straight line: after the warm-up it is 1 / √step.
 # replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
 # by:      return d_model**-0.5 * min(
 #              step * warmup_steps**-1.5, max(0.0, 2 - step / warmup_steps) * warmup_steps**-0.5
 #          )
 
 # %% wrong warmup_schedule scaled_to_one of="larger_of_the_two"
-# Your rate is 1 at its top: the paper's formula has no such factor.
+# Your rate is 1 at its peak: the paper's formula has no such factor.
 # replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
 # by:      return min(step / warmup_steps, (warmup_steps / step) ** 0.5)
 
 # %% wrong warmup_schedule whole_numbers of="larger_of_the_two"
-# You round down to a whole number: // drops what stands behind the point.
+# You round down to a whole number: // drops the fraction.
 # replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
 # by:      return d_model**-0.5 * min(1 // step**0.5, step * warmup_steps**-1.5)
 
 # %% wrong warmup_schedule up_to_the_top_alone of="larger_of_the_two"
-# At step warmup_steps itself you give another rate: both curves meet there.
+# At step warmup_steps itself you return another rate: both curves meet there.
 # replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
 # by:      return d_model**-0.5 * (
 #              step * warmup_steps**-1.5 if step < warmup_steps else (step + 1) ** -0.5
@@ -2114,19 +2107,19 @@ def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
 # by:      d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
 
 # %% wrong warmup_schedule warmup_less_one of="larger_of_the_two"
-# Your straight line is divided by (warmup_steps - 1) to the power 1.5: take warmup_steps itself.
+# You divide the line by (warmup_steps - 1) to the power 1.5: take warmup_steps itself.
 # replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
 # by:      return d_model**-0.5 * min(step**-0.5, step / (warmup_steps - 1) ** 1.5)
 
 # %% wrong warmup_schedule square_root_up of="larger_of_the_two"
-# Your rate rises as a root: up to the top it is a straight line.
+# Your rate rises as a square root: up to the peak it should be a straight line.
 # replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
 # by:      top = (d_model * warmup_steps) ** -0.5
 #          return top * min((step / warmup_steps) ** 0.5, (warmup_steps / step) ** 0.5)
 
 
 # %% wrong warmup_schedule one_behind
-# Your steps are one behind: step 1 has a rate already.
+# Your steps are one behind: the rate at step 1 should be above 0.
 def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
     step = step - 1
     if step <= 0:
@@ -2135,7 +2128,7 @@ def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
 
 
 # %% wrong warmup_schedule steps_behind_warmup of="larger_of_the_two"
-# Behind the warm-up you count steps anew: 1 / √step goes on counting from 1.
+# After the warm-up you start counting steps again: in 1 / √step they count from the first step.
 # replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
 # by:      if step > warmup_steps:
 #              return d_model**-0.5 * (step - warmup_steps) ** -0.5
@@ -2143,7 +2136,7 @@ def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
 
 
 # %% wrong warmup_schedule arguments_exchanged
-# d_model and warmup_steps have changed places.
+# You exchange d_model and warmup_steps.
 def warmup_schedule(step: int, warmup_steps: int, d_model: int) -> float:
     if step == 0:
         return 0.0
@@ -2151,7 +2144,7 @@ def warmup_schedule(step: int, warmup_steps: int, d_model: int) -> float:
 
 
 # %% wrong warmup_schedule none_at_zero
-# Step 0 gives nothing: return 0.0.
+# You return None at step 0: return 0.0.
 def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
     if step == 0:
         return None
