@@ -19,8 +19,8 @@ def attention(
 
 
 # %% wrong ConcatMultiHead averaged_heads
-# You average the heads before the projection, where they belong side by side: what each head
-# found is lost in the mean.
+# You average the heads before the projection, so what each head found is lost in the mean. Put
+# them side by side.
 class ConcatMultiHead(nn.Module):
     def __init__(self, d_model: int, num_heads: int) -> None:
         super().__init__()
@@ -45,13 +45,14 @@ class ConcatMultiHead(nn.Module):
 
 
 # %% wrong ConcatMultiHead added_heads of="averaged_heads"
-# You add the heads up, where they belong side by side.
+# You add the heads up. Put them side by side instead.
 # replace: outputs).mean(
 # by:      outputs).sum(
 
 
 # %% wrong ConcatMultiHead averaged_weights
-# Your weights are the mean over the heads: each head has its own, on an axis of its own.
+# Your weights are the mean over the heads. Return the weights of each head, on an axis of their
+# own.
 class ConcatMultiHead(nn.Module):
     def __init__(self, d_model: int, num_heads: int) -> None:
         super().__init__()
@@ -74,19 +75,19 @@ class ConcatMultiHead(nn.Module):
 
 
 # %% wrong ConcatMultiHead summed_output_without_projection of="averaged_weights"
-# The output projection is missing: w_output brings the heads, side by side, back to the width of
-# the model.
+# The output projection is missing. w_output should map the heads, side by side, back to the width
+# of the model.
 # replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
 # by:      return torch.stack(outputs).sum(0), torch.stack(weights, dim=1)
 
 # %% wrong ConcatMultiHead not_projected of="averaged_weights"
-# The heads come back side by side, h times as wide as the model: w_output is still missing.
+# You return the heads side by side, h times as wide as the model. Apply w_output to them.
 # replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
 # by:      return torch.cat(outputs, dim=-1), torch.stack(weights, dim=1)
 
 
 # %% wrong ConcatMultiHead shared_layers
-# All your heads use the same three layers, so all see the same: each head needs layers of its
+# All your heads use the same three layers, so all compute the same. Give each head layers of its
 # own.
 class ConcatMultiHead(nn.Module):
     def __init__(self, d_model: int, num_heads: int) -> None:
@@ -106,7 +107,7 @@ class ConcatMultiHead(nn.Module):
 
 
 # %% wrong ConcatMultiHead plain_lists of="shared_layers"
-# PyTorch does not see layers in a plain list: keep them in an nn.ModuleList.
+# PyTorch does not find layers in a plain list. Keep them in an nn.ModuleList.
 # replace: self.queries = nn.ModuleList([nn.Linear(d_model, d_model, bias=False)] * num_heads)
 #          self.keys = nn.ModuleList([nn.Linear(d_model, d_model, bias=False)] * num_heads)
 #          self.values = nn.ModuleList([nn.Linear(d_model, d_model, bias=False)] * num_heads)
@@ -115,7 +116,7 @@ class ConcatMultiHead(nn.Module):
 #          self.values = [nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)]
 
 # %% wrong ConcatMultiHead with_biases of="averaged_weights"
-# Your layers have biases: here none has one.
+# Your layers have biases, but in this exercise no layer has one.
 # replace: self.queries = nn.ModuleList(
 #              nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads)
 # by:      self.queries = nn.ModuleList(
@@ -130,53 +131,53 @@ class ConcatMultiHead(nn.Module):
 # by:      return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
 
 # %% wrong ConcatMultiHead output_with_bias of="averaged_weights"
-# Your w_output has a bias: here no layer has one.
+# Your w_output has a bias, but in this exercise no layer has one.
 # replace: self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
 # by:      self.w_output = nn.Linear(num_heads * d_model, d_model)
 # replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
 # by:      return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
 
 # %% wrong ConcatMultiHead concatenated_words of="averaged_weights"
-# You put the heads one below the other, along the words: side by side is along the features, the
-# last axis.
+# You put the heads below one another, along the tokens. Side by side means along the features,
+# the last axis.
 # replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
 # by:      return self.w_output(torch.cat(outputs, dim=1)), torch.stack(weights, dim=1)
 
 # %% wrong ConcatMultiHead stacked_heads_first of="averaged_weights"
-# The heads axis of your weights stands before the batch: the order is (batch, heads, query,
-# key).
+# The heads axis of your weights comes before the batch. The order is (batch, heads, query, key).
 # replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
 # by:      return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights)
 
 # %% wrong ConcatMultiHead stacked_heads_last of="averaged_weights"
-# The heads axis of your weights stands last: the order is (batch, heads, query, key).
+# The heads axis of your weights comes last. The order is (batch, heads, query, key).
 # replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
 # by:      return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=-1)
 
 # %% wrong ConcatMultiHead weights_side_by_side of="averaged_weights"
-# Your weights of all heads stand in one row: make a new axis for the heads instead.
+# You put the weights of all heads side by side in one row. Make a new axis for the heads instead.
 # replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
 # by:      return self.w_output(torch.cat(outputs, dim=-1)), torch.cat(weights, dim=-1)
 
 # %% wrong ConcatMultiHead last_head_only of="averaged_weights"
-# Only the weights of the last head come back: collect those of every head.
+# You return only the weights of the last head. Collect the weights of every head.
 # replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
 # by:      return self.w_output(torch.cat(outputs, dim=-1)), weights[-1][:, None].expand(
 #              -1, len(weights), -1, -1
 #          )
 
 # %% wrong ConcatMultiHead heads_interleaved of="averaged_weights"
-# You mix the heads feature by feature: first all features of head 0, then all of head 1.
+# You mix the heads feature by feature. First come all features of head 0, then all of head 1.
 # replace: torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(
 # by:      torch.stack(outputs, dim=-1).flatten(-2)), torch.stack(weights, dim=
 
 # %% wrong ConcatMultiHead heads_backwards of="averaged_weights"
-# The heads stand in reverse order before w_output: head 0 comes first.
+# The heads are in reverse order before w_output. Head 0 comes first.
 # replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
 # by:      return self.w_output(torch.cat(outputs[::-1], dim=-1)), torch.stack(weights, dim=1)
 
 # %% wrong ConcatMultiHead key_asks_itself of="averaged_weights"
-# Your queries never get used, the keys ask themselves: queries first, then keys.
+# Your queries are never used: the keys are compared with themselves. Compare the queries with the
+# keys.
 # replace: for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
 #              output, weight = attention(ask(x), answer(x), give(x))
 # by:      for _ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
@@ -185,7 +186,8 @@ class ConcatMultiHead(nn.Module):
 # by:      return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
 
 # %% wrong ConcatMultiHead query_used_for_key of="averaged_weights"
-# Your keys never get used: the queries are compared with the keys, not with themselves.
+# Your keys are never used: the queries are compared with themselves. Compare the queries with the
+# keys.
 # replace: for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
 #              output, weight = attention(ask(x), answer(x), give(x))
 # by:      for ask, _answer, give in zip(self.queries, self.keys, self.values, strict=True):
@@ -194,7 +196,7 @@ class ConcatMultiHead(nn.Module):
 # by:      return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
 
 # %% wrong ConcatMultiHead value_not_projected of="averaged_weights"
-# The heads blend x itself: each head projects its values too.
+# Your heads blend x itself. Each head should project its values too.
 # replace: for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
 #              output, weight = attention(ask(x), answer(x), give(x))
 # by:      for ask, answer, _give in zip(self.queries, self.keys, self.values, strict=True):
@@ -203,13 +205,13 @@ class ConcatMultiHead(nn.Module):
 # by:      return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
 
 # %% wrong ConcatMultiHead head_feeds_the_next of="averaged_weights"
-# Each head reads what the head before it gave: all heads read the same x.
+# Each of your heads reads the output of the head before it. All heads should read the same x.
 # replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
 # by:          x = output
 #          return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
 
 # %% wrong ConcatMultiHead first_query_for_all of="averaged_weights"
-# Every head asks with the layer of head 0: use its own.
+# Every head makes its queries with the layer of head 0. Each head should use its own.
 # replace: for ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
 #              output, weight = attention(ask(x), answer(x), give(x))
 # by:      for _ask, answer, give in zip(self.queries, self.keys, self.values, strict=True):
@@ -218,8 +220,7 @@ class ConcatMultiHead(nn.Module):
 # by:      return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
 
 # %% wrong ConcatMultiHead no_scale of="averaged_weights"
-# The scores are not divided by anything: divide them by the root of the head's width, here
-# d_model.
+# You do not scale the scores. Divide them by the root of the head's width, here d_model.
 # replace: output, weight = attention(ask(x), answer(x), give(x))
 # by:      scores = ask(x) @ answer(x).transpose(-2, -1)
 #          weight = torch.softmax(scores, dim=-1)
@@ -228,8 +229,8 @@ class ConcatMultiHead(nn.Module):
 # by:      return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
 
 # %% wrong ConcatMultiHead scaled_by_split_width of="averaged_weights"
-# You divide by the root of d_model / heads: these heads are as wide as the model, so by the root
-# of d_model.
+# You divide by the root of d_model / heads. These heads are as wide as the model, so divide by
+# the root of d_model.
 # replace: output, weight = attention(ask(x), answer(x), give(x))
 # by:      scores = ask(x) @ answer(x).transpose(-2, -1)
 #          weight = torch.softmax(scores / math.sqrt(x.shape[-1] / len(self.queries)), dim=-1)
@@ -238,8 +239,8 @@ class ConcatMultiHead(nn.Module):
 # by:      return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
 
 # %% wrong ConcatMultiHead divided_by_width of="averaged_weights"
-# In all you divide the scores by the width, and not by its root: the given `attention` divides by
-# the root already.
+# In all you divide the scores by the width, not by its root. The given `attention` already
+# divides by the root.
 # replace: output, weight = attention(ask(x), answer(x), give(x))
 # by:      scores = ask(x) @ answer(x).transpose(-2, -1)
 #          weight = torch.softmax(scores / x.shape[-1], dim=-1)
@@ -248,8 +249,8 @@ class ConcatMultiHead(nn.Module):
 # by:      return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
 
 # %% wrong ConcatMultiHead softmax_over_queries of="averaged_weights"
-# Each column of your weights sums to 1, and each row should: softmax runs over the keys, the
-# last axis.
+# Each column of your weights sums to 1, but each row should. Softmax runs over the keys, the last
+# axis.
 # replace: output, weight = attention(ask(x), answer(x), give(x))
 # by:      scores = ask(x) @ answer(x).transpose(-2, -1)
 #          weight = torch.softmax(scores / math.sqrt(x.shape[-1]), dim=-2)
@@ -258,7 +259,7 @@ class ConcatMultiHead(nn.Module):
 # by:      return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
 
 # %% wrong ConcatMultiHead softmax_over_batch of="averaged_weights"
-# Your softmax runs over the batch: it belongs to the keys, the last axis.
+# Your softmax runs over the batch. It should run over the keys, the last axis.
 # replace: output, weight = attention(ask(x), answer(x), give(x))
 # by:      scores = ask(x) @ answer(x).transpose(-2, -1)
 #          weight = torch.softmax(scores / math.sqrt(x.shape[-1]), dim=0)
@@ -268,8 +269,8 @@ class ConcatMultiHead(nn.Module):
 
 
 # %% wrong ConcatMultiHead narrow_heads
-# w_output takes all heads side by side, each as wide as the model: nn.Linear(num_heads *
-# d_model, d_model)
+# w_output reads all heads side by side, each as wide as the model: nn.Linear(num_heads * d_model,
+# d_model)
 class ConcatMultiHead(nn.Module):
     def __init__(self, d_model: int, num_heads: int) -> None:
         super().__init__()
@@ -293,26 +294,27 @@ class ConcatMultiHead(nn.Module):
 
 
 # %% wrong ConcatMultiHead output_misnamed of="averaged_weights"
-# the layer that brings the heads back to d_model is called `w_output`
+# name the output projection `w_output`
 # replace: self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
 # by:      self.w_out = nn.Linear(num_heads * d_model, d_model, bias=False)
 # replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
 # by:      return self.w_out(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
 
 # %% wrong ConcatMultiHead only_output of="averaged_weights"
-# The weights are missing: return the output and the weights.
+# The weights are missing. Return the output and the weights.
 # replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
 # by:      return self.w_output(torch.cat(outputs, dim=-1))
 
 # %% wrong ConcatMultiHead detached of="averaged_weights"
-# Your output is cut off from the weights of the heads: no gradient can flow back.
+# Your output is detached from the layers of the heads, so no gradient can flow back to them.
 # replace: output, weight = attention(ask(x), answer(x), give(x))
 # by:      output, weight = attention(ask(x).detach(), answer(x).detach(), give(x).detach())
 # replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
 # by:      return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
 
 # %% wrong ConcatMultiHead causal of="averaged_weights"
-# No word looks at a later one: in this exercise every word sees all words.
+# Your tokens do not attend to later tokens. In this exercise there is no mask: every token
+# attends to all.
 # replace: output, weight = attention(ask(x), answer(x), give(x))
 # by:      output, weight = attention(
 #              ask(x), answer(x), give(x), torch.ones(x.shape[1], x.shape[1]).tril().bool()
@@ -321,7 +323,7 @@ class ConcatMultiHead(nn.Module):
 # by:      return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
 
 # %% wrong ConcatMultiHead no_call_of_super of="averaged_weights"
-# Your `__init__` makes layers before the module is ready for them: its first line calls the
+# Your `__init__` makes layers before the module is ready for them. Its first line should call the
 # `__init__` of nn.Module.
 # replace: super().__init__()
 # by:
@@ -329,13 +331,13 @@ class ConcatMultiHead(nn.Module):
 # by:      return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
 
 # %% wrong ConcatMultiHead residual of="averaged_weights"
-# You add x to the result: here the output is what w_output gives.
+# You add x to the result. The output should be what w_output returns, nothing more.
 # replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
 # by:      return x + self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
 
 # %% wrong ConcatMultiHead output_per_head of="averaged_weights"
-# w_output takes all heads side by side, each as wide as the model: nn.Linear(num_heads *
-# d_model, d_model)
+# w_output reads all heads side by side, each as wide as the model: nn.Linear(num_heads * d_model,
+# d_model)
 # replace: self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
 # by:      self.w_output = nn.Linear(d_model, d_model, bias=False)
 # replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
@@ -426,84 +428,86 @@ class ConcatMultiHead(nn.Module):
 #          return torch.stack(parts).sum(0), torch.stack(weights, dim=1)
 
 # %% wrong split_heads view_without_transpose of="chunks_stacked"
-# The shape is right, but each head holds the features of a few words: first cut the last axis,
-# then exchange the axes of length and heads.
+# The shape is right, but each head holds the features of only a few tokens. First split the last
+# axis, then exchange the axes of length and heads.
 # replace: return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
 # by:      batch, length, d_model = x.shape
 #          return x.reshape(batch, num_heads, length, d_model // num_heads)
 
 # %% wrong split_heads not_transposed of="chunks_stacked"
-# The heads stand behind the length: exchange these two axes.
+# The heads axis comes after the length. Exchange these two axes.
 # replace: return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
 # by:      batch, length, d_model = x.shape
 #          return x.reshape(batch, length, num_heads, d_model // num_heads)
 
 # %% wrong split_heads interleaved of="chunks_stacked"
-# You deal the features out like cards, one to each head in turn: each head gets neighbours.
+# You give the features to the heads in turn, one at a time. Each head should get neighbouring
+# features.
 # replace: return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
 # by:      batch, length, d_model = x.shape
 #          return x.reshape(batch, length, d_model // num_heads, num_heads).permute(0, 3, 1, 2)
 
 # %% wrong split_heads sizes_exchanged of="chunks_stacked"
-# You make as many heads as a head has features, and the other way round: heads first, then their
-# width.
+# You make as many heads as a head has features, and the other way round. First comes the number
+# of heads, then their width.
 # replace: return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
 # by:      batch, length, d_model = x.shape
 #          return x.reshape(batch, length, d_model // num_heads, num_heads).transpose(1, 2)
 
 # %% wrong split_heads heads_first of="chunks_stacked"
-# The heads stand before the batch: the order is (batch, heads, length, d_head).
+# The heads axis comes before the batch. The order is (batch, heads, length, d_head).
 # replace: return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
 # by:      return torch.stack(x.chunk(num_heads, dim=-1))
 
 # %% wrong split_heads transposed_then_reshaped of="chunks_stacked"
-# You exchange length and features before you cut, and so the cut goes through the words: cut
+# You exchange length and features before you split, so the split goes through the tokens. Split
 # first.
 # replace: return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
 # by:      batch, length, d_model = x.shape
 #          return x.transpose(1, 2).reshape(batch, num_heads, length, d_model // num_heads)
 
 # %% wrong split_heads features_and_words_exchanged of="chunks_stacked"
-# The last two axes are exchanged: each head is (length, d_head).
+# The last two axes are exchanged. Each head should be (length, d_head).
 # replace: return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
 # by:      batch, length, d_model = x.shape
 #          return x.transpose(1, 2).reshape(batch, num_heads, d_model // num_heads, length)
 
 # %% wrong split_heads heads_in_the_batch of="chunks_stacked"
-# Batch and heads share one axis: here they are two, (batch, heads, length, d_head).
+# Batch and heads share one axis. Keep them apart: (batch, heads, length, d_head).
 # replace: return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
 # by:      batch, length, d_model = x.shape
 #          parts = x.reshape(batch, length, num_heads, d_model // num_heads).transpose(1, 2)
 #          return parts.flatten(0, 1)
 
 # %% wrong split_heads wrong_axes_exchanged of="chunks_stacked"
-# You exchange the axes of batch and heads: the batch stays first, exchange length and heads.
+# You exchange the axes of batch and heads. The batch stays first: exchange length and heads.
 # replace: return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
 # by:      batch, length, d_model = x.shape
 #          return x.reshape(batch, length, num_heads, d_model // num_heads).transpose(0, 2)
 
 # %% wrong split_heads last_two_exchanged of="chunks_stacked"
-# You exchange the axes of heads and d_head: exchange those of length and heads.
+# You exchange the axes of heads and d_head. Exchange those of length and heads.
 # replace: return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
 # by:      batch, length, d_model = x.shape
 #          return x.reshape(batch, length, num_heads, d_model // num_heads).transpose(2, 3)
 
 # %% wrong split_heads words_split of="chunks_stacked"
-# You share out the words among the heads: each head gets all words, and a share of the features.
+# You divide the tokens among the heads. Each head should get all tokens, and a share of their
+# features.
 # replace: return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
 # by:      batch, length, d_model = x.shape
 #          return x.repeat(1, num_heads, 1).reshape(batch, num_heads, length, d_model)
 
 # %% wrong split_heads no_check of="assertion"
-# The heads cannot share these features evenly, and you say nothing of it: test it first, and
-# raise a ValueError with both numbers.
+# The heads cannot share these features evenly, and you raise no error of your own. Test it first,
+# and raise a ValueError with both numbers.
 # replace: assert x.shape[-1] % num_heads == 0, (x.shape[-1], num_heads)
 # by:
 
 
 # %% wrong split_heads rest_cut_off
-# Nothing is raised where the heads cannot share the features evenly: raise a ValueError that
-# names both numbers, and neither return it nor drop what is left over.
+# You raise nothing where the heads cannot share the features evenly. Raise a ValueError that
+# names both numbers; do not return it, and do not drop the remainder.
 def split_heads(x: Tensor, num_heads: int) -> Tensor:
     batch, length, d_model = x.shape
     d_head = d_model // num_heads
@@ -512,20 +516,20 @@ def split_heads(x: Tensor, num_heads: int) -> Tensor:
 
 
 # %% wrong split_heads error_without_numbers of="assertion"
-# Your error does not name both numbers: put d_model and num_heads into its text.
+# Your error does not name both numbers. Put d_model and num_heads into its text.
 # replace: assert x.shape[-1] % num_heads == 0, (x.shape[-1], num_heads)
 # by:      if x.shape[-1] % num_heads:
 #              raise ValueError("d_model is no multiple of num_heads")
 
 # %% wrong split_heads error_with_one_number of="assertion"
-# Your error does not name both numbers: put d_model and num_heads into its text.
+# Your error does not name both numbers. Put d_model and num_heads into its text.
 # replace: assert x.shape[-1] % num_heads == 0, (x.shape[-1], num_heads)
 # by:      if x.shape[-1] % num_heads:
 #              raise ValueError(f"{x.shape[-1]} features cannot be shared evenly")
 
 
 # %% wrong split_heads assertion
-# An assert raises an AssertionError: the docstring asks for a ValueError.
+# An assert raises an AssertionError. The docstring asks for a ValueError.
 def split_heads(x: Tensor, num_heads: int) -> Tensor:
     assert x.shape[-1] % num_heads == 0, (x.shape[-1], num_heads)
     batch, length, d_model = x.shape
@@ -533,53 +537,54 @@ def split_heads(x: Tensor, num_heads: int) -> Tensor:
 
 
 # %% wrong split_heads length_tested of="assertion"
-# You test whether the heads divide the length: they share the features, the last axis.
+# You test whether the heads divide the length. They share the features, the last axis.
 # replace: assert x.shape[-1] % num_heads == 0, (x.shape[-1], num_heads)
 # by:      if x.shape[1] % num_heads:
 #              raise ValueError(f"{x.shape[1]} {num_heads}")
 
 # %% wrong split_heads test_inverted of="assertion"
-# You raise the error where the heads do share the features evenly: turn the condition round.
+# You raise the error where the heads can share the features evenly. Invert the condition.
 # replace: assert x.shape[-1] % num_heads == 0, (x.shape[-1], num_heads)
 # by:      if x.shape[-1] % num_heads == 0:
 #              raise ValueError(f"{x.shape[-1]} {num_heads}")
 
 # %% wrong split_heads error_returned of="assertion"
-# Nothing is raised where the heads cannot share the features evenly: raise a ValueError that
-# names both numbers, and neither return it nor drop what is left over.
+# You raise nothing where the heads cannot share the features evenly. Raise a ValueError that
+# names both numbers; do not return it, and do not drop the remainder.
 # replace: assert x.shape[-1] % num_heads == 0, (x.shape[-1], num_heads)
 # by:      if x.shape[-1] % num_heads:
 #              return ValueError(f"{x.shape[-1]} {num_heads}")
 
 # %% wrong split_heads a_tuple_of_heads of="chunks_stacked"
-# You return several tensors: put the heads on an axis of one tensor.
+# You return several tensors. Return one tensor with an axis for the heads.
 # replace: return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
 # by:      return x.chunk(num_heads, dim=-1)
 
 # %% wrong split_heads chunks_of_that_size of="chunks_stacked"
-# You make as many heads as a head has features, and the other way round: heads first, then their
-# width.
+# You make as many heads as a head has features, and the other way round. First comes the number
+# of heads, then their width.
 # replace: return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
 # by:      return torch.stack(x.split(num_heads, dim=-1), dim=1)
 
 # %% wrong split_heads detached of="chunks_stacked"
-# Your heads are cut off from x: no gradient can flow back.
+# Your heads are detached from x, so no gradient can flow back.
 # replace: return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
 # by:      batch, length, d_model = x.shape
 #          return x.detach().reshape(batch, length, num_heads, d_model // num_heads).transpose(1, 2)
 
 # %% wrong split_heads number_of_heads_fixed of="chunks_stacked"
-# You always make two heads: num_heads says how many.
+# You always make two heads. num_heads says how many.
 # replace: return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
 # by:      return torch.stack(x.chunk(2, dim=-1), dim=1)
 
 # %% wrong split_heads heads_backwards of="chunks_stacked"
-# The heads stand in reverse order: head 0 gets the first features.
+# The heads are in reverse order. Head 0 gets the first features.
 # replace: return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
 # by:      return torch.stack(x.chunk(num_heads, dim=-1)[::-1], dim=1)
 
 # %% wrong split_heads true_division of="chunks_stacked"
-# d_model / num_heads is 3.0, and no size: whole numbers divide with //.
+# d_model / num_heads is a float such as 3.0, which is no valid size. Divide whole numbers with
+# //.
 # replace: return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
 # by:      batch, length, d_model = x.shape
 #          return x.reshape(batch, length, num_heads, d_model / num_heads).transpose(1, 2)
@@ -633,96 +638,96 @@ def split_heads(x: Tensor, num_heads: int) -> Tensor:
 #          return x[:, :, places].transpose(1, 2)
 
 # %% wrong merge_heads view_without_transpose of="contiguous_view"
-# The shape is right, but the features of a word come from several words: exchange the axes of
+# The shape is right, but the features of a token come from several tokens. Exchange the axes of
 # heads and length first.
 # replace: return x.transpose(1, 2).contiguous().view(batch, length, heads * d_head)
 # by:      return x.reshape(batch, length, heads * d_head)
 
 # %% wrong merge_heads view_after_transpose of="contiguous_view"
-# After a transpose the numbers do not lie in memory in their new order, and `view` refuses:
-# reshape copies them.
+# After a transpose the numbers are not in their new order in memory, so `view` refuses. `reshape`
+# copies them.
 # replace: return x.transpose(1, 2).contiguous().view(batch, length, heads * d_head)
 # by:      return x.transpose(1, 2).view(batch, length, heads * d_head)
 
 # %% wrong merge_heads interleaved of="contiguous_view"
-# You deal the features of the heads like cards: first all of head 0, then all of head 1.
+# You mix the heads feature by feature. First come all features of head 0, then all of head 1.
 # replace: return x.transpose(1, 2).contiguous().view(batch, length, heads * d_head)
 # by:      return x.permute(0, 2, 3, 1).reshape(batch, length, heads * d_head)
 
 
 # %% wrong merge_heads averaged
-# You average the heads: put them side by side.
+# You average the heads. Put them side by side.
 def merge_heads(x: Tensor) -> Tensor:
     return x.mean(1)
 
 
 # %% wrong merge_heads added
-# You add the heads up: put them side by side.
+# You add the heads up. Put them side by side.
 def merge_heads(x: Tensor) -> Tensor:
     return x.sum(1)
 
 
 # %% wrong merge_heads words_in_a_row
-# You put the heads one below the other, along the words: side by side is along the features.
+# You put the heads below one another, along the tokens. Side by side means along the features.
 def merge_heads(x: Tensor) -> Tensor:
     return x.flatten(1, 2)
 
 
 # %% wrong merge_heads two_axes_left
-# Heads and features are still two axes: make one of them.
+# Heads and features are still two axes. Make one axis of them.
 def merge_heads(x: Tensor) -> Tensor:
     return x.transpose(1, 2)
 
 
 # %% wrong merge_heads wrong_axes_exchanged of="contiguous_view"
-# You exchange the length and the features of a head: exchange heads and length.
+# You exchange the length and the features of a head. Exchange heads and length.
 # replace: return x.transpose(1, 2).contiguous().view(batch, length, heads * d_head)
 # by:      return x.transpose(2, 3).reshape(batch, length, heads * d_head)
 
 # %% wrong merge_heads mixed_sequences of="contiguous_view"
-# The shape is right, but the features of a word come from several words: exchange the axes of
+# The shape is right, but the features of a token come from several tokens. Exchange the axes of
 # heads and length first.
 # replace: return x.transpose(1, 2).contiguous().view(batch, length, heads * d_head)
 # by:      return x.transpose(0, 1).reshape(batch, length, heads * d_head)
 
 # %% wrong merge_heads transposed_back_wrongly of="contiguous_view"
-# You exchange batch and length as well: the batch stays where it is.
+# You exchange batch and length as well. The batch should stay first.
 # replace: return x.transpose(1, 2).contiguous().view(batch, length, heads * d_head)
 # by:      return x.permute(2, 0, 1, 3).reshape(batch, length, heads * d_head)
 
 
 # %% wrong merge_heads first_head_only
-# Only head 0 comes back: put all heads side by side.
+# You return only head 0. Put all heads side by side.
 def merge_heads(x: Tensor) -> Tensor:
     return x[:, 0]
 
 
 # %% wrong merge_heads backwards
-# The heads stand in reverse order: head 0 comes first.
+# The heads are in reverse order. Head 0 comes first.
 def merge_heads(x: Tensor) -> Tensor:
     return torch.cat(x.unbind(1)[::-1], dim=-1)
 
 
 # %% wrong merge_heads sequences_side_by_side
-# You put the sequences side by side, and not the heads: the heads are axis 1.
+# You put the sequences side by side, not the heads. The heads are axis 1.
 def merge_heads(x: Tensor) -> Tensor:
     return torch.cat([*x], dim=-1)
 
 
 # %% wrong merge_heads a_list_of_heads
-# You return several tensors: put the heads side by side in one.
+# You return several tensors. Return one, with the heads side by side.
 def merge_heads(x: Tensor) -> Tensor:
     return x.unbind(1)
 
 
 # %% wrong merge_heads detached
-# Your result is cut off from the heads: no gradient can flow back.
+# Your result is detached from the heads, so no gradient can flow back.
 def merge_heads(x: Tensor) -> Tensor:
     return x.detach().transpose(1, 2).flatten(2)
 
 
 # %% wrong merge_heads batch_lost
-# All words of all sequences stand in one axis: keep the batch.
+# The tokens of all sequences share one axis. Keep the batch axis.
 def merge_heads(x: Tensor) -> Tensor:
     _batch, heads, _length, d_head = x.shape
     return x.transpose(1, 2).reshape(-1, heads * d_head)
@@ -770,8 +775,8 @@ def merge_heads(x: Tensor) -> Tensor:
 
 
 # %% wrong repaired_queries slices_of_x
-# Each head still sees its own slice of the word alone: multiply whole words by the matrix, then
-# split.
+# Each head still reads only its own slice of each token. Multiply whole tokens by the matrix,
+# then split.
 def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
     d_head = x.shape[-1] // num_heads
     heads = []
@@ -782,32 +787,32 @@ def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
 
 
 # %% wrong repaired_queries split_first
-# You split first, and then the widths do not fit the matrix: multiply first.
+# You split first, so the widths do not fit the matrix. Multiply first.
 def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
     return split_heads(x, num_heads) @ w_query
 
 
 # %% wrong repaired_queries not_projected
-# You split x itself: first it goes through the matrix.
+# You split x itself. Multiply it by the matrix first.
 def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
     return split_heads(x, num_heads)
 
 
 # %% wrong repaired_queries not_split
-# The heads have not shared out the result yet: split it.
+# You return the queries of all heads in one axis. Split them into heads.
 def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
     return x @ w_query
 
 
 # %% wrong repaired_queries transposed_matrix
-# You multiply by the transposed matrix: a word is a row of x, and the matrix stands on its right
-# as it is.
+# You multiply by the transposed matrix. A token is a row of x, so the matrix goes on its right as
+# it is.
 def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
     return split_heads(x @ w_query.T, num_heads)
 
 
 # %% wrong repaired_queries view_without_transpose
-# The shape is right, but each head holds the queries of a few words: split with your own
+# The shape is right, but each head holds the queries of only a few tokens. Split with your own
 # function.
 def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
     batch, length, d_model = x.shape
@@ -815,46 +820,47 @@ def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
 
 
 # %% wrong repaired_queries not_transposed
-# The heads stand behind the length: the order is (batch, heads, length, d_head).
+# The heads axis comes after the length. The order is (batch, heads, length, d_head).
 def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
     return (x @ w_query).unflatten(-1, (num_heads, -1))
 
 
 # %% wrong repaired_queries interleaved
-# Head 0 gets neighbouring columns, the first ones: you deal them out like cards.
+# You give the columns to the heads in turn, one at a time. Head 0 should get the first columns,
+# all next to each other.
 def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
     return (x @ w_query).unflatten(-1, (-1, num_heads)).permute(0, 3, 1, 2)
 
 
 # %% wrong repaired_queries slices_against_rows
-# Each head multiplies its slice of the word by its rows of the matrix: every head needs all rows
-# and all features.
+# Each head multiplies its slice of the token by some rows of the matrix. Every head needs all
+# rows and all features.
 def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
     parts = zip(x.chunk(num_heads, -1), w_query.chunk(num_heads, 0), strict=True)
     return torch.stack([part @ rows for part, rows in parts], dim=1)
 
 
 # %% wrong repaired_queries rows_for_columns
-# You multiply by the transposed matrix: a word is a row of x, and the matrix stands on its right
-# as it is.
+# You multiply by the transposed matrix. A token is a row of x, so the matrix goes on its right as
+# it is.
 def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
     return torch.stack([x @ rows.T for rows in w_query.chunk(num_heads, 0)], dim=1)
 
 
 # %% wrong repaired_queries heads_first
-# The heads stand before the batch: the order is (batch, heads, length, d_head).
+# The heads axis comes before the batch. The order is (batch, heads, length, d_head).
 def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
     return torch.stack((x @ w_query).chunk(num_heads, -1))
 
 
 # %% wrong repaired_queries elementwise
-# You multiply number by number: a projection is a matrix product.
+# You multiply number by number. A projection is a matrix product.
 def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
     return split_heads(x * w_query[0], num_heads)
 
 
 # %% wrong repaired_queries head_zero_for_all
-# All heads get the queries of head 0: each has columns of its own.
+# All heads get the queries of head 0. Each head has columns of its own.
 def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
     d_head = x.shape[-1] // num_heads
     return torch.stack([x @ w_query[:, :d_head]] * num_heads, dim=1)
@@ -892,25 +898,25 @@ def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
 
 
 # %% wrong repaired_output not_transposed
-# The matrix still stands the wrong way round: transpose it.
+# The matrix is still the wrong way round. Transpose it.
 def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
     return merge_heads(heads) @ w_output
 
 
 # %% wrong repaired_output matrix_on_the_left
-# The matrix stands on the left of the words: a word is a row, so the matrix stands on its right.
+# You multiply with the matrix on the left. A token is a row, so the matrix goes on its right.
 def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
     return w_output @ merge_heads(heads)
 
 
 # %% wrong repaired_output heads_not_merged
-# You multiply each head alone: first put all heads of a word side by side.
+# You multiply each head by itself. First put all heads of a token side by side.
 def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
     return heads @ w_output.T
 
 
 # %% wrong repaired_output merged_without_exchange
-# The features of a word come from several words: exchange heads and length before you make one
+# The features of a token come from several tokens. Exchange heads and length before you make one
 # axis of the last two.
 def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
     batch, num_heads, length, d_v = heads.shape
@@ -918,52 +924,52 @@ def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
 
 
 # %% wrong repaired_output interleaved
-# The heads are dealt out feature by feature: head 0 comes first, with all its features.
+# You mix the heads feature by feature. Head 0 comes first, with all its features.
 def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
     return heads.permute(0, 2, 3, 1).flatten(2) @ w_output.T
 
 
 # %% wrong repaired_output heads_added
-# You add the heads up before the matrix, and so all share one part of it: put them side by side.
+# You add the heads up before the matrix, so all share one part of it. Put them side by side.
 def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
     width = heads.shape[-1]
     return heads.sum(1) @ w_output[:, :width].T
 
 
 # %% wrong repaired_output heads_averaged
-# You take the mean over the heads: put them side by side.
+# You take the mean over the heads. Put them side by side.
 def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
     mean = heads.mean(1)
     return mean.repeat(1, 1, heads.shape[1]) @ w_output.T
 
 
 # %% wrong repaired_output not_projected
-# The heads stand side by side, and the matrix is not used yet.
+# You put the heads side by side, but do not use the matrix yet.
 def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
     return merge_heads(heads)
 
 
 # %% wrong repaired_output reshaped_matrix
-# You reshape the matrix where it should be transposed: reshape keeps the order of the numbers,
-# and mixes rows with columns.
+# You reshape the matrix where you should transpose it. `reshape` keeps the order of the numbers,
+# and so mixes rows with columns.
 def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
     return merge_heads(heads) @ w_output.reshape(w_output.shape[1], w_output.shape[0])
 
 
 # %% wrong repaired_output heads_backwards
-# The heads stand in reverse order: head 0 comes first.
+# The heads are in reverse order. Head 0 comes first.
 def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
     return merge_heads(heads.flip(1)) @ w_output.T
 
 
 # %% wrong repaired_output words_last
-# Your output has its last two axes exchanged: (batch, length, d_model).
+# The last two axes of your output are exchanged. The order is (batch, length, d_model).
 def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
     return w_output @ merge_heads(heads).transpose(1, 2)
 
 
 # %% wrong repaired_output words_and_features_flattened
-# You put the words of all heads in a row: side by side is along the features.
+# You put the tokens of all heads into one row. Side by side means along the features.
 def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
     return heads.flatten(1, 2) @ w_output.T[: heads.shape[-1]]
 
@@ -1019,8 +1025,8 @@ class MultiHeadAttention(nn.Module):
 
 
 # %% wrong MultiHeadAttention scaled_by_model_width of="four_linear_layers"
-# Your weights are too even: you divide the scores by the root of d_model, and each score sums
-# over the features of one head only, so divide by the root of d_head.
+# Your weights are too even: you divide the scores by the root of d_model. Each score sums over
+# the features of one head only, so divide by the root of d_head.
 # replace: heads, weights = attention(q, k, v, mask)
 # by:      scores = q @ k.transpose(-2, -1) / math.sqrt(query.shape[-1])
 #          if mask is not None:
@@ -1029,7 +1035,7 @@ class MultiHeadAttention(nn.Module):
 #          heads = weights @ v
 
 # %% wrong MultiHeadAttention no_scale of="four_linear_layers"
-# Your weights are too sharp: the scores are not divided by the root of d_head.
+# Your weights are too sharp. Divide the scores by the root of d_head.
 # replace: heads, weights = attention(q, k, v, mask)
 # by:      scores = q @ k.transpose(-2, -1)
 #          if mask is not None:
@@ -1038,8 +1044,8 @@ class MultiHeadAttention(nn.Module):
 #          heads = weights @ v
 
 # %% wrong MultiHeadAttention divided_by_d_head of="four_linear_layers"
-# Your weights are too even: in all you divide the scores by d_head, and not by its root. (The given
-# `attention` divides by the root already.)
+# Your weights are too even: in all you divide the scores by d_head, not by its root. (The given
+# `attention` already divides by the root.)
 # replace: heads, weights = attention(q, k, v, mask)
 # by:      scores = q @ k.transpose(-2, -1) / q.shape[-1]
 #          if mask is not None:
@@ -1048,7 +1054,7 @@ class MultiHeadAttention(nn.Module):
 #          heads = weights @ v
 
 # %% wrong MultiHeadAttention scaled_by_heads of="four_linear_layers"
-# You divide by the root of the number of heads: divide by the root of d_head.
+# You divide by the root of the number of heads. Divide by the root of d_head.
 # replace: heads, weights = attention(q, k, v, mask)
 # by:      scores = q @ k.transpose(-2, -1) / math.sqrt(self.num_heads)
 #          if mask is not None:
@@ -1057,7 +1063,7 @@ class MultiHeadAttention(nn.Module):
 #          heads = weights @ v
 
 # %% wrong MultiHeadAttention scaled_by_length of="four_linear_layers"
-# You divide by the root of the number of words: divide by the root of d_head.
+# You divide by the root of the number of tokens. Divide by the root of d_head.
 # replace: heads, weights = attention(q, k, v, mask)
 # by:      scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-2])
 #          if mask is not None:
@@ -1066,22 +1072,22 @@ class MultiHeadAttention(nn.Module):
 #          heads = weights @ v
 
 # %% wrong MultiHeadAttention softmax_over_queries of="four_linear_layers"
-# Each column of your weights sums to 1, and each row should: softmax runs over the keys.
+# Each column of your weights sums to 1, but each row should. Softmax runs over the keys.
 # replace: heads, weights = attention(q, k, v, mask)
 # by:      scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
 #          weights = torch.softmax(scores, dim=-2).nan_to_num()
 #          heads = weights @ v
 
 # %% wrong MultiHeadAttention softmax_over_heads of="four_linear_layers"
-# Your softmax runs over the heads: the weights of one head sum to 1 over the keys.
+# Your softmax runs over the heads. The weights of one head should sum to 1 over the keys.
 # replace: heads, weights = attention(q, k, v, mask)
 # by:      scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
 #          weights = torch.softmax(scores, dim=1).nan_to_num()
 #          heads = weights @ v
 
 # %% wrong MultiHeadAttention view_without_transpose of="four_linear_layers"
-# Your heads hold a few words each, torn apart by a view: cut the last axis, then exchange the
-# axes of length and heads.
+# Your heads hold only a few tokens each, because a view mixes their features. Split the last
+# axis, then exchange the axes of length and heads.
 # replace: q = split_heads(self.w_query(query), self.num_heads)
 #          k = split_heads(self.w_key(key), self.num_heads)
 #          v = split_heads(self.w_value(value), self.num_heads)
@@ -1092,13 +1098,14 @@ class MultiHeadAttention(nn.Module):
 #          )
 
 # %% wrong MultiHeadAttention heads_merged_by_view of="four_linear_layers"
-# The heads of several words end up in one: exchange heads and length back before you make one
-# axis of them.
+# You merge the heads of several tokens into one. Exchange heads and length back before you make
+# one axis of heads and features.
 # replace: return self.w_output(merge_heads(heads)), weights
 # by:      return self.w_output(heads.reshape(query.shape)), weights
 
 # %% wrong MultiHeadAttention interleaved_heads of="four_linear_layers"
-# You deal the features out to the heads like cards: head 0 gets the first d_head neighbours.
+# You give the features to the heads in turn, one at a time. Head 0 should get the first d_head
+# features.
 # replace: q = split_heads(self.w_query(query), self.num_heads)
 #          k = split_heads(self.w_key(key), self.num_heads)
 #          v = split_heads(self.w_value(value), self.num_heads)
@@ -1108,72 +1115,72 @@ class MultiHeadAttention(nn.Module):
 #          )
 
 # %% wrong MultiHeadAttention no_output_projection of="four_linear_layers"
-# The output projection is missing: the merged heads go through w_output.
+# The output projection is missing. Apply w_output to the merged heads.
 # replace: return self.w_output(merge_heads(heads)), weights
 # by:      return merge_heads(heads), weights
 
 # %% wrong MultiHeadAttention averaged_weights of="four_linear_layers"
-# Your weights are the mean over the heads: return those of each head.
+# Your weights are the mean over the heads. Return those of each head.
 # replace: return self.w_output(merge_heads(heads)), weights
 # by:      return self.w_output(merge_heads(heads)), weights.mean(1)
 
 # %% wrong MultiHeadAttention averaged_weights_in_every_head of="four_linear_layers"
-# Your weights are the mean over the heads, repeated: return those of each head.
+# Your weights are the mean over the heads, repeated for each head. Return those of each head.
 # replace: self.w_output(merge_heads(heads)), weights
 # by:      self.w_output(merge_heads(heads)), weights.mean(1, keepdim=True).expand_as(weights)
 
 # %% wrong MultiHeadAttention summed_weights of="four_linear_layers"
-# Your weights are added up over the heads: return those of each head.
+# Your weights are summed over the heads. Return those of each head.
 # replace: return self.w_output(merge_heads(heads)), weights
 # by:      return self.w_output(merge_heads(heads)), weights.sum(1)
 
 # %% wrong MultiHeadAttention query_used_for_key of="four_linear_layers"
-# Your keys are made from the query: each of the three has its own input.
+# You make the keys from the query. Queries, keys and values each have their own input.
 # replace: k = split_heads(self.w_key(key), self.num_heads)
 # by:      k = split_heads(self.w_key(query), self.num_heads)
 
 # %% wrong MultiHeadAttention query_for_all of="four_linear_layers"
-# Keys and values are made from the query: each of the three has its own input.
+# You make keys and values from the query. Queries, keys and values each have their own input.
 # replace: k = split_heads(self.w_key(key), self.num_heads)
 #          v = split_heads(self.w_value(value), self.num_heads)
 # by:      k = split_heads(self.w_key(query), self.num_heads)
 #          v = split_heads(self.w_value(query), self.num_heads)
 
 # %% wrong MultiHeadAttention key_used_for_value of="four_linear_layers"
-# Your values are made from the key: each of the three has its own input.
+# You make the values from the key. Queries, keys and values each have their own input.
 # replace: v = split_heads(self.w_value(value), self.num_heads)
 # by:      v = split_heads(self.w_value(key), self.num_heads)
 
 # %% wrong MultiHeadAttention key_layer_for_query of="four_linear_layers"
-# The query goes through the layer of the keys: it has its own, w_query.
+# The query goes through the layer of the keys. It has its own, w_query.
 # replace: q = split_heads(self.w_query(query), self.num_heads)
 # by:      q = split_heads(self.w_key(query), self.num_heads)
 
 # %% wrong MultiHeadAttention query_layer_for_key of="four_linear_layers"
-# The key goes through the layer of the queries: it has its own, w_key.
+# The key goes through the layer of the queries. It has its own, w_key.
 # replace: k = split_heads(self.w_key(key), self.num_heads)
 # by:      k = split_heads(self.w_query(key), self.num_heads)
 
 # %% wrong MultiHeadAttention key_layer_for_value of="four_linear_layers"
-# The value goes through the layer of the keys: it has its own, w_value.
+# The value goes through the layer of the keys. It has its own, w_value.
 # replace: v = split_heads(self.w_value(value), self.num_heads)
 # by:      v = split_heads(self.w_key(value), self.num_heads)
 
 # %% wrong MultiHeadAttention values_not_projected of="four_linear_layers"
-# The heads blend the values as they come: they go through w_value first.
+# Your heads blend the values without projecting them. Apply w_value first.
 # replace: v = split_heads(self.w_value(value), self.num_heads)
 # by:      v = split_heads(value, self.num_heads)
 
 # %% wrong MultiHeadAttention nothing_projected of="four_linear_layers"
-# Queries and keys are not projected: each goes through its layer first.
+# You do not project queries and keys. Apply w_query and w_key first.
 # replace: q = split_heads(self.w_query(query), self.num_heads)
 #          k = split_heads(self.w_key(key), self.num_heads)
 # by:      q = split_heads(query, self.num_heads)
 #          k = split_heads(key, self.num_heads)
 
 # %% wrong MultiHeadAttention split_before_projection of="four_linear_layers"
-# Each head goes through a block of the matrix alone, so it is blind to the rest of the word:
-# project whole words, then split.
+# Each of your heads uses only a block of the matrix, so it is blind to the rest of the token.
+# Project whole tokens, then split.
 # replace: q = split_heads(self.w_query(query), self.num_heads)
 #          k = split_heads(self.w_key(key), self.num_heads)
 #          v = split_heads(self.w_value(value), self.num_heads)
@@ -1191,20 +1198,20 @@ class MultiHeadAttention(nn.Module):
 #          v = per_slice(self.w_value, value)
 
 # %% wrong MultiHeadAttention shared_layer of="four_linear_layers"
-# All three roles share one layer: make one for each.
+# Queries, keys and values share one layer. Make one for each.
 # replace: self.w_key = nn.Linear(d_model, d_model, bias)
 #          self.w_value = nn.Linear(d_model, d_model, bias)
 # by:      self.w_key = self.w_query
 #          self.w_value = self.w_query
 
 # %% wrong MultiHeadAttention heads_share_weights of="four_linear_layers"
-# All heads use the features of head 0: each has its own share.
+# All your heads use the features of head 0. Each head has its own share.
 # replace: v = split_heads(self.w_value(value), self.num_heads)
 # by:      v = split_heads(self.w_value(value), self.num_heads)
 #          q, k, v = (part[:, :1].expand_as(part) for part in (q, k, v))
 
 # %% wrong MultiHeadAttention one_head of="four_linear_layers"
-# You attend once, with all features: split into heads first.
+# You compute attention once, with all features. Split into heads first.
 # replace: q = split_heads(self.w_query(query), self.num_heads)
 #          k = split_heads(self.w_key(key), self.num_heads)
 #          v = split_heads(self.w_value(value), self.num_heads)
@@ -1216,13 +1223,13 @@ class MultiHeadAttention(nn.Module):
 #          return self.w_output(heads[:, 0]), weights
 
 # %% wrong MultiHeadAttention heads_averaged of="four_linear_layers"
-# You average the heads in place of merging them: put them side by side.
+# You average the heads instead of merging them. Put them side by side.
 # replace: return self.w_output(merge_heads(heads)), weights
 # by:      return self.w_output(heads.mean(1).repeat(1, 1, self.num_heads)), weights
 
 # %% wrong MultiHeadAttention attends_over_heads of="four_linear_layers"
-# Your attention compares the heads of one word with one another: the length must stand second
-# last.
+# Your attention compares the heads of one token with one another. The length should be the second
+# last axis.
 # replace: q = split_heads(self.w_query(query), self.num_heads)
 #          k = split_heads(self.w_key(key), self.num_heads)
 #          v = split_heads(self.w_value(value), self.num_heads)
@@ -1233,7 +1240,7 @@ class MultiHeadAttention(nn.Module):
 # by:      return self.w_output(heads.flatten(2)), weights
 
 # %% wrong MultiHeadAttention bias_ignored of="four_linear_layers"
-# hand `bias` on to each of the four layers, w_output too
+# pass `bias` to each of the four layers, w_output too
 # replace: self.w_query = nn.Linear(d_model, d_model, bias)
 #          self.w_key = nn.Linear(d_model, d_model, bias)
 #          self.w_value = nn.Linear(d_model, d_model, bias)
@@ -1244,7 +1251,7 @@ class MultiHeadAttention(nn.Module):
 #          self.w_output = nn.Linear(d_model, d_model)
 
 # %% wrong MultiHeadAttention never_a_bias of="four_linear_layers"
-# hand `bias` on to each of the four layers, w_output too
+# pass `bias` to each of the four layers, w_output too
 # replace: self.w_query = nn.Linear(d_model, d_model, bias)
 #          self.w_key = nn.Linear(d_model, d_model, bias)
 #          self.w_value = nn.Linear(d_model, d_model, bias)
@@ -1255,17 +1262,17 @@ class MultiHeadAttention(nn.Module):
 #          self.w_output = nn.Linear(d_model, d_model, bias=False)
 
 # %% wrong MultiHeadAttention output_without_bias of="four_linear_layers"
-# hand `bias` on to each of the four layers, w_output too
+# pass `bias` to each of the four layers, w_output too
 # replace: self.w_output = nn.Linear(d_model, d_model, bias)
 # by:      self.w_output = nn.Linear(d_model, d_model, bias=False)
 
 # %% wrong MultiHeadAttention residual of="four_linear_layers"
-# You add the query to the result: here the output is what w_output gives.
+# You add the query to the result. The output should be what w_output returns, nothing more.
 # replace: return self.w_output(merge_heads(heads)), weights
 # by:      return query + self.w_output(merge_heads(heads)), weights
 
 # %% wrong MultiHeadAttention narrow_layers of="four_linear_layers"
-# four layers nn.Linear(d_model, d_model); then project, split, attend, merge, w_output
+# four layers nn.Linear(d_model, d_model); project, split, attend, merge, then w_output
 # replace: self.w_query = nn.Linear(d_model, d_model, bias)
 #          self.w_key = nn.Linear(d_model, d_model, bias)
 # by:      d_head = d_model // num_heads
@@ -1274,7 +1281,7 @@ class MultiHeadAttention(nn.Module):
 
 
 # %% wrong MultiHeadAttention names_of_pytorch
-# The parts have other names: they are called w_query, w_key, w_value and w_output.
+# Your layers have other names. Call them w_query, w_key, w_value and w_output.
 class MultiHeadAttention(nn.Module):
     def __init__(self, d_model: int, num_heads: int, bias: bool = True) -> None:
         super().__init__()
@@ -1297,73 +1304,73 @@ class MultiHeadAttention(nn.Module):
 
 
 # %% wrong MultiHeadAttention output_only of="four_linear_layers"
-# The weights are missing: return the output and the weights.
+# The weights are missing. Return the output and the weights.
 # replace: heads, weights = attention(q, k, v, mask)
 #          return self.w_output(merge_heads(heads)), weights
 # by:      heads, _weights = attention(q, k, v, mask)
 #          return self.w_output(merge_heads(heads))
 
 # %% wrong MultiHeadAttention weights_first of="four_linear_layers"
-# You return the weights first: the order is (output, weights).
+# You return the weights first. The order is (output, weights).
 # replace: return self.w_output(merge_heads(heads)), weights
 # by:      return weights, self.w_output(merge_heads(heads))
 
 # %% wrong MultiHeadAttention output_applied_twice of="four_linear_layers"
-# w_output is applied twice: once is enough.
+# You apply w_output twice. Once is enough.
 # replace: return self.w_output(merge_heads(heads)), weights
 # by:      return self.w_output(self.w_output(merge_heads(heads))), weights
 
 # %% wrong MultiHeadAttention detached of="four_linear_layers"
-# Your queries and keys are cut off from their layers: no gradient can flow back.
+# Your queries and keys are detached from their layers, so no gradient can flow back.
 # replace: heads, weights = attention(q, k, v, mask)
 # by:      heads, weights = attention(q.detach(), k.detach(), v, mask)
 
 # %% wrong MultiHeadAttention dropout_left_in of="four_linear_layers"
-# Your weights are dropped at random: there is no dropout in this exercise.
+# You drop weights at random. There is no dropout in this exercise.
 # replace: heads, weights = attention(q, k, v, mask)
 # by:      heads, weights = attention(q, k, v, mask)
 #          weights = F.dropout(weights, 0.5)
 #          heads = weights @ v
 
 # %% wrong MultiHeadAttention mask_ignored of="four_linear_layers"
-# The mask changes nothing in your weights: hand it to the attention.
+# The mask does not change your weights. Pass it to `attention`.
 # replace: heads, weights = attention(q, k, v, mask)
 # by:      heads, weights = attention(q, k, v)
 
 # %% wrong MultiHeadAttention mask_without_heads_axis of="four_linear_layers"
-# A mask (batch, query or 1, key) meets your scores with its batch at the place of the heads: put
-# the heads axis into it, behind the batch.
+# The batch axis of a mask (batch, query or 1, key) lines up with the heads axis of your scores.
+# Insert a heads axis into the mask, after the batch.
 # replace: if mask is not None and mask.dim() == 3:
 #              mask = mask[:, None]
 # by:
 
 # %% wrong MultiHeadAttention mask_axis_at_the_wrong_place of="four_linear_layers"
-# A mask (batch, query or 1, key) meets your scores with its batch at the place of the heads: put
-# the heads axis into it, behind the batch.
+# The batch axis of a mask (batch, query or 1, key) lines up with the heads axis of your scores.
+# Insert a heads axis into the mask, after the batch.
 # replace: mask = mask[:, None]
 # by:      mask = mask[None]
 
 # %% wrong MultiHeadAttention mask_axis_before_the_keys of="four_linear_layers"
-# You put the new axis of the mask before the keys: the heads axis stands second, behind the
+# You insert the new axis of the mask before the keys. The heads axis comes second, after the
 # batch.
 # replace: mask = mask[:, None]
 # by:      mask = mask[:, :, None]
 
 # %% wrong MultiHeadAttention every_mask_gets_an_axis of="four_linear_layers"
-# A mask (query, key) gets an axis as well, and its queries are taken for sequences: only a mask
-# with three axes needs one.
+# You insert an axis into a mask (query, key) as well, so its queries line up with the batch. Only
+# a mask with three axes needs one.
 # replace: if mask is not None and mask.dim() == 3:
 # by:      if mask is not None:
 
 # %% wrong MultiHeadAttention mask_turned_round of="four_linear_layers"
-# Your mask is turned round: True means may attend.
+# Your mask is inverted. True means may attend.
 # replace:     mask = mask[:, None]
 # by:          mask = mask[:, None]
 #          if mask is not None:
 #              mask = ~mask
 
 # %% wrong MultiHeadAttention empty_row_is_nan of="four_linear_layers"
-# A query that may look at nothing has weights that are no numbers: they must become 0.
+# A query that may attend to nothing has NaN for weights. They should be 0.
 # replace: heads, weights = attention(q, k, v, mask)
 # by:      scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
 #          if mask is not None:
@@ -1372,8 +1379,8 @@ class MultiHeadAttention(nn.Module):
 #          heads = weights @ v
 
 # %% wrong MultiHeadAttention minus_1e9 of="four_linear_layers"
-# A query that may look at nothing looks at everything: a large negative score is not enough
-# there, its weights must be 0.
+# A query that may attend to nothing attends to everything. A large negative score is not enough
+# there: its weights should be 0.
 # replace: heads, weights = attention(q, k, v, mask)
 # by:      scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
 #          if mask is not None:
@@ -1382,7 +1389,7 @@ class MultiHeadAttention(nn.Module):
 #          heads = weights @ v
 
 # %% wrong MultiHeadAttention masked_after_softmax of="four_linear_layers"
-# The allowed words do not share the whole 1: forbid before softmax, not after it.
+# The weights of the allowed keys do not sum to 1. Apply the mask before softmax, not after it.
 # replace: heads, weights = attention(q, k, v, mask)
 # by:      scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
 #          weights = torch.softmax(scores, dim=-1)
@@ -1391,7 +1398,7 @@ class MultiHeadAttention(nn.Module):
 #          heads = weights @ v
 
 # %% wrong MultiHeadAttention score_zero of="four_linear_layers"
-# You set forbidden scores to 0, and exp(0) = 1: a forbidden score becomes minus infinity.
+# You set forbidden scores to 0, but exp(0) = 1. Set them to minus infinity.
 # replace: heads, weights = attention(q, k, v, mask)
 # by:      scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
 #          if mask is not None:
@@ -1400,7 +1407,7 @@ class MultiHeadAttention(nn.Module):
 #          heads = weights @ v
 
 # %% wrong MultiHeadAttention mask_for_head_zero of="four_linear_layers"
-# Only head 0 obeys the mask: all heads do.
+# Only head 0 obeys the mask. All heads should.
 # replace: heads, weights = attention(q, k, v, mask)
 # by:      scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
 #          if mask is not None:
@@ -1411,15 +1418,15 @@ class MultiHeadAttention(nn.Module):
 #          heads = weights @ v
 
 # %% wrong MultiHeadAttention mask_repeated_in_blocks of="four_linear_layers"
-# A mask (batch, query or 1, key) meets your scores with its batch at the place of the heads: put
-# the heads axis into it, behind the batch.
+# The batch axis of a mask (batch, query or 1, key) lines up with the heads axis of your scores.
+# Insert a heads axis into the mask, after the batch.
 # replace: mask = mask[:, None]
 # by:      batch, rows, keys = mask.shape
 #          mask = mask.repeat(self.num_heads, 1, 1).view(batch, self.num_heads, rows, keys)
 
 # %% wrong MultiHeadAttention padding_masked_on_queries of="four_linear_layers"
-# You mask the queries of the padding, and its keys still answer: the last axis of a mask belongs
-# to the keys.
+# You mask the queries of the padding, so its keys still get weight. The last axis of a mask
+# belongs to the keys.
 # replace: heads, weights = attention(q, k, v, mask)
 # by:      scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
 #          if mask is not None:
@@ -1430,7 +1437,8 @@ class MultiHeadAttention(nn.Module):
 #          heads = weights @ v
 
 # %% wrong MultiHeadAttention output_zeroed of="four_linear_layers"
-# The output of a query that sees nothing is w_output(0), which is its bias: you set it to 0.
+# You set the output of a query that may attend to nothing to 0. It should be w_output(0), which
+# is the bias of w_output.
 # replace: return self.w_output(merge_heads(heads)), weights
 # by:      output = self.w_output(merge_heads(heads))
 #          if mask is not None:
@@ -1438,8 +1446,8 @@ class MultiHeadAttention(nn.Module):
 #          return output, weights
 
 # %% wrong MultiHeadAttention nan_in_the_gradient of="four_linear_layers"
-# The gradient holds NaN: a forbidden score is added to, where it should be replaced, or NaN is
-# made and wiped away later.
+# The gradient holds NaN. Either you add to a forbidden score where you should replace it, or you
+# make NaN and replace it later.
 # replace: heads, weights = attention(q, k, v, mask)
 # by:      scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
 #          if mask is not None:
@@ -1449,7 +1457,8 @@ class MultiHeadAttention(nn.Module):
 
 
 # %% wrong MultiHeadAttention axis_by_batch_size
-# You take a mask whose first axis is as long as the batch for one of the batch: count its axes.
+# You treat a mask as one per sequence when its first axis is as long as the batch. Count the axes
+# of the mask instead.
 class MultiHeadAttention(nn.Module):
     def __init__(self, d_model, num_heads, bias=True):
         super().__init__()
@@ -1472,7 +1481,8 @@ class MultiHeadAttention(nn.Module):
 
 
 # %% wrong MultiHeadAttention key_is_value of="axis_by_batch_size"
-# Keys or values are taken from another input where the shapes agree: each of the three is its own.
+# Keys or values come from another input when the shapes agree. Queries, keys and values each have
+# their own input.
 # replace: v = split_heads(self.w_value(value), self.num_heads)
 #          if mask is not None and mask.shape[0] == query.shape[0] and mask.dim() < 4:
 #              mask = mask.unsqueeze(1)
@@ -1631,74 +1641,74 @@ class MultiHeadAttention(nn.Module):
 
 
 # %% wrong attention_parameters three_matrices
-# You count three matrices: the output projection is the fourth.
+# You count three matrices. The output projection is the fourth.
 def attention_parameters(d_model: int, bias: bool) -> int:
     return 3 * d_model * (d_model + bias)
 
 
 # %% wrong attention_parameters no_biases
-# You leave out the biases: with bias there are d_model more for each matrix.
+# You leave out the biases. With biases there are d_model more parameters for each matrix.
 def attention_parameters(d_model: int, bias: bool) -> int:
     return 4 * d_model * d_model
 
 
 # %% wrong attention_parameters always_biases
-# You count biases where there are none: they come only if `bias`.
+# You count biases where there are none. They are there only if `bias` is True.
 def attention_parameters(d_model: int, bias: bool) -> int:
     return 4 * d_model * (d_model + 1)
 
 
 # %% wrong attention_parameters one_bias
-# You count the bias of one layer: all four have one.
+# You count the bias of one layer. All four layers have one.
 def attention_parameters(d_model: int, bias: bool) -> int:
     return 4 * d_model * d_model + bias * d_model
 
 
 # %% wrong attention_parameters three_biases
-# You count three biases: the output projection has one too.
+# You count three biases. The output projection has one too.
 def attention_parameters(d_model: int, bias: bool) -> int:
     return 4 * d_model * d_model + 3 * bias * d_model
 
 
 # %% wrong attention_parameters one_number_of_bias
-# A bias is not one number but d_model of them, one for each feature that comes out.
+# You count a bias as one parameter. It has d_model of them, one for each output feature.
 def attention_parameters(d_model: int, bias: bool) -> int:
     return 4 * d_model * d_model + 4 * bias
 
 
 # %% wrong attention_parameters bias_is_turned_round
-# You count the biases when there are none, and not when there are some.
+# You count the biases when there are none, and leave them out when there are some.
 def attention_parameters(d_model: int, bias: bool) -> int:
     return 4 * d_model * (d_model + (not bias))
 
 
 # %% wrong attention_parameters one_matrix
-# You count one matrix: there are four.
+# You count one matrix. There are four.
 def attention_parameters(d_model: int, bias: bool) -> int:
     return d_model * (d_model + bias)
 
 
 # %% wrong attention_parameters eight_full_heads
-# You count eight heads of full width: narrow heads share the width, and the number of heads
-# drops out.
+# You count eight heads of full width. Narrow heads share the width, so the number of heads drops
+# out.
 def attention_parameters(d_model: int, bias: bool) -> int:
     return 4 * 8 * d_model * (d_model + bias)
 
 
 # %% wrong attention_parameters added_for_squared
-# A matrix has d_model · d_model numbers: you add where you should multiply.
+# You add where you should multiply: a matrix has d_model · d_model parameters.
 def attention_parameters(d_model: int, bias: bool) -> int:
     return 4 * (d_model + d_model) + 4 * d_model * bias
 
 
 # %% wrong attention_parameters printed
-# You print the count: return it.
+# You print the count. Return it.
 def attention_parameters(d_model: int, bias: bool) -> int:
     print(4 * d_model * (d_model + bias))
 
 
 # %% wrong attention_parameters slide_only
-# You return the number of the slide, whatever d_model is: compute it.
+# You return the slide's number for every d_model. Compute it from d_model.
 def attention_parameters(d_model: int, bias: bool) -> int:
     return 4 * 512 * (512 + bias)
 
@@ -1734,86 +1744,87 @@ def attention_parameters(d_model: int, bias: bool) -> int:
 
 
 # %% wrong heads_fit divisible
-# You ask whether the heads divide d_model, and d_head plays no part: how wide are
-# all heads together?
+# You ask whether the number of heads divides d_model, and ignore d_head. How wide are all heads
+# together?
 def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
     return d_model % num_heads == 0
 
 
 # %% wrong heads_fit floor_division
-# The division drops its rest, so heads that are a little too narrow pass: multiply instead.
+# Floor division drops the remainder, so heads that are a little too narrow pass. Multiply
+# instead.
 def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
     return d_model // num_heads == d_head
 
 
 # %% wrong heads_fit rounded_division
-# You round the quotient, so heads that are a little off pass: multiply instead.
+# You round the quotient, so heads of nearly the right width pass. Multiply instead.
 def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
     return round(d_model / num_heads) == d_head
 
 
 # %% wrong heads_fit head_divides
-# You ask whether d_head divides d_model, and the number of heads plays no part.
+# You ask whether d_head divides d_model, and ignore the number of heads.
 def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
     return d_model % d_head == 0
 
 
 # %% wrong heads_fit both_divide
-# You ask whether both numbers divide d_model: together, multiplied, they must give it.
+# You ask whether each of the two numbers divides d_model. Their product should equal it.
 def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
     return d_model % num_heads == 0 and d_model % d_head == 0
 
 
 # %% wrong heads_fit at_most
-# Heads that are too narrow pass: they must fill d_model exactly.
+# Heads that are too narrow pass. They should fill d_model exactly.
 def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
     return num_heads * d_head <= d_model
 
 
 # %% wrong heads_fit at_least
-# Heads that are too wide pass: they must fill d_model exactly.
+# Heads that are too wide pass. They should fill d_model exactly.
 def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
     return num_heads * d_head >= d_model
 
 
 # %% wrong heads_fit turned_round
-# You say True where they do not fit.
+# You return True where the heads do not fit. Invert the condition.
 def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
     return num_heads * d_head != d_model
 
 
 # %% wrong heads_fit product_divisible
-# Wide heads whose product is a multiple of d_model pass: it must be d_model itself.
+# Heads pass when their total width is a multiple of d_model. It should be d_model itself.
 def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
     return num_heads * d_head % d_model == 0
 
 
 # %% wrong heads_fit divides_product
-# Narrow heads pass as long as their product divides d_model: it must be d_model itself.
+# Narrow heads pass when their total width divides d_model. It should be d_model itself.
 def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
     return d_model % (num_heads * d_head) == 0
 
 
 # %% wrong heads_fit always
-# You say True to all.
+# You always return True.
 def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
     return True
 
 
 # %% wrong heads_fit a_number
-# You return a number: return True or False.
+# You return a number. Return True or False.
 def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
     return d_model - num_heads * d_head
 
 
 # %% wrong heads_fit added
-# You add the two numbers: multiply them.
+# You add the two numbers. Multiply them.
 def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
     return num_heads + d_head == d_model
 
 
 # %% wrong heads_fit rounded_two
-# You round: a product is exact, so compare heads times width with d_model.
+# You round. A product is exact, so compare heads times width with d_model.
 def heads_fit(d_model, num_heads, d_head):
     return round(d_model / num_heads, 2) == d_head
 
@@ -1855,12 +1866,12 @@ def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> 
 
 
 # %% wrong load_from_torch transposed of="part_by_part"
-# Your matrices are transposed: both blocks keep them the same way round.
+# Your matrices are transposed. Both blocks store them the same way round.
 # replace: part.weight.copy_(weight)
 # by:      part.weight.copy_(weight.T)
 
 # %% wrong load_from_torch output_transposed of="part_by_part"
-# The matrix of w_output is transposed: out_proj keeps it the same way round.
+# The matrix of w_output is transposed. out_proj stores it the same way round.
 # replace: mine.w_output.weight.copy_(theirs.out_proj.weight)
 # by:      mine.w_output.weight.copy_(theirs.out_proj.weight.T)
 
@@ -1870,34 +1881,34 @@ def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> 
 # by:      parts = (mine.w_key, mine.w_query, mine.w_value)
 
 # %% wrong load_from_torch value_second of="part_by_part"
-# The order in in_proj_weight is queries, keys, values: keys and values are exchanged.
+# The order in in_proj_weight is queries, keys, values: the values come last.
 # replace: parts = (mine.w_query, mine.w_key, mine.w_value)
 # by:      parts = (mine.w_query, mine.w_value, mine.w_key)
 
 # %% wrong load_from_torch value_first of="part_by_part"
-# The order in in_proj_weight is queries, keys, values: yours is the reverse.
+# The order in in_proj_weight is queries, keys, values, not the reverse.
 # replace: parts = (mine.w_query, mine.w_key, mine.w_value)
 # by:      parts = (mine.w_value, mine.w_key, mine.w_query)
 
 # %% wrong load_from_torch no_output of="part_by_part"
-# w_output still holds what it held: it gets the weights of out_proj.
+# w_output still holds its old weights. Copy those of out_proj into it.
 # replace: mine.w_output.weight.copy_(theirs.out_proj.weight)
 # by:
 
 # %% wrong load_from_torch no_biases of="part_by_part"
-# The biases of the three parts still hold what they held: they come from in_proj_bias.
+# The biases of w_query, w_key and w_value are still the old ones. Copy them from in_proj_bias.
 # replace: for part, shift in zip(parts, theirs.in_proj_bias.chunk(3), strict=True):
 #              part.bias.copy_(shift)
 # by:
 
 # %% wrong load_from_torch no_output_bias of="part_by_part"
-# The bias of w_output still holds what it held: out_proj has one.
+# The bias of w_output is still the old one. Copy that of out_proj.
 # replace: mine.w_output.bias.copy_(theirs.out_proj.bias)
 # by:
 
 
 # %% wrong load_from_torch biases_demanded
-# A block without biases has None for in_proj_bias: copy biases only if there are some.
+# A block without biases has None for in_proj_bias. Copy biases only if there are any.
 def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
     parts = (mine.w_query, mine.w_key, mine.w_value)
     with torch.no_grad():
@@ -1910,83 +1921,85 @@ def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> 
 
 
 # %% wrong load_from_torch columns_cut of="part_by_part"
-# You cut in_proj_weight along its columns: the three matrices stand below one another.
+# You split in_proj_weight along its columns. The three matrices are below one another, so split
+# along the rows.
 # replace: for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
 # by:      for part, weight in zip(parts, theirs.in_proj_weight.chunk(3, dim=1), strict=True):
 
 # %% wrong load_from_torch interleaved_rows of="part_by_part"
-# The numbers are theirs, in another order: the rows of a part stand together, as they are.
+# You copy the right numbers in the wrong order. The rows of each matrix belong together, in their
+# order.
 # replace: for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
 # by:      for part, weight in zip(
 #              parts, [theirs.in_proj_weight[i::3] for i in range(3)], strict=True
 #          ):
 
 # %% wrong load_from_torch first_third_for_all of="part_by_part"
-# All three parts get the same third: cut in_proj_weight into three.
+# All three layers get the same third. Split in_proj_weight into three.
 # replace: for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
 # by:      for part, weight in zip(
 #              parts, [theirs.in_proj_weight[: theirs.embed_dim]] * 3, strict=True
 #          ):
 
 # %% wrong load_from_torch biases_in_another_order of="part_by_part"
-# The biases stand in the same order as the matrices: queries, keys, values.
+# Your biases are in the wrong order. It is the same as for the matrices: queries, keys, values.
 # replace: for part, shift in zip(parts, theirs.in_proj_bias.chunk(3), strict=True):
 # by:      for part, shift in zip(parts, theirs.in_proj_bias.chunk(3)[::-1], strict=True):
 
 # %% wrong load_from_torch shared of="part_by_part"
-# Theirs and mine share their numbers, so training theirs changes mine: copy them.
+# Your layers share their weights with theirs, so training theirs changes mine. Copy the values.
 # replace: part.weight.copy_(weight)
 # by:      part.weight.data = weight
 
 # %% wrong load_from_torch output_shared of="part_by_part"
-# w_output shares its numbers with out_proj, so training theirs changes mine: copy them.
+# w_output shares its weights with out_proj, so training theirs changes mine. Copy the values.
 # replace: mine.w_output.weight.copy_(theirs.out_proj.weight)
 # by:      mine.w_output.weight.data = theirs.out_proj.weight.data
 
 # %% wrong load_from_torch biases_shared of="part_by_part"
-# The biases share their numbers with theirs, so training theirs changes mine: copy them.
+# Your biases are shared with theirs, so training theirs changes mine. Copy the values.
 # replace: part.bias.copy_(shift)
 # by:      part.bias.data = shift
 
 # %% wrong load_from_torch other_direction of="part_by_part"
-# You copy from mine to theirs: theirs is where the numbers come from.
+# You copy from mine to theirs. Copy from theirs to mine.
 # replace: part.weight.copy_(weight)
 # by:      weight.copy_(part.weight)
 
 # %% wrong load_from_torch no_grad_forgotten of="part_by_part"
-# A weight that learns cannot be written into outside `torch.no_grad()`.
+# You write into a parameter that requires gradients. Do it inside `with torch.no_grad():`.
 # replace: with torch.no_grad():
 # by:      if True:
 
 # %% wrong load_from_torch names_rebound of="part_by_part"
-# Nothing was written into w_query: write into its own weight with copy_. (`load_state_dict` with
-# strict=False keeps silent about names that it does not find.)
+# Nothing was written into w_query. Write into its own weight with `copy_`. (With strict=False,
+# `load_state_dict` silently skips names that it does not find.)
 # replace: part.weight.copy_(weight)
 # by:      part.weight.data.clone().copy_(weight)
 
 
 # %% wrong load_from_torch nothing_copied
-# Nothing was written into w_query: write into its own weight with copy_. (`load_state_dict` with
-# strict=False keeps silent about names that it does not find.)
+# Nothing was written into w_query. Write into its own weight with `copy_`. (With strict=False,
+# `load_state_dict` silently skips names that it does not find.)
 def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
     mine.load_state_dict(theirs.state_dict(), strict=False)
 
 
 # %% wrong load_from_torch same_names_expected
-# The parts of theirs have other names than mine, so `load_state_dict` cannot fill one from the
-# other as it stands.
+# The layers of theirs have other names than those of mine, so `load_state_dict` cannot copy one
+# into the other directly.
 def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
     mine.load_state_dict(theirs.state_dict())
 
 
 # %% wrong load_from_torch scaled_as_well of="part_by_part"
-# The weights are changed on their way: copy them as they are.
+# You change the weights on the way. Copy them as they are.
 # replace: part.weight.copy_(weight)
 # by:      part.weight.copy_(weight / math.sqrt(theirs.head_dim * 4))
 
 
 # %% wrong load_from_torch theirs_in_eval_mode
-# Your code changes theirs: it stays in training, as it came.
+# Your code changes theirs. It should stay in training mode.
 def load_from_torch(mine, theirs):
     theirs.eval()
     with torch.no_grad():
@@ -2000,7 +2013,7 @@ def load_from_torch(mine, theirs):
 
 
 # %% wrong load_from_torch theirs_zeroed of="theirs_in_eval_mode"
-# Your code changes theirs: only mine may get new numbers.
+# Your code changes theirs. Only mine should get new values.
 # replace: theirs.eval()
 # by:
 # replace:     mine.w_output.bias.copy_(theirs.out_proj.bias)
