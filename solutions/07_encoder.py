@@ -925,7 +925,7 @@ def xavier(module: nn.Module) -> None:
 #
 # <details><summary>Still about 1: each block has two norms</summary>Those norms act on what the sublayers read, not on the stream.</details>
 # <details><summary>Millions: it doubles in each block</summary>What a sublayer adds does not grow with x, because it reads the normalised x. So the growth is slow.</details>
-# <details><summary>Several times larger</summary>Yes. Twenty-four outputs of similar size are added up.</details>
+# <details><summary>About three times as large</summary>Yes. Twenty-four outputs of similar size are added up.</details>
 
 
 # %%
@@ -1366,7 +1366,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# First the rate rises along the line, then it falls slowly with the root. A rise from near 0 at the start is called **warm-up**: the first steps are small. In a formula:
+# First the rate rises along the line, then it falls slowly with the root. Training with **warm-up** starts at a rate near 0 and raises it over the first steps. In a formula:
 #
 # $$\text{rate}(\text{step}) = \frac{1}{\sqrt{d_{\text{model}}}} \cdot \min\!\left(\frac{1}{\sqrt{\text{step}}},\; \frac{\text{step}}{\text{warmup\_steps}^{1.5}}\right)$$
 #
