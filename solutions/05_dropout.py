@@ -1021,15 +1021,12 @@ figures.steps({"weights of one query": (with_sums, "key", ["1", "2", "3", "sum"]
 # <details><summary>They peak earlier</summary>They peak later: dropout slows training down as well.</details>
 
 # %%
-histories = {
-    "no dropout": plain,
-    "dropout, p = 0.5": train_three(
-        lambda: digit_network(after_hidden=lambda: Dropout(0.5)), noisy
-    )[1],
-}
-dropout_networks, histories["dropout, p = 0.7"] = train_three(
-    lambda: digit_network(after_hidden=lambda: Dropout(0.7)), noisy
-)
+trained, histories = {"no dropout": plain_networks}, {"no dropout": plain}
+for rate in (0.5, 0.7):
+    name = f"dropout, p = {rate}"
+    trained[name], histories[name] = train_three(
+        lambda rate=rate: digit_network(after_hidden=lambda: Dropout(rate)), noisy
+    )
 figures.curves(
     measured_at,
     {name: history[..., 2].tolist() for name, history in histories.items()},
@@ -1050,8 +1047,11 @@ figures.curves(
 
 # %% folded=true
 # Trains the rivals and draws their accuracies, click to unfold
-decayed_networks, histories["weight decay"] = train_three(digit_network, noisy, weight_decay=15.0)
-_, histories["smaller network"] = train_three(lambda: digit_network(12), noisy)
+for name, make, decay in (
+    ("weight decay", digit_network, 15.0),
+    ("smaller network", lambda: digit_network(12), 0.0),
+):
+    trained[name], histories[name] = train_three(make, noisy, weight_decay=decay)
 
 at_the_end = {name: history[:, -1] for name, history in histories.items()}
 best_validation = plain[..., 1].argmax(1)
@@ -1106,20 +1106,15 @@ for missing in (0.0, 0.5):
 # %% folded=true
 # Removes units from trained networks and draws their accuracy, click to unfold
 fractions = [0.0, 0.2, 0.4, 0.6]
-stopped_networks, _ = train_three(digit_network, noisy, steps=30)
-tested = {
-    "no dropout": plain_networks,
-    "stopped after 30 steps": stopped_networks,
-    "weight decay": decayed_networks,
-    "dropout, p = 0.7": dropout_networks,
-}
+trained["stopped after 30 steps"], _ = train_three(digit_network, noisy, steps=30)
 figures.curves(
     fractions,
     {
         name: [
             [accuracy_without(network, missing) for missing in fractions] for network in networks
         ]
-        for name, networks in tested.items()
+        for name, networks in trained.items()
+        if name not in ("dropout, p = 0.5", "smaller network")
     },
     x="fraction of hidden units missing in evaluation",
     y="held-out accuracy",
@@ -1502,6 +1497,9 @@ figures.tiles(
 
 # %% folded=true
 # Predicts the rotated digits with each network, click to unfold
+from functools import cache
+
+
 def measure(network: nn.Module, inputs: Tensor) -> dict[str, Tensor]:
     """One evaluation pass and fifty masks: for each input the confidences and the spread."""
     with torch.no_grad():
@@ -1515,13 +1513,18 @@ def measure(network: nn.Module, inputs: Tensor) -> dict[str, Tensor]:
     return values | wrong | {"answer": first_answer}
 
 
+@cache
+def measured() -> list[list[dict[str, Tensor]]]:
+    """What `measure` gives for each seed and angle; computed once, then kept."""
+    torch.manual_seed(0)
+    return [[measure(net, rotated(new_digits, angle)) for angle in angles] for net in mc_networks]
+
+
 def each(value) -> list[list[float]]:
     """A value of what was measured, for each seed and angle."""
-    return [[float(value(found)) for found in of_seed] for of_seed in measured]
+    return [[float(value(found)) for found in of_seed] for of_seed in measured()]
 
 
-torch.manual_seed(0)
-measured = [[measure(net, rotated(new_digits, angle)) for angle in angles] for net in mc_networks]
 common = each(lambda found: (found["answer"] == found["answer"].mode().values).float().mean())
 print("share of the most common answer at 90°:", [f"{of_seed[-1]:.0%}" for of_seed in common])
 
@@ -1529,7 +1532,7 @@ print("share of the most common answer at 90°:", [f"{of_seed[-1]:.0%}" for of_s
 # Finds the temperatures and draws the confidences, click to unfold
 temperatures = [1 + step / 100 for step in range(300)]
 tempered = []
-for of_seed in measured:
+for of_seed in measured():
     target = of_seed[0]["fifty masks"].mean()  # the confidence on upright digits
     means = [(of_seed[0]["logits"] / t).softmax(-1).amax(-1).mean() for t in temperatures]
     chosen = temperatures[int((torch.stack(means) - target).abs().argmin())]
@@ -1607,7 +1610,7 @@ def over_all_angles(warning, of_seed) -> float:
 
 
 mixed = {
-    name: [over_all_angles(warning, of_seed) for of_seed in measured]
+    name: [over_all_angles(warning, of_seed) for of_seed in measured()]
     for name, warning in warnings.items()
 }
 figures.runs(mixed, "AUROC, all angles mixed", "Here the masks are ahead, and still weak")
@@ -1615,12 +1618,12 @@ figures.runs(mixed, "AUROC, all angles mixed", "Here the masks are ahead, and st
 # %% [markdown]
 # What to see: now fifty masks are ahead of one pass, and the spread comes first. The figure of the confidences suggests why: at 90° one pass is surer than on upright digits. But all values are nearer to 0.5, chance, than to 1.
 #
-# So the honest summary for these networks: use the confidence of one pass to rank answers *near* the training data. Far from it, the masks help a little, and nothing here is a reliable warning.
+# So, for these networks: near the training data, rank answers by the confidence of one pass. Far from it, the masks help a little, and nothing here is a reliable warning.
 
 # %% [markdown]
 # ## 9 · The real thing
 #
-# PyTorch has `F.dropout`, `nn.Dropout`, and `dropout_p` in its attention. Two correct functions need not draw the same masks, so you cannot compare outputs one by one. Compare what must agree: evaluation, the kept elements, their gradients, and the fraction that is dropped.
+# PyTorch has `F.dropout`, `nn.Dropout`, and `dropout_p` in its attention. Two correct functions need not draw the same masks. So compare what must agree: evaluation, the kept elements, their gradients, and the fraction that is dropped.
 
 # %%
 torch.manual_seed(0)
