@@ -43,7 +43,7 @@ TOLD = {
     "arrows": "bank [1, 1], river [2, 0]",
     "attention_map": "attention weights (query by key): a: [1, 0]; b: [0, 1]",
     "steps": "out (query by feature): a: [1]; b: [2]",
-    "masks": "causal (query by key), the keys that each query may attend to: a: a; b: a, b",
+    "masks": "causal (query by key), allowed: a: a; b: a, b",
     "stations": "post: from x, a detour through attention is added back, then norm1 on",
     "word_links": "from “the”, the largest weights go to cat 0.75, the 0.25",
     "curves": "spread for d_k from 1 to 4: root from 1 to 2; measured from 1.1 to 1.9",
@@ -108,6 +108,7 @@ def luminance(colour: tuple[float, ...]) -> float:
     ("draw", "message"),
     [
         (lambda: figures.attention_map(torch.ones(2, 3), ["a", "b"]), r"\(2, 2\); got \(2, 3\)"),
+        (lambda: figures.curves([1], {name: [1] for name in "abcdefg"}, *"xyz"), "most 6 .* 7"),
         (lambda: figures.attention_map(torch.ones(2), ["a", "b"]), r"\(2, 2\); got \(2,\)"),
         (lambda: figures.arrows({"x": [1, 2, 3]}, ("a", "b")), r"each vector .* got \(1, 3\)"),
         (lambda: figures.word_links({"t": (["a", "b"], 0, [1.0])}), r"t must .* \(1, 2\)"),

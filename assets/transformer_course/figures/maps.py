@@ -82,7 +82,7 @@ def masks(
             f"{row}: {', '.join(names) or 'none'}" for row, names in zip(rows, kept, strict=True)
         )
         about = f"{title} ({rows_are} by {columns_are})"
-        descriptions.append(f"{about}, the keys that each query may attend to: {lines}")
+        descriptions.append(f"{about}, allowed: {lines}")
     grid[0].set_yticks(range(len(rows)), rows)
     grid[0].set_ylabel(rows_are)
     show(figure, f"{'. '.join(descriptions)}.")
