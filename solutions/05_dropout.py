@@ -995,11 +995,10 @@ one_query = torch.tensor([0.5, 0.3, 0.2])
 torch.manual_seed(1)
 many_draws = attention_dropout(one_query.expand(20_000, 3), 0.5, training=True)
 renormalised = many_draws / many_draws.sum(-1, keepdim=True).clamp(min=1e-9)
+outcomes = enumerate(many_draws.unique(dim=0), start=1)
 rows = {
     "evaluation": one_query,
-    "draw 1": many_draws[0],
-    "draw 2": many_draws[1],
-    "draw 3": many_draws[2],
+    **{f"possible draw {number}": outcome for number, outcome in outcomes},
     "mean of 20,000 draws": many_draws.mean(0),
     "mean, if rows were renormalised": renormalised.mean(0),
 }
@@ -1007,7 +1006,7 @@ with_sums = [[*row.tolist(), row.sum().item()] for row in rows.values()]
 figures.steps({"weights of one query": (with_sums, "key", ["1", "2", "3", "sum"])}, "", list(rows))
 
 # %% [markdown]
-# What to see: single rows do not sum to 1, but the mean of many draws is the row of evaluation. If you renormalised each row, the mean would be another row: the large weight shrinks. The model would be trained with other weights than it is evaluated with.
+# What to see: the eight possible rows sum to anything from 0 to 2, but the mean of many draws is the row of evaluation. If you renormalised each row, the mean would be another row: the large weight shrinks. The model would be trained with other weights than it is evaluated with.
 
 # %% [markdown]
 # ## 7 · Does it help?
@@ -1118,7 +1117,7 @@ figures.curves(
     },
     x="fraction of hidden units missing in evaluation",
     y="held-out accuracy",
-    title="Only dropout makes the network redundant",
+    title="Only dropout keeps its accuracy when units are missing",
     bottom=0.0,
 )
 
