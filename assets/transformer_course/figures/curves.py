@@ -7,6 +7,13 @@ from matplotlib.figure import Figure
 
 from transformer_course.figures.picture import DASHES, INK, LINES, MARKS, show
 
+# colour, dashes and marks of up to six lines
+STYLES = (
+    *zip(LINES, DASHES, MARKS, strict=True),
+    ("#56B4E9", (0, (6, 1)), "v"),
+    ("#E69F00", (0, (3, 1, 1, 1)), "P"),
+)
+
 
 def curves(
     across: Sequence[float],
@@ -27,17 +34,16 @@ def curves(
     `logarithmic` names the axes with a scale to base 2 ("x", "xy"; base 10 for a y axis that spans
     a ratio of more than 4096), `marked` single points.
     """
-    if max(len(lines), len(dots or {})) > len(LINES):
-        raise ValueError(f"at most {len(LINES)} lines are told apart; got {len(lines)}")
+    if max(len(lines), len(dots or {})) > len(STYLES):
+        raise ValueError(f"at most {len(STYLES)} lines are told apart; got {len(lines)}")
     figure = Figure(figsize=(6.4, 3.8), layout="constrained")
     axes = figure.subplots()
-    styles = zip(LINES, DASHES, MARKS, strict=True)
-    for (name, values), (colour, dash, mark) in zip(lines.items(), styles, strict=False):
+    for (name, values), (colour, dash, mark) in zip(lines.items(), STYLES, strict=False):
         runs = np.atleast_2d(np.asarray(values, dtype=float))
         axes.fill_between(across, runs.min(0), runs.max(0), color=colour, alpha=0.25, linewidth=0)
         style = {"linestyle": dash, "color": colour, "marker": "" if dots else mark}
         axes.plot(across, runs.mean(0), label=name, **style)
-    for (name, values), mark in zip((dots or {}).items(), MARKS, strict=False):
+    for (name, values), (_, _, mark) in zip((dots or {}).items(), STYLES, strict=False):
         axes.plot(across, values, mark, color=INK, label=name)
     for name, point in (marked or {}).items():
         axes.plot(*point, "*", color=LINES[1], markersize=16, label=name)

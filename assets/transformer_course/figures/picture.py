@@ -16,9 +16,9 @@ from torch import Tensor
 # On the page, white or nearly black behind a transparent ground: 4.5 : 1 and 4.2 : 1.
 INK = "#767676"
 ON_LIGHT = "#222222"
-LINES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
-DASHES = ("-", "--", ":", "-.", (0, (6, 1)), (0, (3, 1, 1, 1)))
-MARKS = ("o", "s", "^", "D", "v", "P")
+LINES = ("#0072B2", "#D55E00", "#009E73", "#CC79A7")
+DASHES = ("-", "--", ":", "-.")
+MARKS = ("o", "s", "^", "D")
 DPI = 110
 
 
