@@ -1551,12 +1551,12 @@ from transformer_course.widgets import show_training
 def reverser() -> Reader:
     torch.manual_seed(0)
     reader = Reader(12, 10, depth=2)
-    with show_training(total=350, title="Two blocks learn to reverse digits") as plot:
+    with show_training(total=500, title="Two blocks learn to reverse digits") as plot:
         train(
             reader,
             reversal,
-            350,
-            lambda step: warmup_schedule(step, 32, 100),
+            500,
+            lambda step: warmup_schedule(step, 32, 150),
             report=lambda loss, accuracy: plot.add(loss=loss, accuracy=accuracy),
         )
     return reader
@@ -1565,7 +1565,7 @@ def reverser() -> Reader:
 print(f"2,000 new sequences: {held_out_accuracy(reverser(), reversal):.1%} of the digits are right")
 
 # %% [markdown]
-# Has it memorised? Of three digits there are only 1,000 sequences, and most were seen in training. But there are ten million of seven digits, and training showed it about 4,500. Here are some of those, none a palindrome.
+# Has it memorised? Of three digits there are only 1,000 sequences, and most were seen in training. But there are ten million of seven digits, and training showed it about 6,400. Here are some of those, none a palindrome.
 
 # %%
 new, new_targets, new_masks = reversal(200, seed=100_001)
@@ -1581,7 +1581,7 @@ print(f"all {len(new)} of seven digits in this batch: {right.float().mean():.0%}
 # %% [markdown]
 # It generalises. Now, does it need two blocks? There is an argument for it: a digit must find the mark *first*, which says how long the sequence is, and can ask for the mirrored position *then*. That sounds like two steps.
 #
-# **Predict.** Train the same model with *one* block, three seeds, the same 350 steps. How many digits are right?
+# **Predict.** Train the same model with *one* block, three seeds, the same 500 steps. How many digits are right?
 #
 # <details><summary>Nearly all</summary>Yes. The argument fails.</details>
 # <details><summary>About half</summary>Then the number of blocks would matter. It hardly does here.</details>
@@ -1591,7 +1591,7 @@ print(f"all {len(new)} of seven digits in this batch: {right.float().mean():.0%}
 for seed in range(3):
     torch.manual_seed(seed)
     shallow = Reader(12, 10, depth=1)
-    train(shallow, reversal, 350, lambda step: warmup_schedule(step, 32, 100))
+    train(shallow, reversal, 500, lambda step: warmup_schedule(step, 32, 150))
     print(f"one block, seed {seed}: {held_out_accuracy(shallow, reversal):.1%}")
 
 # %% [markdown]
