@@ -5,9 +5,9 @@
 #
 # **You need** attention from lessons 1 to 3 (queries, keys, values, heads, scores) and the sine and cosine of an angle in radians.
 #
-# **You take away** `sinusoidal_encoding`, `LearnedPositions`, `relative_bias`, `rotary_embedding`, and a way to choose between them: ask which question your task asks.
+# **You take away** `sinusoidal_encoding`, `LearnedPositions`, `relative_bias`, `rotary_embedding`, and a way to choose between them by what your task needs.
 #
-# **Time**: about 130 minutes, with a place to stop half way.
+# **Time**: about 130 minutes, with a place to stop halfway.
 #
 # **How to work**: read, predict, run, cell by cell. This notebook imports nothing from the other lessons.
 
@@ -20,6 +20,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 from transformer_course import figures
 from transformer_course.checks import Check, numbers
+
+# numbers(2, 3) is a fixed tensor of shape (2, 3)
 
 # %% [markdown]
 # ## 1 · Who bit whom?
@@ -87,6 +89,7 @@ compare()
 # <details><summary>Show the answer</summary>(4, 10, 10): one (query, key) table for each head (lesson 3). In section 5 you add a bias of exactly this shape.</details>
 
 # %%
+# The three answers, computed
 scores = numbers(4, 10, 10)  # (heads, query, key)
 may_attend = torch.ones(10, 10, dtype=torch.bool)
 may_attend[2, 5] = False
@@ -100,7 +103,7 @@ print("weights at query 2, key 5:   ", weights[:, 2, 5].tolist())
 #
 # The first Transformer makes one vector for each position, as wide as an embedding, and adds it to the embedding of the token there. Which vector should it be?
 #
-# The simplest idea is a counter: add the number of the position, 0, 1, 2, …, 500, to every feature. The next cell does so to the embeddings of two different words, and prints how similar they are afterwards.
+# The simplest idea is a counter: add the number of the position, 0, 1, 2, …, 500, to every feature. The next cell does this to the embeddings of two different words and prints how similar they are afterwards.
 #
 # **Predict.** What is the cosine similarity of the two at position 500?
 #
@@ -117,7 +120,7 @@ for p in (0, 1, 10, 100, 500):
 # %% [markdown]
 # You could divide by the length, so that positions run from 0 to 1. But then one step is 1/10 in a short text and 1/500 in a long one.
 #
-# You want values of bounded size that differ for each position and do not depend on the length of the text. Binary counting has all three properties. The last bit changes at every position, the one before it at every second position, the next at every fourth.
+# You want values that stay bounded, that differ from position to position, and that do not depend on the length of the text. Binary counting has all three properties. The last bit changes at every position, the one before it at every second position, the next at every fourth.
 #
 # Bits jump from 0 to 1. Replace each bit by a wave, which changes smoothly. The **wavelength** of a wave is the number of positions after which it repeats.
 
@@ -139,11 +142,11 @@ figures.steps(
 # **Predict.** On the left all eight rows differ. Compare the rows on the right. Which positions can a model *not* tell apart?
 #
 # <details><summary>None: three waves replace three bits</summary>Compare row 1 with row 7, value by value.</details>
-# <details><summary>1 and 7, 2 and 6, 3 and 5</summary>Yes. A cosine takes each value twice in a wavelength, once on the way down and once on the way up. The value alone does not tell you which.</details>
+# <details><summary>1 and 7, 2 and 6, 3 and 5</summary>Yes. Within a wavelength, a wave takes almost every value twice, once on the way up and once on the way down. The value alone does not tell you which.</details>
 # <details><summary>0 and 4</summary>Position 4 is the peak of the slowest wave, and position 0 is its minimum. These two differ.</details>
 
 # %% [markdown]
-# The fix: give each wave *two* columns, a cosine and a sine. Together they are a point on a circle, and a circle has one point for each angle. The arrows below share a horizontal coordinate, as rows 1 and 7 share a value. The vertical coordinate tells them apart.
+# The fix: give each wave *two* columns, a cosine and a sine. Together they are a point on a circle, and a circle has one point for each angle. Here are positions 1 and 7 for the wave with wavelength 8. Their cosines are equal, as before. Their sines tell them apart.
 
 # %%
 figures.arrows(
@@ -152,7 +155,7 @@ figures.arrows(
 )
 
 # %% [markdown]
-# This is the **sinusoidal encoding**: $d_{\text{model}}/2$ pairs of columns, each a sine and a cosine of the same angle. Pair $i$ has the **frequency** $\omega_i$, the angle in radians that it advances with each position. For position $p$ and $i = 0, 1, 2, \dots$:
+# This is the **sinusoidal encoding**: $d_{\text{model}}/2$ pairs of columns, each a sine and a cosine of the same angle. Pair $i$ has the **frequency** $\omega_i$, the angle in radians by which it advances from one position to the next. For position $p$ and $i = 0, 1, 2, \dots$:
 #
 # $$\mathrm{PE}_{p,\,2i} = \sin(p\,\omega_i) \qquad \mathrm{PE}_{p,\,2i+1} = \cos(p\,\omega_i) \qquad \omega_i = \frac{1}{10000^{2i/d_{\text{model}}}}$$
 #
@@ -165,7 +168,7 @@ figures.arrows(
 # <details><summary>4, one for each pair of columns</summary>Yes: 1, 1/10, 1/100 and 1/1000. Columns 0 and 1 have the first, columns 2 and 3 the second, and so on.</details>
 
 # %% [markdown]
-# **Exercise** (20 minutes). Write the encoding. Columns come in pairs, so an odd width is an error. Raise it before you compute anything.
+# **Exercise** (20 minutes). Write the encoding. Columns come in pairs, so an odd width is an error. Raise a `ValueError` before you compute anything.
 #
 # <details><summary>Hint 1</summary><code>torch.arange(0, d_model, 2)</code> holds the values of 2i, one for each pair. Compute the frequencies from them. With the positions as a column, <code>[:, None]</code>, one product gives all angles: (length, pairs).</details>
 # <details><summary>Hint 2</summary>Sines go into the even columns and cosines into the odd ones. Either fill <code>table[:, 0::2]</code> and <code>table[:, 1::2]</code> of an empty table, or stack both along a new last axis and flatten.</details>
@@ -284,7 +287,7 @@ with Check("sinusoidal_encoding", "other odd widths, and an even one") as check:
 # %% [markdown]
 # Here is your own encoding. Each row is a position, and each column is one wave. The curve compares the middle position with all positions by the dot product.
 #
-# **Puzzle.** Set the width to 8 and the base to 10,000. One distance makes two positions even more similar than direct neighbours are. Which distance, and why?
+# **Puzzle.** Set the width to 8 and the base to 10,000. In the curve, positions at one distance are even more similar than direct neighbours are. Which distance is it, and why?
 #
 # <details><summary>Show the answer</summary>A distance of 6. The first pair has frequency 1, so its wavelength is 2π ≈ 6.28 positions: after 6 it is nearly back. The three slower pairs have hardly moved. Increase the width: more pairs make this peak smaller.</details>
 
@@ -307,7 +310,7 @@ compare(sinusoidal_encoding(3, 4))
 # %% [markdown]
 # ## 3 · A step is a rotation
 #
-# Any distinct vectors would tell positions apart, even random ones. Sinusoids do more. Attention compares vectors by dot products, so take the dot product of each position with each other one.
+# Any distinct vectors would tell positions apart, even random ones. Sinusoids do more. Attention compares vectors by dot products. So take the dot products of all pairs of encodings.
 
 # %%
 encoding = sinusoidal_encoding(7, 8)
@@ -316,37 +319,37 @@ products = {"PE · PE for each pair of positions": (encoding @ encoding.T, "posi
 figures.steps(products, "position", seven)
 
 # %% [markdown]
-# What to see: each diagonal holds one value. Positions 1 and 3 are as similar as positions 4 and 6. The reason is $\sin a \sin b + \cos a \cos b = \cos(a - b)$, once for each pair:
+# What to see: each diagonal is constant. Positions 1 and 3 are as similar as positions 4 and 6. The reason is $\sin a \sin b + \cos a \cos b = \cos(a - b)$, once for each pair:
 #
 # $$\mathrm{PE}_p \cdot \mathrm{PE}_q = \sum_i \cos\big((p - q)\,\omega_i\big)$$
 #
-# The **absolute position** of a token is $p$ itself, counted from the start of the sequence. The **relative position** of two tokens is the difference of their positions. You added absolute positions, and the dot product contains relative ones.
+# The **absolute position** of a token is $p$ itself, counted from the start of the sequence. The **relative position** of two tokens is the difference of their positions. You encoded absolute positions, and the dot product depends on the relative position alone.
 #
-# More is true. To move a whole encoding by $k$ positions, multiply it by one matrix $M_k$. Here is one pair with a frequency of half a radian. The step from 0 to 1 and the step from 6 to 7 are the same rotation.
+# There is more. One matrix $M_k$ moves the encoding of *any* position by $k$. The figure shows one pair with a frequency of half a radian. The step from 0 to 1 and the step from 10 to 11 are the same rotation.
 
 # %%
 figures.arrows(
-    {f"p = {p}": [math.cos(0.5 * p), math.sin(0.5 * p)] for p in (0, 1, 6, 7)},
+    {f"p = {p}": [math.cos(0.5 * p), math.sin(0.5 * p)] for p in (0, 1, 10, 11)},
     axes=("cosine", "sine"),
 )
 
 # %% [markdown]
-# For one pair, with $a = p\,\omega_i$ and $b = k\,\omega_i$, the addition theorems say:
+# For one pair, with $a = p\,\omega_i$ and $b = k\,\omega_i$, the angle addition formulas say:
 #
 # $$\sin(a + b) = \sin a \cos b + \cos a \sin b \qquad \cos(a + b) = \cos a \cos b - \sin a \sin b$$
 #
-# **Predict.** $\mathrm{PE}_{p+k} = \mathrm{PE}_p\, M_k$, where $\mathrm{PE}_p$ is a row on the left. What do the entries of $M_k$ depend on?
+# **Predict.** $\mathrm{PE}_{p+k} = \mathrm{PE}_p\, M_k$, with $\mathrm{PE}_p$ as a row vector. What do the entries of $M_k$ depend on?
 #
-# <details><summary>On p and on k</summary>In the theorems, p occurs in sin a and cos a only. These are the row. The matrix holds what they are multiplied by.</details>
+# <details><summary>On p and on k</summary>In the formulas, p occurs only in sin a and cos a, the entries of the row vector. The matrix holds their factors.</details>
 # <details><summary>On k alone</summary>Yes. One matrix moves every position by k. It rotates each pair by the angle b.</details>
 # <details><summary>On p alone</summary>Then moving by 1 and moving by 5 would use the same matrix.</details>
 #
-# A learned projection can contain such a matrix. Then a query can ask for “the token three positions before me”, at any position.
+# A learned projection can contain such a matrix. Then a query can ask for “the token three positions before me”, at any position. But a model has to learn this: in attention, embeddings are added to the encodings and projections come in between.
 
 # %% [markdown]
 # **Exercise** (15 minutes). Write $M_k$ for all pairs. The pairs do not mix, so outside the 2 × 2 blocks on the diagonal all entries are 0. Find one block on paper first.
 #
-# <details><summary>Hint 1</summary>Row times matrix: the first column of the block makes the new sine, the second the new cosine. Read off the two theorems what sin a and cos a are multiplied by.</details>
+# <details><summary>Hint 1</summary>In row times matrix, the first column of the block gives the new sine, the second the new cosine. Read the factors of sin a and cos a off the two formulas.</details>
 # <details><summary>Hint 2</summary>Either make the block of each pair and join them with <code>torch.block_diag(*blocks)</code>, or fill a matrix of zeros: <code>matrix[2 * i, 2 * i]</code> is the upper left corner of block i.</details>
 
 
@@ -552,7 +555,7 @@ with Check("repaired_entry", "other positions and widths") as check:
 #
 # **Predict.** What happens to the distance between the encodings of position 0 and position $p$ when $p$ passes 10000?
 #
-# <details><summary>It drops to 0: the encoding repeats</summary>It repeats only if all wavelengths end at the same position. Nothing makes them do so at 10000.</details>
+# <details><summary>It drops to 0: the encoding repeats</summary>It would repeat only where all waves are back at their start together. Nothing makes this happen at 10000.</details>
 # <details><summary>It grows without bound</summary>Sines and cosines lie between −1 and 1, so the distance is bounded.</details>
 # <details><summary>Nothing special</summary>Yes. The curve below goes on as before.</details>
 #
@@ -576,7 +579,7 @@ nearest = f"{distances.min().item():.2f}, at position {distances.argmin() + 1}"
 print(f"smallest distance from position 0 among 100,000 positions: {nearest}")
 
 # %% [markdown]
-# What to see: the curve continues unchanged beyond position 10000. Among 100,000 positions, none is closer to position 0 than position 1 is. So no two positions in this range are confused, because only their offset matters.
+# What to see: the curve continues unchanged beyond position 10000. Among 100,000 positions, none is closer to position 0 than position 1 is. The distance of two encodings depends only on the offset of their positions. So no two positions in this range have nearly the same encoding.
 #
 # The base is not a length. It sets the longest wavelength, which the next exercise computes.
 
@@ -627,7 +630,7 @@ longest = wavelengths(512)[-1].item()
 print(f"d_model = 512: the longest wavelength is {longest:.0f} positions; 2π · 10000 = 62832")
 
 # %% [markdown]
-# What to see: the longest wavelength is close to $2\pi \cdot 10000$ positions. Section 8 measures what limits a model to some length.
+# What to see: the longest wavelength is close to $2\pi \cdot 10000$ positions. Section 8 measures what happens on longer texts.
 #
 # **A good place to stop.** You have built the encoding of the first Transformer and corrected two slides. Next come three other ways and a comparison.
 
@@ -654,7 +657,7 @@ for batch in (32, 10):
         print(f"batch of {batch}:", error)
 
 # %% [markdown]
-# **Exercise** (10 minutes). The name of the part matters, because the check loads the table by its name.
+# **Exercise** (10 minutes). Write the module: it adds the first rows of a trained table to its input. Call the table `table`, because the check loads it by this name.
 #
 # <details><summary>Hint</summary><code>self.table.weight</code> is the table itself, (max_length, d_model). Take its first rows with a slice. Compare the two lengths before you add anything.</details>
 
@@ -802,11 +805,11 @@ figures.steps(
 )
 
 # %% [markdown]
-# **Predict.** A model was trained on texts of 100 tokens with max_distance = 8. What does the bias do in a text of 1000 tokens?
+# **Predict.** A model was trained on texts of 100 tokens with max_distance = 8. It now reads a text of 1000 tokens. Can it compute the bias for every pair?
 #
-# <details><summary>It works: every offset has a trained row</summary>Yes. Offsets beyond 8 use the row of 8, and all the far pairs of the 100 tokens have trained that row. Section 8 measures whether the <em>model</em> still works.</details>
-# <details><summary>An error: most offsets have no row</summary>Offsets beyond 8 have one: the row of 8.</details>
-# <details><summary>It must be trained again</summary>A table of absolute positions would have to be. Here no row depends on the length.</details>
+# <details><summary>Yes: every offset has a trained row</summary>Right. Offsets beyond 8 use the row of 8, and all the far pairs of the 100 tokens have trained that row. Section 8 measures whether the <em>model</em> still works.</details>
+# <details><summary>No: most offsets have no row</summary>Offsets beyond 8 have one: the row of 8.</details>
+# <details><summary>Only after more training, on long texts</summary>A table of absolute positions would need it. Here no row depends on the length.</details>
 
 # %% [markdown]
 # **Exercise** (15 minutes). Make the bias for all pairs and all heads.
@@ -917,7 +920,7 @@ with Check("relative_bias", "a table that is not contiguous, and its gradient") 
 # %% [markdown]
 # ## 6 · Rotate instead of add
 #
-# The fourth way is used in Llama, Mistral, Qwen and most other language models of today: **rotary position embedding**, or RoPE. It uses the frequencies of section 2, but adds nothing to the embeddings. It *rotates* the queries and keys. Two features are an arrow in the plane, and the arrow turns by the position times the frequency.
+# The fourth way is used in Llama, Mistral, Qwen and most other language models of today: **rotary position embedding**, or RoPE. It uses the frequencies of section 2, but adds nothing to the embeddings. It *rotates* the queries and keys. A pair of features is an arrow in the plane. The arrow turns by an angle: the position times the frequency of the pair.
 
 # %%
 figures.arrows(
@@ -943,13 +946,15 @@ for m, n in ((2, 5), (102, 105), (2, 6)):
     print(f"query at {m:3}, key at {n:3}: dot product {math.cos(key_angle - query_angle):6.3f}")
 
 # %% [markdown]
-# For a query (or a key) $q$ of width $d$ at position $p$, and pair $i$:
+# What to see: moving both by 100 changes nothing. Another offset does.
 #
-# $$\mathrm{RoPE}(q)_{2i} = q_{2i}\cos\theta_i - q_{2i+1}\sin\theta_i \qquad \mathrm{RoPE}(q)_{2i+1} = q_{2i}\sin\theta_i + q_{2i+1}\cos\theta_i \qquad \theta_i = \frac{p}{10000^{2i/d}}$$
+# Take a query or a key $q$ of width $d$ at position $p$. Its pair $i$ turns by $\theta_i = p\,\omega_i$, with $\omega_i = 1 / 10000^{2i/d}$ as in section 2:
 #
-# (Su et al., *RoFormer*, 2021.) Neighbouring features form a pair: 0 and 1, 2 and 3. This layout is called **interleaved**. Some libraries pair feature $i$ with feature $i + d/2$ instead. Weights trained with one layout do not work with the other.
+# $$\mathrm{RoPE}(q)_{2i} = q_{2i}\cos\theta_i - q_{2i+1}\sin\theta_i \qquad \mathrm{RoPE}(q)_{2i+1} = q_{2i}\sin\theta_i + q_{2i+1}\cos\theta_i$$
 #
-# **From the lecture**: *Transformer*, STATS403, lecture 7, slides “positional embedding (encoding)”, give this formula.
+# (Su et al., *RoFormer*, 2021.) Neighbouring features form a pair: 0 and 1, 2 and 3. This layout is called **interleaved**.
+#
+# **From the lecture**: *Transformer*, STATS403, lecture 7. The slides “positional embedding (encoding)” give this formula.
 
 # %% [markdown]
 # **Exercise** (20 minutes). Rotate each row of `x` by its own position. The positions are an argument because they need not be 0, 1, 2, …: a language model that generates token 57 has a single query, at position 57.
@@ -1099,6 +1104,8 @@ show_rotary(rotary_embedding, d_model=8, title="your rotary embedding: scores de
 # %% [markdown]
 # What to see: the dials turn with the frequencies of section 2. The two curves start from different positions and coincide: the dot product depends on the offset alone.
 #
+# Some libraries pair feature $i$ with feature $i + d/2$ instead of interleaving. Weights trained with one layout work with the other only after their rows are reordered.
+#
 # In a model, RoPE is *inside* every attention layer, after the projections and before the scores. Queries and keys are rotated. Values are not: they carry content, and a rotation would make the same content look different at each position.
 
 # %% [markdown]
@@ -1210,14 +1217,14 @@ with Check("rotary_attention", "gradients to all three inputs") as check:
 # END HIDDEN TESTS
 
 # %% [markdown]
-# ## 7 · Which question does your task ask?
+# ## 7 · Which one fits your task?
 #
-# You have four ways. Which one is best? Measure it on two tasks with sequences of eight digits.
+# You have four ways to encode positions. Which one is best? Measure it on two tasks with sequences of eight digits.
 #
 # - *Backwards*: reverse the sequence. Position 0 must output the digit of position 7, position 1 that of position 6.
 # - *Two before*: output the digit two positions before.
 #
-# Compare two more ways as well. One has no positions at all. The other is **ALiBi** (attention with linear biases), a relative bias that is *fixed*: each position of distance lowers the score by the same amount. It has no parameters.
+# Two more models join the comparison. “None” has no positional encoding and is the baseline. The other uses **ALiBi** (attention with linear biases), a relative bias that is *fixed*: each step of distance lowers the score by the same amount. It has no parameters.
 
 # %%
 tasks = {"Backwards": lambda digits: digits.flip(1), "Two before": lambda digits: digits.roll(2, 1)}
@@ -1230,7 +1237,7 @@ for task, answer in tasks.items():
     print(f"{task:11}", *["-"] * FIRST[task], *known)
 
 # %% [markdown]
-# All six ways share one model: one layer of attention with one head. Two functions hold what relative, ALiBi and rotary change. ALiBi is your `relative_bias` with a table that does not learn. Each distance costs 1/2, the slope of the first of eight heads in the paper (Press et al., 2022), here in both directions.
+# All six use the same model, one layer of attention with one head. Relative, ALiBi and rotary change the attention itself. The two functions below make these changes. ALiBi is your `relative_bias` with a table that does not learn. Each distance costs 1/2, the slope of the first of eight heads in the paper (Press et al., 2022). The paper's models attend only to earlier tokens; here the bias falls in both directions.
 
 # %%
 ALIBI = -0.5 * torch.arange(-63, 64).abs()[:, None]  # offsets -63 … 63, one head
@@ -1266,18 +1273,18 @@ class Finder(nn.Module):
             x = x + sinusoidal_encoding(length, x.shape[-1])
         if self.way == "learned":
             x = self.positions(x)
-        asks, offers = rotated(self.w_query(x), self.way), rotated(self.w_key(x), self.way)
+        query, key = rotated(self.w_query(x), self.way), rotated(self.w_key(x), self.way)
         distance = (torch.arange(length) - torch.arange(length)[:, None]).abs()
         bias = score_bias(length, self.way, self.bias).masked_fill(
             distance > self.window, -math.inf
         )
         if read_weights:  # attention with the identity as values returns its weights
-            return F.scaled_dot_product_attention(asks, offers, torch.eye(length)[None], bias)
-        return self.w_logits(F.scaled_dot_product_attention(asks, offers, self.w_value(x), bias))
+            return F.scaled_dot_product_attention(query, key, torch.eye(length)[None], bias)
+        return self.w_logits(F.scaled_dot_product_attention(query, key, self.w_value(x), bias))
 
 
 # %% [markdown]
-# Training is equal for all: 200 steps, the same rate, and for each seed the same initial weights and the same digits.
+# All models are trained alike: 200 steps at the same learning rate. For each seed, they start from the same weights and read the same digits.
 
 
 # %%
@@ -1309,8 +1316,8 @@ def correct(finder: Finder, task: str, length: int = 8) -> Tensor:
 # %% [markdown]
 # **Predict.** RoPE is used in most of today's language models. Does it solve both tasks?
 #
-# <details><summary>Yes: it is the most modern way</summary>A way is good or bad for a task. Which offset must position 0 ask for in Backwards? And position 5?</details>
-# <details><summary>Only Two before</summary>Yes. Two before is the offset −2 at every position. In Backwards, position 0 needs the offset +7 and position 5 the offset −3: a query must know its absolute position.</details>
+# <details><summary>Yes: it is the most modern way</summary>An encoding is good or bad for a task. Which offset does position 0 need in Backwards? And position 5?</details>
+# <details><summary>Only Two before</summary>Yes. Two before needs the offset −2 at every position. In Backwards, position 0 needs the offset +7 and position 5 the offset −3: a query must know its absolute position.</details>
 # <details><summary>Only Backwards</summary>Backwards needs the absolute position. Section 6 showed that RoPE's scores do not contain it.</details>
 
 # %%
@@ -1332,13 +1339,34 @@ for task in tasks:
     figures.runs(measured, "accuracy", f"{task}: accuracy on new sequences, 3 seeds")
 
 # %% [markdown]
-# What to see: the winner depends on the question.
+# What to see: the best encoding depends on the task.
 #
-# - *Backwards* asks for *absolute* positions. Sinusoidal and learned solve it; relative and rotary do not.
-# - *Two before* asks for a *relative* position. Relative and rotary solve it. Sinusoidal and learned do too, at this length.
-# - None and ALiBi solve neither. You will find out why ALiBi is even worse than none.
+# - *Backwards* needs *absolute* positions. Sinusoidal and learned solve it; relative and rotary do not.
+# - *Two before* needs a *relative* position. Relative and rotary solve it. Sinusoidal and learned do too, at this length.
+# - None and ALiBi solve neither. Below you find out why ALiBi is even worse than none.
 #
-# The maps below show two models that succeed. One attends to the mirror position, the other to the offset −2. (In Two before, queries 0 and 1 have no answer.)
+# A random guess among ten digits is right in 10 % of the cases. Without positions, the model reaches about a third.
+#
+# **Predict.** Which digit does it output?
+#
+# <details><summary>The digit at the query's own position</summary>In Backwards this digit is right only by chance, in 10 % of the cases.</details>
+# <details><summary>Any digit of the sequence, at random</summary>That gives about 21 %: right in one of eight cases, and by chance in a tenth of the others.</details>
+# <details><summary>The most frequent digit of the sequence</summary>Yes. The model can tell how often each digit occurs, but not where. Then the most frequent digit is the best answer.</details>
+
+# %%
+digits = torch.randint(10, (500, 8), generator=torch.Generator().manual_seed(99))
+counts = F.one_hot(digits, 10).sum(1)  # (sequence, digit): how often each digit occurs
+most_frequent = counts == counts.amax(1, keepdim=True)  # True for all digits that tie
+for seed, finder in enumerate(finders["Backwards", "none"]):
+    with torch.no_grad():
+        answers = finder(digits).argmax(-1)
+    share = most_frequent.gather(1, answers).float().mean().item()
+    print(f"none, seed {seed}: {share:.0%} of its answers are a most frequent digit")
+
+# %% [markdown]
+# What to see: almost all answers are a most frequent digit. So about a third is the accuracy to beat.
+#
+# The maps below show two models that succeed. One attends mostly to the mirror position, the other to the offset −2. (In Two before, queries 0 and 1 have no answer.)
 
 # %%
 labels = [f"{p}: {digit}" for p, digit in enumerate(example[0].tolist())]
@@ -1355,7 +1383,7 @@ figures.steps(
 )
 
 # %% [markdown]
-# One result needs an explanation. On Backwards, relative reaches more than none. Where does it get absolute positions from?
+# One result needs an explanation. On Backwards, relative reaches more than none. Where does its information on absolute positions come from?
 #
 # **Predict.** At which positions is the relative model right?
 #
@@ -1378,9 +1406,11 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: relative is right at the ends and close to none in the middle. Rotary too is right at the first and the last position. ALiBi is best in the middle, where the mirror position is a direct neighbour, and worst at the ends, where it is far away. The bias is the only difference between ALiBi and none, so it is what makes ALiBi worse there.
+# What to see: relative is right at the ends and no better than none in the middle. Rotary, whose scores depend on the offset too, is right at the first and the last position.
 #
-# So what does ALiBi prefer? Draw its bias over the offsets, beside the bias that the relative model has *learned* for Two before.
+# ALiBi is best in the middle, where the mirror position is a direct neighbour. At the ends it is worst: the mirror position is far away and gets little weight. The bias is the only difference between ALiBi and none, so it is what makes ALiBi worse there.
+#
+# Draw ALiBi's bias over the offsets, beside the bias that the relative model has *learned* for Two before.
 
 # %%
 learned_bias = [finder.bias[2:13, 0].tolist() for finder in finders["Two before", "relative"]]
@@ -1394,9 +1424,9 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: the learned bias has its peak at offset −2. ALiBi's peak is at 0, with any slope, and −2 and +2 get the same bias. It answers a third question: *what is near?* It was designed for **autoregressive** models, which generate one token after another.
+# What to see: the learned bias has its peak at offset −2. ALiBi's peak is at 0, whatever the slope, and −2 and +2 get the same bias. So ALiBi prefers *near* tokens. It was designed for **autoregressive** models, which generate one token after another.
 #
-# A preference that is built into a model before training is an **inductive bias**. Choose the way whose inductive bias fits your task's question.
+# A preference that is built into a model before training is an **inductive bias**. Choose the encoding whose inductive bias fits your task.
 
 # %% [markdown]
 # ## 8 · Longer than in training
@@ -1413,9 +1443,11 @@ print(f"distance between neighbouring positions:         {step:.2f}")
 print(f"distance from position 20 to the nearest of 0-7: {nearest:.2f}")
 
 # %% [markdown]
+# What to see: position 20 is far from all trained positions, more than twice as far as neighbours are from each other. Its encoding is new to the model.
+#
 # The authors of the sinusoidal encoding chose it because “it may allow the model to extrapolate to sequence lengths longer than the ones encountered during training”.
 #
-# **Predict.** Four models solve Two before on 8 digits. On 24 digits, which of them still have an accuracy above 80 %?
+# **Predict.** Four of the encodings solve Two before on 8 digits. On 24 digits, which of them still have an accuracy above 80 %?
 #
 # <details><summary>All except learned</summary>The quotation suggests it. See what happens to sinusoidal.</details>
 # <details><summary>Sinusoidal alone</summary>Its values are defined at any position, but the model has learned to use them at eight positions only.</details>
@@ -1440,9 +1472,9 @@ def over_lengths(window: int) -> dict[str, list[list[float]]]:
     return measured
 
 
-def draw(measured: dict[str, list[list[float]]], title: str) -> None:
+def draw(measured: dict[str, list[list[float]]], title: str, legend_columns: int = 2) -> None:
     x, y = "digits in a sequence (trained on 8)", "accuracy on the last six digits"
-    figures.curves(lengths, measured, x, y, title, bottom=0.0, legend_columns=2)
+    figures.curves(lengths, measured, x, y, title, bottom=0.0, legend_columns=legend_columns)
 
 
 draw(over_lengths(63), "Two before, on longer sequences (mean and range of 3 seeds)")
@@ -1450,26 +1482,28 @@ draw(over_lengths(63), "Two before, on longer sequences (mean and range of 3 see
 # %% [markdown]
 # What to see: at 8 digits all four are right.
 #
-# - *Learned* falls to a guess, about 10 %. Its rows beyond position 7 were never trained.
-# - *Sinusoidal* falls at once as well. Its values exist at every position, but that is not enough here.
+# - *Learned* falls to a random guess, about 10 %. Its rows beyond position 7 were never trained.
+# - *Sinusoidal* falls at once as well. Section 3 found a matrix that works at every position, but training on eight positions did not find one.
 # - *Relative* and *rotary* extrapolate much further, and then lose accuracy too.
 #
-# Why do relative and rotary lose accuracy? One suspect is the far digits. There are more and more of them, and each takes a little of the weight. So mask all keys more than 7 positions away, and change nothing else.
+# Why do relative and rotary lose accuracy? A possible cause is the far digits. There are more and more of them, and each takes a little of the weight. To test this, mask all keys more than 7 positions away and change nothing else.
 
 # %%
-draw(over_lengths(7), "The same models, with a window of ±7 positions (3 seeds)")
+draw(over_lengths(7), "The same models, with a window of ±7 positions (3 seeds)", legend_columns=4)
 
 # %% [markdown]
-# What to see: with the window, relative and rotary are right at all lengths again. So the far digits are the cause. For relative it is their number, because the bias that they share was trained. For rotary their offsets are also new, and this control does not separate the two.
+# What to see: with the window, relative and rotary are right at all lengths again. So the far digits are the cause. For relative, it is their number: far offsets share the trained rows for −7 and +7. For rotary, the far offsets are also new, and this test does not separate the two causes.
 #
-# Sinusoidal and learned stay below 100 %: their trouble is the position itself.
-#
-# This is one task and one layer, not a ranking.
+# Beyond 8 digits, sinusoidal and learned stay below 100 %: the positions are new. Sinusoidal partly recovers at some lengths; this experiment does not show why.
 
 # %% [markdown]
 # ## 9 · Parity
 #
-# Compare your functions with independent implementations. The sinusoids: the formula in plain NumPy. RoPE: one complex number per pair, times $e^{\mathrm{i}\theta}$, as in Llama's published code. The relative bias: a float `attn_mask`, which PyTorch's attention adds to the scores.
+# Compare your functions with independent code:
+#
+# - *Sinusoids*: the formula in NumPy.
+# - *RoPE*: one complex number per pair, times $e^{\mathrm{i}\theta}$, as in Llama's code.
+# - *Relative bias*: a float `attn_mask`, which PyTorch adds to the scores.
 
 # %%
 formula = np.zeros((100, 64))
@@ -1500,7 +1534,7 @@ difference = (mine - theirs).abs().max().item()
 print(f"relative bias, as PyTorch's attn_mask: largest difference {difference:.0e}")
 
 # %% [markdown]
-# What to see: all differences are rounding. They are about 1e-6 in float32 and below 1e-10 in float64, where large angles lose a few digits.
+# What to see: all differences are rounding. They are below 1e-5 in float32 and below 1e-10 in float64, where large angles lose a few digits.
 
 # %% [markdown]
 # ## 10 · In your own words
@@ -1521,12 +1555,12 @@ print(f"relative bias, as PyTorch's attn_mask: largest difference {difference:.0
 # - The base sets the longest wavelength, almost $2\pi \cdot 10000$ positions. It is not a maximum length.
 # - *Learned*: a vector for each absolute position; it ends at `max_length`.
 # - *Relative bias*: a parameter for each offset and head, added to the scores. ALiBi fixes it.
-# - *RoPE* rotates queries and keys, never values. Scores depend on the offset.
+# - *RoPE* rotates queries and keys, never values. A score depends on the contents and on the offset.
 
 # %% [markdown]
-# And from the measurements on one layer:
+# And from the measurements, which cover one layer and two tasks and are no ranking:
 #
-# - Which way wins depends on the question. Absolute positions solved Backwards, relative ones did not.
+# - Which encoding wins depends on the task. Absolute positions solved Backwards, relative ones did not.
 # - Beyond the training length, relative and rotary kept *Two before* far longer than sinusoidal and learned.
 #
 # **The question that is left.** You now have attention, heads, masks, norms, residual connections, dropout and positions. How do they combine into one block, in which order, and how deep can you stack it? That is lesson 7, the encoder.
