@@ -53,9 +53,14 @@ class Failure:
     def __str__(self) -> str:
         lines = [f"✗ {self.check}: {self.headline}"]
         for label, text in self.all_fields:
-            rows = [row for line in text.split("\n") for row in textwrap.wrap(line, TEXT_WIDTH)]
+            rows = [row for line in text.split("\n") for row in _wrapped(line)]
             lines += [
                 f"  {title:<{LABEL_WIDTH}}{row}"
                 for title, row in zip_longest([label], rows, fillvalue="")
             ]
         return "\n".join(lines)
+
+
+def _wrapped(line: str) -> list[str]:
+    # a word with a hyphen stays whole, so that a text can be found again
+    return textwrap.wrap(line, TEXT_WIDTH, break_on_hyphens=False)

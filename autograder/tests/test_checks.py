@@ -6,6 +6,7 @@ import pytest
 import torch
 from IPython.core.interactiveshell import InteractiveShell
 from transformer_course.checks import Check, CheckFailed, formatting, misconceptions, numbers, seal
+from transformer_course.failure import Failure
 
 PAIR = """
 with Check("mix", "a pair") as check:
@@ -332,3 +333,10 @@ def test_what_stands_in_a_message_is_short_and_the_same_every_time():
     assert not any("0x" in text for text in shown)
     assert formatting.brief([torch.zeros(3, 5), "q", (1,)]) == "[tensor (3, 5), 'q', (1)]"
     assert len(formatting.brief(["x" * 10**6] * 10**6)) < 5000
+
+
+def test_a_wrapped_text_can_be_found_again():
+    for length in range(40, 70):
+        said = f"{'x' * length} feed-forward"
+        shown = str(Failure("mix", "each is twice", misconception=said))
+        assert said in " ".join(shown.split())
