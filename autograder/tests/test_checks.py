@@ -336,7 +336,7 @@ def test_what_stands_in_a_message_is_short_and_the_same_every_time():
 
 
 def test_a_wrapped_text_can_be_found_again():
-    for length in range(40, 70):
+    for length in range(40, 66):
         said = f"{'x' * length} feed-forward"
         shown = str(Failure("mix", "each is twice", misconception=said))
         assert said in " ".join(shown.split())
