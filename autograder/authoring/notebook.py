@@ -27,7 +27,7 @@ BADGE = (
     "(https://colab.research.google.com/github/{project}/blob/main/notebooks/{name}.ipynb)"
 )
 SETUP = """\
-# Colab lacks the course kit: this installs it, and nothing else. Where it is, nothing is done.
+# Installs the course kit where it is missing, as on Colab, and nothing else.
 import importlib.util
 import os
 import subprocess
@@ -36,7 +36,8 @@ import sys
 if importlib.util.find_spec("transformer_course") is None:
     kit = "git+{repository}"
     pip = [sys.executable, "-m", "pip", "install", "--no-deps", kit]
-    quiet = os.environ | {{"GIT_TERMINAL_PROMPT": "0"}}  # git is to fail, not to ask a password
+    # git should fail rather than ask for a password
+    quiet = os.environ | {{"GIT_TERMINAL_PROMPT": "0"}}
     if subprocess.run(pip, env=quiet, capture_output=True).returncode:
         why = f"To see why: !pip install --no-deps {{kit}}"
         raise RuntimeError(f"The course kit did not install. Online? Run this cell again. {{why}}")
