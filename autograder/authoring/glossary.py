@@ -20,7 +20,7 @@ LABELS = {
 }
 MOST_WORDS = 5
 BOLD = re.compile(r"(?<![*\w])\*\*([^*\n]+)\*\*(?![*\w])")
-SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z“$`*\[])")
+SENTENCE_END = re.compile(r"(?:(?<=[.!?])|(?<=[.!?][)*”]))\s+(?=[A-Z“$`*\[(])")
 
 
 def page(course: Course = COURSE) -> str:
