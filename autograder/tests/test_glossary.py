@@ -14,7 +14,7 @@ LESSON = """\
 #
 # **You build** a thing. A **logit** is what softmax takes, *not* a probability. More text.
 #
-# - (See *part 2.*) The **mask** says who may attend. **Predict.** What then?
+# - (See part 2.) The **mask** says who may attend. **Predict.** What then?
 
 # %% exercise double
 def double(x):
