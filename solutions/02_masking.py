@@ -7,7 +7,7 @@
 #
 # **You take away** `masked_attention`, the reason for the −∞ in it, and a leak test for any model that generates.
 #
-# **Time**: 90–100 minutes, about 70 of them for the exercises. A good place to stop is marked half way.
+# **Time**: 90–100 minutes, about 70 of them for the exercises. A good place to stop is marked halfway.
 #
 # **How to work**: as in lesson 1, read, predict and run, cell by cell. This notebook runs alone; nothing is imported from lesson 1.
 
@@ -32,7 +32,7 @@ from transformer_course.checks import Check, numbers
 # | model A | about 0.87 | almost all |
 # | model B | below 0.01 | almost none |
 #
-# Model B's loss is far lower, on rows that it has never seen. Yet it cannot continue a row. How can both be true? Write down a guess. In section 7 you train both models and find out.
+# The held-out loss is measured on rows that training never shows, and there model B's is far lower. Yet model B cannot continue a row. How can both be true? Write down a guess. In section 7 you train both models and find out.
 #
 # ## Recall
 #
@@ -66,7 +66,7 @@ figures.attention_map([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.1, 0.6, 0.3]], three
 #
 # In lesson 1 every token attended to all tokens, before it and after it. Attention to tokens on both sides is called **bidirectional**. It suits a model that reads, such as BERT: *it* can use *tired*, which comes later.
 #
-# A model that writes, such as GPT, is **autoregressive**: it generates one token at a time, each from the tokens before it. Its context is the tokens so far. When it generates a token, the later ones do not exist yet.
+# A model that writes, such as GPT, is **autoregressive**: it generates one token at a time, each from the tokens before it. The tokens so far are its context. When it generates a token, the later ones do not exist yet.
 
 # %%
 words = ["the", "animal", "didn't", "cross", "the", "street", "because", "it", "was", "too"]
@@ -82,7 +82,7 @@ figures.word_links(
 # %% [markdown]
 # The weights are invented, as in lesson 1. In the lower picture the tokens after *it* have weight 0. The other weights have grown, because they still sum to 1.
 #
-# During generation nothing needs to be hidden. The trouble is *training*: there the model receives the whole sentence at once. In **next-token prediction**, a model predicts, at every position, the token that comes next. One pass through the model makes a prediction at every position. Here are the first inputs and their targets.
+# During generation nothing needs to be hidden. The trouble is *training*: there the model receives the whole sentence at once. In **next-token prediction**, a model predicts, at every position, the token that comes next. One pass through the model makes a prediction at every position. Here are the inputs and their targets. (*too* is only a target here.)
 
 # %%
 for position, (given, target) in enumerate(pairwise(words)):
@@ -103,7 +103,7 @@ for position, (given, target) in enumerate(pairwise(words)):
 # %%
 figures.masks(
     {
-        "causal mask: ● may attend, × masked out": (
+        "● may attend, × masked out": (
             [[True, False, False], [True, True, False], [True, True, True]],
             "key",
             three,
@@ -114,11 +114,11 @@ figures.masks(
 )
 
 # %% [markdown]
-# In this course
+# Every mask in this course follows one convention:
 #
 # > True = may attend.
 #
-# `F.scaled_dot_product_attention` uses the same convention. `nn.MultiheadAttention` uses the opposite, True = masked out. Section 8 shows what happens if you forget that.
+# `F.scaled_dot_product_attention` uses the same convention. `nn.MultiheadAttention` uses the opposite, True = masked out. Section 8 shows what happens if you forget the difference.
 #
 # **Predict.** The diagonal is True: each position attends to itself. Does that let the model cheat?
 #
@@ -191,20 +191,20 @@ figures.masks(
 # What to see: the two masks are transposes of each other. Under the slide's condition, query 1 may attend to every key, and query 5 only to itself. That model would read from right to left. The drawing is right.
 
 # %% [markdown]
-# **Exercise** (5 minutes). Write the condition that the slide means. Your function receives the positions of the queries and the positions of the keys, because they can differ. A model that generates needs only its newest query, at position 5, say, but all five keys.
+# **Exercise** (5 minutes). Write the condition that the slide means. Your function receives the positions of the queries and the positions of the keys, because they can differ. To choose its next token, a model needs the output at the newest position only. At position 5 that is one query and five keys.
 #
 # <details><summary>Hint</summary>Which of the two positions must not be the larger one?</details>
 
 
 # %% exercise repaired_mask
-def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
+def repaired_mask(query_positions: Tensor, key_positions: Tensor) -> Tensor:
     """Return the mask that the slide means by i ≤ j.
 
-    query_places (query_length,) and key_places (key_length,) hold the position of each query and
-    of each key in the text. Returns bool (query_length, key_length); True = may attend.
+    query_positions (query_length,) and key_positions (key_length,) hold the position of each query
+    and of each key in the text. Returns bool (query_length, key_length); True = may attend.
     """
     # BEGIN SOLUTION
-    return query_places[:, None] >= key_places
+    return query_positions[:, None] >= key_positions
     # END SOLUTION
 
 
@@ -242,7 +242,7 @@ with Check("repaired_mask", "other positions") as check:
 # %% [markdown]
 # ## 3 · Padding: tokens that mean nothing
 #
-# There is a second reason to mask. A batch is one tensor, so all its sequences must have the same length. Sentences differ in length. **Padding** fills the short ones with extra tokens that mean nothing, and that no query should attend to.
+# There is a second reason to mask. A batch is one tensor, so all its sequences must have the same length. But sentences differ in length. **Padding** extends the shorter sequences of a batch with extra tokens that mean nothing. No query should attend to them.
 
 # %%
 batch_of_words = [
@@ -258,7 +258,7 @@ figures.masks(
 )
 
 # %% [markdown]
-# A **padding mask** hides the padding keys of each sequence from all of its queries. All queries of a sequence share one row, so the shape (batch, 1, key) is enough. **Broadcasting** stretches an axis of size 1 to the size that it meets, here to the number of queries.
+# A **padding mask** hides the padding keys of each sequence from all of its queries. All queries of a sequence share one row, so the shape (batch, 1, key) is enough. **Broadcasting** stretches an axis of size 1 to the size of the same axis in the other tensor. Here the 1 stretches to the number of queries.
 #
 # **Predict.** Someone makes the mask (batch, key, 1) instead. The scores are (batch, query, key), with as many queries as keys. What happens?
 #
@@ -270,7 +270,7 @@ figures.masks(
 # **Exercise** (8 minutes). You get the number of real tokens in each sequence, and the length to which all sequences are padded.
 #
 # <details><summary>Hint 1</summary><code>torch.arange(max_length)</code> holds the position of each key. Which of these positions hold real tokens, in a sequence of 3?</details>
-# <details><summary>Hint 2</summary>Compare (max_length,) with (batch, 1), and you get (batch, max_length). <code>[:, None]</code> inserts an axis of size 1 in second place.</details>
+# <details><summary>Hint 2</summary>Compare (max_length,) with (batch, 1), and you get (batch, max_length). <code>[:, None]</code> inserts a second axis, of size 1.</details>
 
 
 # %% exercise padding_mask
@@ -365,44 +365,44 @@ with Check("masked_row", "each weight") as check:
 # END HIDDEN TESTS
 
 # %% [markdown]
-# Now let softmax do this by itself: replace the masked *score* so that its exponential is 0. Which number should replace it? The next figure shows four ideas on your three keys. On the right, all scores are 150 lower, which must not change any weight (lesson 1). A correct idea gives your result on both sides.
+# Now let softmax do this by itself: replace the masked *score* so that its exponential is 0. Which number should replace it? The next figure tries four ideas on your three keys, in the left half with the scores that you know. In the right half all scores are 150 lower, which must not change any weight (lesson 1). A correct idea gives your result in both halves.
 
 # %% folded=true
 # Applies four ideas to the scores ln 1, ln 2, ln 7, and to the same scores − 150: click to unfold
-low = -150.0
-tried: dict[str, list[list[float]]] = {"scores ln 1, ln 2, ln 7": [], "the same scores − 150": []}
-for shift, shown_rows in zip((0.0, low), tried.values(), strict=True):
+rows_tried: list[list[float]] = [[], [], [], []]
+for shift in (0.0, -150.0):
     first, second, third = shift, shift + math.log(2), shift + math.log(7)
     untouched = torch.softmax(torch.tensor([first, second, third]), 0)
-    shown_rows.append((untouched * torch.tensor([1.0, 1.0, 0.0])).tolist())
-    for replacement in (0.0, -100.0, -math.inf):
-        shown_rows.append(torch.softmax(torch.tensor([first, second, replacement]), 0).tolist())
+    rows_tried[0] += (untouched * torch.tensor([1.0, 1.0, 0.0])).tolist()
+    for row, replacement in zip(rows_tried[1:], (0.0, -100.0, -math.inf), strict=True):
+        row += torch.softmax(torch.tensor([first, second, replacement]), 0).tolist()
+title = "weights for the scores ln 1, ln 2, ln 7  |  for the same scores − 150"
 figures.steps(
-    {title: (rows_of, "key", ["1", "2", "3 (masked)"]) for title, rows_of in tried.items()},
+    {title: (rows_tried, "key", ["1", "2", "3 masked"] * 2)},
     "idea",
     ["weight becomes 0", "score becomes 0", "score becomes −100", "score becomes −∞"],
 )
 
 # %% [markdown]
-# What to see, row by row:
+# What to see:
 #
 # - *The weight becomes 0, after softmax.* The row sums to 0.3.
 # - *The score becomes 0.* exp(0) = 1, so the masked key still gets weight.
-# - *The score becomes −100.* This works on the left. On the right the masked key has the *largest* score.
-# - *The score becomes −∞.* exp(−∞) = 0, whatever the other scores are. The others share the 1.
+# - *The score becomes −100.* This works on the left. On the right it is the *largest* score and takes all the weight.
+# - *The score becomes −∞.* exp(−∞) = 0, so the others share the 1.
 #
 # With the mask $M$ and the scaled scores $S = Q K^\top / \sqrt{d_k}$:
 #
 # $$\mathrm{Attention}(Q, K, V, M) = \mathrm{softmax}(S')\, V \qquad S'_{ij} = \begin{cases} S_{ij} & \text{if } M_{ij} \text{ is True} \\ -\infty & \text{otherwise} \end{cases}$$
 
 # %% [markdown]
-# **Predict.** A query may attend to *nothing*: its whole row is −∞. Which weights does softmax return?
+# **Predict.** Suppose a query may attend to *nothing*, so its whole row is −∞. Which weights does softmax return?
 #
-# <details><summary>NaN, not a number</summary>Yes. Softmax subtracts the maximum of the row, and −∞ − (−∞) is not a number.</details>
-# <details><summary>All 0</summary>That is what we want. But each weight is 0 divided by a sum of zeros.</details>
-# <details><summary>All equal</summary>A finite number such as −100 everywhere gives that. With −∞ there is not even a maximum that could be subtracted.</details>
+# <details><summary>NaN, not a number</summary>Yes. Softmax subtracts the maximum of the row, here −∞, and −∞ − (−∞) is not a number.</details>
+# <details><summary>All 0</summary>That is what you want. But all exponentials are 0, so each weight would be 0 / 0, which is not a number.</details>
+# <details><summary>All equal</summary>A finite number such as −100 in the whole row gives that. But differences between infinities are not numbers.</details>
 #
-# What does that do to training? Here one row of three is empty.
+# What does that do to training? Here a linear layer makes the scores, and the second of three queries may attend to nothing.
 
 # %%
 layer = nn.Linear(2, 2)
@@ -413,7 +413,9 @@ print("loss:", loss.item())
 print("gradient of the layer's weight:\n", layer.weight.grad)
 
 # %% [markdown]
-# One empty row makes the loss NaN, and with it every gradient. After the next step every parameter is NaN. Such rows occur: a sequence of length 0 in a batch, or a query whose keys are all padding. So in this course a query that may attend to nothing gets weights 0 and output 0. No NaN appears, in the gradient either.
+# A single row of this kind makes the loss NaN, and the whole gradient of the layer's weight with it. The next optimizer step would make the weight NaN too.
+#
+# Such rows do occur. A sequence of length 0 has no key to attend to. If padding comes *before* the real tokens, the causal mask leaves nothing to the first queries. So in this course a query that may attend to nothing gets weights 0 and output 0. NaN must not appear anywhere, not even in a gradient.
 
 # %% [markdown]
 # **Exercise** (20 minutes). Write attention with a mask. You may use `torch.softmax` and `@`. Section 8 compares your function with `F.scaled_dot_product_attention`.
@@ -432,8 +434,8 @@ def masked_attention(
     query (…, query_length, d_k), key (…, key_length, d_k), value (…, key_length, d_v)
     -> output (…, query_length, d_v), weights (…, query_length, key_length).
     mask: bool, True = may attend; broadcasts against (…, query_length, key_length); None allows all.
-    Scores of any size, up to ±10 000.
-    A query that may attend to nothing gets weights 0 and output 0: no NaN, in gradients either.
+    Works for scores up to ±10 000.
+    A query that may attend to nothing gets weights 0 and output 0, and no gradient is NaN.
     """
     # BEGIN SOLUTION
     scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
@@ -611,7 +613,7 @@ with Check("masked_attention", "gradients beside an empty row") as check:
 # %% [markdown]
 # ## 5 · Combine two masks
 #
-# To train on a batch of texts, you need both: no later position *and* no padding. Masks combine with `&`.
+# To train on a batch of texts, you need both: no later position *and* no padding. The operator `&` combines two masks: a key is allowed only where both masks are True.
 #
 # **Predict.** `causal_mask(5)` is (5, 5), and `padding_mask(lengths, 5)` for three sequences is (3, 1, 5). What is the shape of `causal_mask(5) & padding_mask(lengths, 5)`?
 #
@@ -645,7 +647,7 @@ show_attention(
 )
 
 # %% [markdown]
-# Paint a mask of your own on the same scores. At the start, no query may attend to *didn't*, and *it* may attend to nothing.
+# Paint a mask of your own on the same scores. Click a cell to mask it or to allow it. At the start, no query may attend to *didn't*, and *it* may attend to nothing.
 #
 # **Puzzle.** Mask one more key in the row of *dog*, so that the other weights in this row grow as much as possible. Which key is it, and by which factor do the others grow?
 
@@ -679,11 +681,11 @@ show_attention(
 # %% [markdown]
 # ## 6 · Test whether the future leaks
 #
-# Someone gives you a model and says that it is causal. You could read its code. It is safer to measure. If output $i$ depends on a later input $j$, information about the future reaches the past: this is a **leak**. A dependence shows in a derivative:
+# Someone gives you a model and says that it is causal. You could read its code. It is safer to measure. A **leak** is a dependence of an output on a later input: information about the future reaches the past. If a derivative is not 0, there is a dependence:
 #
 # $$\frac{\partial\, \text{output}_i}{\partial\, \text{input}_j} \neq 0 \quad \text{for some } j > i \qquad \Longrightarrow \qquad \text{a leak.}$$
 #
-# For two simple functions of four tokens you know these derivatives: a running sum, and a reversal. An output either contains an input, with derivative 1, or it does not.
+# Take two simple functions of four numbers: the running sum, and the reversal of their order. The derivative is 1 if the output contains the input, and 0 if it does not.
 
 # %%
 four = ["0", "1", "2", "3"]
@@ -701,7 +703,7 @@ figures.steps(
 # %% [markdown]
 # What to see: you can read such a matrix like a mask. Everything above the diagonal comes from the future. On the left there is nothing. On the right, the first two outputs depend on the last two inputs: a leak.
 #
-# PyTorch computes these derivatives for any function. `torch.autograd.functional.jacobian(function, x)` returns the derivative of every output by every input. For `x` of shape (length, dim), the result has shape (length, dim, length, dim): output position, output feature, input position, input feature.
+# PyTorch computes these derivatives for any function. `torch.autograd.functional.jacobian(function, x)` returns the derivative of every output with respect to every input. For `x` of shape (length, dim), the result has shape (length, dim, length, dim): output position, output feature, input position, input feature.
 
 # %% [markdown]
 # **Exercise** (15 minutes). Write the leak test, with `jacobian` as above or with `torch.autograd.grad`. (Call `jacobian` without `vectorize=True`, and do not use `jvp`: the grader supports neither.)
@@ -715,7 +717,7 @@ def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
     """Return whether any output of `attend` depends on a later input.
 
     attend: a function of a whole sequence, (length, dim) -> (length, dim); x: (length, dim).
-    A derivative counts if it is larger than 1e-8 in absolute value. x is not modified.
+    A derivative counts if it is larger than 1e-8 in absolute value. x must not be modified.
     """
     # BEGIN SOLUTION
     slopes = torch.autograd.functional.jacobian(attend, x)  # (length, dim, length, dim)
@@ -868,12 +870,12 @@ print("causal attention leaks:       ", leaks_future(causal, numbers(4, 3)))
 # %% [markdown]
 # ## 7 · Too good to be true
 #
-# Back to the two models of the opening. They learn rows of eight digits. In four of five steps the next digit is the last one plus 1 (after 9 comes 0). In the other steps it is drawn at random. So the data follow a rule, with noise.
+# Back to the two models of the opening. They learn rows of eight digits. With probability 0.8, the next digit is the previous one plus 1 (after 9 comes 0). Otherwise it is one of the ten digits, drawn at random. So the data follow a rule, with noise.
 
 
 # %%
 def some_rows(count: int, seed: int, rule: float = 0.8) -> Tensor:
-    """Rows of eight digits (count, 8): each next digit by the rule, with probability `rule`, or random."""
+    """Draw rows (count, 8): a digit follows the rule with probability `rule`, else it is random."""
     generator = torch.Generator().manual_seed(seed)
     digits = [torch.randint(10, (count,), generator=generator)]
     for _ in range(7):
@@ -887,7 +889,9 @@ for digit_row in some_rows(4, seed=1).tolist():
     print(*digit_row)
 
 # %% [markdown]
-# How low can the loss get? A random draw hits the rule's digit one time in ten. So this digit comes with probability 0.8 + 0.02, and each of the nine others with 0.02. The best possible prediction gives exactly these probabilities. The expected loss of the best possible prediction is the **entropy** of the next digit, given the digits before it.
+# How low can the loss get? The loss is the cross-entropy. **Cross-entropy** is the mean of −ln p, where p is the probability that the model gives to the correct answer. Here this is the next digit.
+#
+# A random draw hits the rule's digit one time in ten. So this digit comes with probability 0.8 + 0.2 / 10 = 0.82, and each of the nine others with 0.02. The best possible prediction gives exactly these probabilities: then −ln 0.82 is the loss in 82 of 100 cases, on average, and −ln 0.02 in the others. The **entropy** of the next token, given the tokens before it, is the expected loss of the best possible prediction.
 
 # %%
 by_rule, other = 0.82, 0.02
@@ -897,7 +901,7 @@ print(f"lowest expected loss without seeing the future: {floor:.3f}")
 # %% [markdown]
 # Call this number the *floor*. A model that sees only the past cannot have a lower expected loss, however large it is. The noise cannot be predicted.
 #
-# Here is the model. It adds an embedding of the digit and an embedding of the position (lesson 6 explains why). Then come your attention and a linear layer. The ten outputs of that layer are the logits of the next digit.
+# Here is the model. Its mask is an argument. The model adds an embedding of the digit and an embedding of the position (lesson 6 explains why). Then come your attention and a linear layer. The ten outputs of that layer are the logits of the next digit.
 
 
 # %%
@@ -969,7 +973,7 @@ def train_writer(
 
 
 # %% [markdown]
-# Train three models that differ only in their mask: the causal mask, no mask, and a causal mask that is one diagonal too wide. The last one is an ordinary off-by-one error. Each is trained three times, with three seeds.
+# Train three models that differ only in their mask: the causal mask, no mask, and a causal mask that is one diagonal too wide. The last one is an ordinary off-by-one error. Each is trained with three seeds.
 #
 # **Predict.** What held-out loss does the model *without* a mask reach?
 #
@@ -991,17 +995,17 @@ for name, allowed in masks.items():
     histories[name] = [history for _, history in trained]
 figures.curves(
     list(range(0, 301, 25)),
-    {**histories, "floor": [floor] * 13},
+    {"floor": [floor] * 13, **histories},
     x="training step",
     y="held-out loss",
-    title="Three masks, three seeds each",
+    title="Three masks: mean and range of three seeds",
     bottom=-0.05,
 )
 
 # %% [markdown]
-# What to see: with the causal mask the loss comes within about 0.01 of the floor and stays there. With the two others it falls to 0. (Measured on a sample of rows, a loss can miss the floor slightly, on either side.)
+# What to see: with the causal mask the loss comes within about 0.01 of the floor and stays there. With the two others it falls almost to 0. (The floor is an expected loss. On a sample of rows the loss can be slightly above or below it.)
 #
-# Now let the models generate, each from one first digit. Always appending the most likely next token is called **greedy decoding**. The figure shows how many steps follow the rule.
+# Now let the models generate. Always appending the most likely next token is called **greedy decoding**. The output shows how the three seeds of each model continue a 3. The figure shows, for all ten first digits, how many steps follow the rule.
 
 
 # %%
@@ -1021,7 +1025,8 @@ def rule_share(writer: Writer) -> float:
 
 
 for name, same_mask in writers.items():
-    print(f"{name:22} generates", *generate(same_mask[0], torch.tensor([[3]]))[0].tolist())
+    generated = [generate(writer, torch.tensor([[3]]))[0].tolist() for writer in same_mask]
+    print(f"{name:22}", *("".join(map(str, digits)) for digits in generated), sep="   ")
 figures.runs(
     {name: [rule_share(writer) for writer in same_mask] for name, same_mask in writers.items()},
     "share of steps by the rule",
@@ -1029,11 +1034,11 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: the causal models follow the rule in all steps or almost all. The others follow it in almost none, although their loss is 0. This is the pair of models from the opening.
+# What to see: the causal models follow the rule in all steps or almost all. The others rarely do: with no next digit to copy, they mostly repeat the last one. So model A of the opening has the causal mask, and model B has none.
 #
-# Why did held-out rows not reveal it? To compute the loss, the model receives the true digits of the whole row, on training rows and on held-out rows alike. Giving a model the true tokens as input, and not its own predictions, is called **teacher forcing**. Only generation takes the future away.
+# Why did held-out rows not reveal it? To compute the loss, the model receives the true digits of the whole row, in training and on held-out rows alike. Giving a model the true tokens as input, and not its own predictions, is called **teacher forcing**. In generation there is no future to see.
 #
-# To find the cause, compare the attention weights on one row.
+# To find the cause, compare attention weights on one row. The last digit, which has no target, is only a key.
 
 # %%
 one_row = some_rows(1, seed=3)
@@ -1051,7 +1056,7 @@ for name, title, hatched in (
     show_attention(weights, digit_names[:7], digit_names, mask=hatched, title=title).show()
 
 # %% [markdown]
-# Is that the same for other rows and seeds? The next cell averages over all held-out rows.
+# Is that the same for other rows and seeds? The next cell averages over all held-out rows, and prints the lowest and the highest of the three seeds.
 
 # %%
 for name, same_mask in writers.items():
@@ -1080,8 +1085,8 @@ for name, allowed in masks.items():
 # **Predict.** On *random* digits, which models get below the floor?
 #
 # <details><summary>None, because nothing can be learned</summary>Nothing can be predicted, but a visible target can be copied.</details>
-# <details><summary>The model without a mask</summary>Yes. It sees the target. The other later digits say nothing about it.</details>
-# <details><summary>The model without a mask and the one that misses only the next digit</summary>In random rows the later digits say nothing about the hidden one.</details>
+# <details><summary>Only the model without a mask</summary>Yes. It sees the target. The other later digits say nothing about it.</details>
+# <details><summary>The model without a mask, and the model with only the next digit hidden</summary>In random rows the later digits say nothing about the hidden one.</details>
 
 # %%
 next_hidden = causal_mask(8) | torch.ones(8, 8).triu(2).bool()
@@ -1090,35 +1095,38 @@ compared = {
     "next key hidden": next_hidden,
     "no mask": masks["no mask"],
 }
-for rule, data, lowest in ((0.8, "the rule", floor), (0.0, "random digits", math.log(10))):
-    final = {}
+for rule, data, lowest in (
+    (0.8, "Digits with the rule", floor),
+    (0.0, "Random digits", math.log(10)),
+):
+    final = {"floor": [lowest]}
     for name, allowed in compared.items():
         known = histories.get(name, []) if rule == 0.8 else []  # trained already
         found = known or [train_writer(allowed, seed, rule)[1] for seed in range(3)]
         final[name] = [history[-1] for history in found]
-    figures.runs(final, "held-out loss", f"{data}: the floor is {lowest:.2f}")
+    figures.runs(final, "held-out loss", f"{data} (3 seeds)")
 
 untrained = Writer(next_hidden)
 print("next key hidden, leaks:", leaks_future(lambda x: untrained.attend(x)[0], x))
 
 # %% [markdown]
-# What to see: with the causal mask the loss stays at the floor on both kinds of data. Without a mask it is 0 on both, even where nothing can be learned: these models copy.
+# What to see: with the causal mask the loss is at the floor on both kinds of data. Without a mask it is almost 0 on both: these models copy.
 #
-# With the next key hidden, it depends on the data. With the rule, the later digits give hints: the loss is below the floor, but well above 0. On random digits it stays at the floor, although this mask leaks.
+# With the next key hidden, later digits can only give hints. With the rule, the loss is below the floor, but well above 0. On random digits it is at the floor, although this mask leaks.
 #
-# So a leak need not bring the loss to 0, and a loss at the floor does not rule out a leak.
+# So a leak need not bring the loss to 0, and may leave it at the floor.
 
 # %% [markdown]
 # ### Is every low loss a leak?
 #
-# Here are three models with a low training loss. One of them leaks. (The code is folded, because it gives the answer away.)
+# Here are three models, X, Y and Z, with a low training loss. One of them leaks. The numbers are ranges over three seeds. (Unfold the code after your answer.)
 
 # %% folded=true
-# Trains models A, B and C (3 seeds each): click to unfold after your answer
+# Trains models X, Y and Z (3 seeds each): click to unfold after your answer
 sixteen = [some_rows(16, seed=500 + seed) for seed in range(3)]
-model_a = [train_writer(causal_mask(8), seed, 0.8, sixteen[seed])[0] for seed in range(3)]
-model_b = writers["no mask"]
-model_c = [train_writer(causal_mask(8), seed, rule=1.0)[0] for seed in range(3)]
+model_x = [train_writer(causal_mask(8), seed, 0.8, sixteen[seed])[0] for seed in range(3)]
+model_y = writers["no mask"]
+model_z = [train_writer(causal_mask(8), seed, rule=1.0)[0] for seed in range(3)]
 without_noise = some_rows(1000, seed=1, rule=1.0), some_rows(1000, seed=10**6, rule=1.0)
 fresh_rows = some_rows(1000, seed=1)
 
@@ -1129,9 +1137,9 @@ def span(values: list[float]) -> str:
 
 print("         floor    training loss    held-out loss   steps by the rule")
 for name, lowest, models, training, unseen in (
-    ("A", floor, model_a, sixteen, held_out),
-    ("B", floor, model_b, [fresh_rows] * 3, held_out),
-    ("C", 0.0, model_c, [without_noise[0]] * 3, without_noise[1]),
+    ("X", floor, model_x, sixteen, held_out),
+    ("Y", floor, model_y, [fresh_rows] * 3, held_out),
+    ("Z", 0.0, model_z, [without_noise[0]] * 3, without_noise[1]),
 ):
     with torch.no_grad():
         on_training = [loss_of(m, r).item() for m, r in zip(models, training, strict=True)]
@@ -1142,13 +1150,13 @@ for name, lowest, models, training, unseen in (
 # %% [markdown]
 # **Predict.** Which model leaks?
 #
-# <details><summary>Model A</summary>Only its training loss is below the floor. Its held-out loss is far above. It has the causal mask, but it was trained on the same 16 rows again and again, and has memorised their noise.</details>
-# <details><summary>Model B</summary>Yes. Its <em>held-out</em> loss is below the floor. Neither skill nor memory of the training rows can do that.</details>
-# <details><summary>Model C</summary>It has the causal mask, and its data have no noise. Their floor is 0, so a loss near 0 is what a good model should reach.</details>
+# <details><summary>Model X</summary>Only its training loss is below the floor. Its held-out loss is far above it. It has the causal mask, but it was trained on the same 16 rows again and again, and has memorised their noise.</details>
+# <details><summary>Model Y</summary>Yes. Its <em>held-out</em> loss is far below the floor. On new rows neither a good prediction nor memorised training rows can do that.</details>
+# <details><summary>Model Z</summary>It has the causal mask, and its data have no noise. So the floor is 0, and a loss near 0 is what a good model should reach.</details>
 #
-# **Overfitting** means that a model fits its training data far better than held-out data. Model A shows it.
+# **Overfitting** means that a model fits its training data far better than held-out data. Model X overfits.
 #
-# So "a loss that is too good to be true is a leak" needs two additions. Compare the loss with the *floor* of your data, and use *held-out* data. For real text nobody knows the floor. There a surprisingly low loss is a reason to test, not a proof.
+# So "a loss that is too good to be true is a leak" needs two additions. Compare the loss with the *floor* of your data, and use *held-out* data that really is new. For real text nobody knows the floor. So there a surprisingly low loss is a reason to test, not a proof.
 #
 # The leak test has a limit too: it measures derivatives at one input. The next function leaks only where a later input is above 10.
 
@@ -1172,7 +1180,7 @@ print("inputs near 20:", leaks_future(leaks_above_ten, x + 20))
 
 # %%
 query, key, value = numbers(2, 3, 6, 8), numbers(2, 3, 6, 8, seed=1), numbers(2, 3, 6, 5, seed=2)
-padded = padding_mask(torch.tensor([4, 6]), 6)[:, None]  # (batch, 1, 1, key): a 1 for the heads
+padded = padding_mask(torch.tensor([4, 6]), 6)[:, None]  # (batch, 1, 1, key)
 both = causal_mask(6) & padded
 for title, mask, theirs in (
     ("causal", causal_mask(6), F.scaled_dot_product_attention(query, key, value, is_causal=True)),
@@ -1182,7 +1190,7 @@ for title, mask, theirs in (
     print(f"{title}: largest difference {(mine - theirs).abs().max().item():.1e}")
 
 # %% [markdown]
-# Differences around 1e-16 are rounding errors: your function computes what PyTorch computes. The scores here have heads: (batch, heads, query, key). Shapes are aligned at the right, so a mask (batch, 1, key) needs one more axis. Otherwise its batch axis would meet the heads.
+# Differences around 1e-16 are rounding errors: your function computes what PyTorch computes. The scores here have one more axis: (batch, heads, query, key). Lesson 3 explains heads. Here they are only a second batch axis. Broadcasting aligns shapes at their right ends, so a mask (batch, 1, key) needs one more axis too. Otherwise its batch axis would be aligned with the heads.
 #
 # Now `nn.MultiheadAttention`, where True means masked out. **Predict** what happens if you pass your mask as it is.
 #
@@ -1204,14 +1212,14 @@ with torch.no_grad():
         print(f"{title}: largest difference {difference:.1e}")
 
 # %% [markdown]
-# With `~mask` the results agree. With the mask as it is, every query attends to later keys only, and no error tells you. (The last query may then attend to nothing and becomes NaN, so the comparison leaves it out.)
+# With `~mask` the results agree. With the mask as it is, every query attends to later keys only, and no error warns you. (The last query then has none, and its output is NaN. The comparison leaves it out.)
 #
-# The block takes a padding mask as `key_padding_mask`, (batch, key), True = padding.
+# A padding mask has its own argument, `key_padding_mask`, (batch, key), where True means padding.
 
 # %% [markdown]
 # ## 9 · In your own words
 #
-# **Question** (7 minutes). A friend trains an autoregressive language model. After ten minutes its loss is near 0, on the training texts and on new texts. But the texts that it generates are nonsense. What do you suspect? Why did the new texts not reveal it? How would you prove it? Double-click the cell below and write three or four sentences. A person reads them.
+# **Question** (7 minutes). A friend trains an autoregressive language model. After ten minutes its loss is near 0, on the training texts and on new texts. But the texts that it generates are nonsense. What do you suspect? Why did the new texts not reveal it? How would you prove it? Double-click the cell below and write three or four sentences. A person will read them.
 
 # %% answer too_good [markdown] points=2
 # <!-- BEGIN SOLUTION -->

@@ -214,142 +214,142 @@ def causal_mask(length: int) -> Tensor:
 # %% wrong repaired_mask as_on_the_slide
 # This is the slide's own condition, i ≤ j, under which a query may attend to its own position and
 # to later ones: reverse the comparison.
-def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
-    return query_places[:, None] <= key_places
+def repaired_mask(query_positions: Tensor, key_positions: Tensor) -> Tensor:
+    return query_positions[:, None] <= key_positions
 
 
 # %% wrong repaired_mask strictly_before
 # A query may also attend to its own position, not only to earlier ones.
-def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
-    return query_places[:, None] > key_places
+def repaired_mask(query_positions: Tensor, key_positions: Tensor) -> Tensor:
+    return query_positions[:, None] > key_positions
 
 
 # %% wrong repaired_mask only_the_future
 # Your mask is True where attention is not allowed, at positions after the query: invert it.
-def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
-    return query_places[:, None] < key_places
+def repaired_mask(query_positions: Tensor, key_positions: Tensor) -> Tensor:
+    return query_positions[:, None] < key_positions
 
 
 # %% wrong repaired_mask places_of_the_keys_ignored
 # You ignore the positions of the keys: read both positions from the tensors that you are given.
-def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
-    return query_places[:, None] > torch.arange(len(key_places))
+def repaired_mask(query_positions: Tensor, key_positions: Tensor) -> Tensor:
+    return query_positions[:, None] > torch.arange(len(key_positions))
 
 
 # %% wrong repaired_mask its_own_place_only
 # Each query may attend only to its own position: earlier positions are allowed too.
-def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
-    return query_places[:, None] == key_places
+def repaired_mask(query_positions: Tensor, key_positions: Tensor) -> Tensor:
+    return query_positions[:, None] == key_positions
 
 
 # %% wrong repaired_mask transposed
 # Rows and columns are swapped: a row belongs to a query, a column to a key.
-def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
-    return key_places[:, None] <= query_places
+def repaired_mask(query_positions: Tensor, key_positions: Tensor) -> Tensor:
+    return key_positions[:, None] <= query_positions
 
 
 # %% wrong repaired_mask turned_the_result
 # Rows and columns are swapped: a row belongs to a query, a column to a key.
-def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
-    return (query_places[:, None] >= key_places).T
+def repaired_mask(query_positions: Tensor, key_positions: Tensor) -> Tensor:
+    return (query_positions[:, None] >= key_positions).T
 
 
 # %% wrong repaired_mask places_ignored
 # You compare indices in the tensors instead of the positions that they hold: the first query need
 # not be at the first position of the text.
-def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
-    return torch.ones(len(query_places), len(key_places), dtype=torch.bool).tril()
+def repaired_mask(query_positions: Tensor, key_positions: Tensor) -> Tensor:
+    return torch.ones(len(query_positions), len(key_positions), dtype=torch.bool).tril()
 
 
 # %% wrong repaired_mask counted_anew
 # You compare indices in the tensors instead of the positions that they hold: the first query need
 # not be at the first position of the text.
-def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
-    return torch.arange(len(query_places))[:, None] >= torch.arange(len(key_places))
+def repaired_mask(query_positions: Tensor, key_positions: Tensor) -> Tensor:
+    return torch.arange(len(query_positions))[:, None] >= torch.arange(len(key_positions))
 
 
 # %% wrong repaired_mask aligned_at_the_end
 # You assume that the last query is at the position of the last key: read both positions from the
 # tensors that you are given.
-def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
-    rows, columns = len(query_places), len(key_places)
+def repaired_mask(query_positions: Tensor, key_positions: Tensor) -> Tensor:
+    rows, columns = len(query_positions), len(key_positions)
     return torch.ones(rows, columns, dtype=torch.bool).tril(columns - rows)
 
 
 # %% wrong repaired_mask no_axis_for_the_queries
 # Each query must be compared with every key: give the queries an axis of their own, as rows.
-def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
-    return query_places >= key_places
+def repaired_mask(query_positions: Tensor, key_positions: Tensor) -> Tensor:
+    return query_positions >= key_positions
 
 
 # %% wrong repaired_mask numbers
 # Your mask contains numbers, but it should be boolean: return the comparison as it is.
-def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
-    return (query_places[:, None] >= key_places).float()
+def repaired_mask(query_positions: Tensor, key_positions: Tensor) -> Tensor:
+    return (query_positions[:, None] >= key_positions).float()
 
 
 # %% wrong repaired_mask one_too_wide
 # Each query may also attend to the position after its own: the condition is i ≥ j, with nothing
 # added.
-def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
-    return query_places[:, None] + 1 >= key_places
+def repaired_mask(query_positions: Tensor, key_positions: Tensor) -> Tensor:
+    return query_positions[:, None] + 1 >= key_positions
 
 
 # %% wrong repaired_mask keys_sorted
 # Your columns are in the order of sorted positions: keep the keys in the order that you are
 # given.
-def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
-    return query_places[:, None] >= key_places.sort().values
+def repaired_mask(query_positions: Tensor, key_positions: Tensor) -> Tensor:
+    return query_positions[:, None] >= key_positions.sort().values
 
 
 # %% wrong repaired_mask queries_sorted
 # You sort the queries, so your rows no longer match them: keep the queries in the order that you
 # are given.
-def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
-    return query_places.sort().values[:, None] >= key_places
+def repaired_mask(query_positions: Tensor, key_positions: Tensor) -> Tensor:
+    return query_positions.sort().values[:, None] >= key_positions
 
 
 # %% wrong repaired_mask the_last_query_for_all
 # Every query gets the same row, that of the last position: compare each query with its own
 # position.
-def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
-    return (key_places <= query_places.max()).expand(len(query_places), -1)
+def repaired_mask(query_positions: Tensor, key_positions: Tensor) -> Tensor:
+    return (key_positions <= query_positions.max()).expand(len(query_positions), -1)
 
 
 # %% wrong repaired_mask table_of_512
 # Your table ends at position 512: compare the positions directly, and any position will work.
-def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
-    return torch.ones(512, 512).tril().bool()[query_places][:, key_places]
+def repaired_mask(query_positions: Tensor, key_positions: Tensor) -> Tensor:
+    return torch.ones(512, 512).tril().bool()[query_positions][:, key_positions]
 
 
 # %% right repaired_mask keys_before
-def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
-    return key_places[None, :] <= query_places[:, None]
+def repaired_mask(query_positions: Tensor, key_positions: Tensor) -> Tensor:
+    return key_positions[None, :] <= query_positions[:, None]
 
 
 # %% right repaired_mask unsqueezed
-def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
-    return torch.ge(query_places.unsqueeze(1), key_places.unsqueeze(0))
+def repaired_mask(query_positions: Tensor, key_positions: Tensor) -> Tensor:
+    return torch.ge(query_positions.unsqueeze(1), key_positions.unsqueeze(0))
 
 
 # %% right repaired_mask not_after
-def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
-    return ~(query_places[:, None] < key_places)
+def repaired_mask(query_positions: Tensor, key_positions: Tensor) -> Tensor:
+    return ~(query_positions[:, None] < key_positions)
 
 
 # %% right repaired_mask differences
-def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
-    return query_places[:, None] - key_places[None] >= 0
+def repaired_mask(query_positions: Tensor, key_positions: Tensor) -> Tensor:
+    return query_positions[:, None] - key_positions[None] >= 0
 
 
 # %% right repaired_mask row_by_row
-def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
-    return torch.stack([key_places <= place for place in query_places])
+def repaired_mask(query_positions: Tensor, key_positions: Tensor) -> Tensor:
+    return torch.stack([key_positions <= position for position in query_positions])
 
 
 # %% right repaired_mask list_comprehension
-def repaired_mask(query_places: Tensor, key_places: Tensor) -> Tensor:
-    return torch.tensor([[bool(j <= i) for j in key_places] for i in query_places])
+def repaired_mask(query_positions: Tensor, key_positions: Tensor) -> Tensor:
+    return torch.tensor([[bool(j <= i) for j in key_positions] for i in query_positions])
 
 
 # %% wrong padding_mask true_is_padding
