@@ -7,7 +7,7 @@
 #
 # **You take away** your own softmax, scaled dot-product attention, and a reason for every symbol in its formula.
 #
-# **Time**: 110–130 minutes, about 80 of them for the exercises. A good place to stop is marked half way.
+# **Time**: 110–130 minutes, about 80 of them for the exercises. There is a good place to stop about halfway through.
 #
 # Run the cells from top to bottom with Shift+Enter. The first two load what the lesson needs.
 
@@ -25,9 +25,9 @@ from transformer_course.checks import Check, numbers
 # %% [markdown]
 # ## 1 · What does *it* mean?
 #
-# *The animal didn't cross the street because it was too tired.* What does *it* stand for? The animal, of course. Now change the last word to *wide*. Suddenly *it* stands for the street.
+# *The animal didn't cross the street because it was too tired.* What does *it* refer to? The animal, of course. Now change the last word to *wide*. Suddenly *it* refers to the street.
 #
-# A program that stores one vector for each word gives *it* the same vector in both sentences. So how can a model tell the two apart? It has to let *it* take in information from other words, and it has to choose these words anew in every sentence:
+# A program that stores one vector for each word gives *it* the same vector in both sentences. So how can a model tell the two apart? The vector of *it* has to take in information from other words, and which words these are must depend on the sentence:
 
 # %%
 words = ["the", "animal", "didn't", "cross", "the", "street", "because", "it", "was", "too"]
@@ -35,13 +35,13 @@ tired = [0.02, 0.68, 0.02, 0.03, 0.02, 0.09, 0.02, 0.03, 0.02, 0.02, 0.05]
 wide = [0.02, 0.09, 0.02, 0.03, 0.02, 0.68, 0.02, 0.03, 0.02, 0.02, 0.05]
 figures.word_links(
     {
-        "… too tired: “it” takes in mostly the animal": ([*words, "tired"], 7, tired),
-        "… too wide: “it” takes in mostly the street": ([*words, "wide"], 7, wide),
+        "… too tired: “it” takes most from “animal”": ([*words, "tired"], 7, tired),
+        "… too wide: “it” takes most from “street”": ([*words, "wide"], 7, wide),
     }
 )
 
 # %% [markdown]
-# In **attention**, each word takes in information from all words, from some more than from others. The **attention weights** of *it*, the numbers in the figure, say how much each word contributes. They are positive and sum to 1. These ones are made up. At the end, a model that you built learns its own.
+# In **attention**, each word takes in information from all words, more from some than from others. **Attention weights** say how much a word takes from each word: positive numbers that sum to 1. The figure shows made-up weights of *it*. In part 10, a model that you build learns its own.
 #
 # **Recall.** Three questions before you start. They are not graded.
 #
@@ -63,9 +63,9 @@ print("3.", torch.randn(100_000, 4, generator=torch.Generator().manual_seed(0)).
 # %% [markdown]
 # ## 2 · A dot product compares two vectors
 #
-# A **token** is a piece of text that a model handles as one unit. In this lesson every word is one token. The model knows a token only by its **embedding**: a vector of features, learned like all other weights of the model.
+# A **token** is a piece of text that a model handles as one unit. In this lesson every word is one token. A model represents each token by its **embedding**, a vector of features that it learns in training.
 #
-# Here are the embeddings of three tokens. They have only two features each, so that you can draw them.
+# Here are the embeddings of three tokens, made up for this lesson. They have only two features each, so that you can draw them.
 
 # %%
 figures.arrows(
@@ -82,7 +82,7 @@ print("bank · river  =", (bank @ river).item(), "  (1·2 + 1·0)")
 print("river · money =", (river @ money).item())
 
 # %% [markdown]
-# It is large if both vectors are large in the same features. It is zero if they share no feature, and negative if they point in opposite directions. The dot product of two tokens is their **score**: it says how well the two match.
+# The dot product is large if two long vectors point in similar directions. It is zero if they are perpendicular, as *river* and *money* are. It is negative if they point in opposite directions. In attention, the **score** of two tokens is a dot product that says how well the two match.
 #
 # **Predict.** You stack the three embeddings as the rows of `x`, of shape (length, dim) = (3, 2). You compute the score of every pair of tokens. What is the shape of the table of scores? Choose, then open your choice.
 #
@@ -98,7 +98,7 @@ figures.attention_map(all_pairs, ["bank", "river", "money"], title="scores: all 
 # %% [markdown]
 # Read the map row by row. The row of *river* shows how well *river* matches each token: itself (4), then *bank* (2), and *money* not at all (0).
 #
-# Remember this layout. In every attention map of the course, *a row belongs to a query*, the token that looks for information. *A column belongs to a key*, a token that may have it. Part 5 makes both precise.
+# Remember this layout. In every attention map of the course, *a row belongs to a query*, the token that looks for information. *A column belongs to a key*, a token that may have it. Part 5 defines both precisely.
 
 # %% [markdown]
 # ## 3 · Softmax turns scores into weights
@@ -114,7 +114,7 @@ figures.steps(
 )
 
 # %% [markdown]
-# **Softmax** takes `exp` of every score, which makes it positive, and divides by the sum of all these. For scores $s_1, \dots, s_n$ the weights are
+# **Softmax** takes `exp` of every score, which makes it positive, and divides the results by their sum. For scores $s_1, \dots, s_n$ the weights are
 #
 # $$w_j = \frac{e^{s_j}}{\sum_{k=1}^{n} e^{s_k}}$$
 #
@@ -133,14 +133,15 @@ print("softmax of the scores + 100:", (example + 100).softmax(dim=0))
 print("exp of the scores + 100:    ", (example + 100).exp())
 
 # %% [markdown]
-# The last line shows a problem. In float32, `exp` of anything above 88.7 is infinite, and ∞/∞ is not a number. Your prediction is the way around it.
+# The last line shows a problem. In float32, `exp` of anything above 88.7 is infinite, and ∞/∞ is not a number. It can be avoided, because only the differences between scores matter.
 #
-# **How exercises work.** Where a cell says `YOUR CODE HERE`, replace the `raise` line by your code and run the cell. Then run the grey bar below it, its check. A check that fails tells you what it saw. The grader also tries other sizes, float32 and gradients. So use torch throughout, keep the dtype of the input, and do not modify the input.
+# **How exercises work.** Where a cell says `YOUR CODE HERE`, replace the `raise` line with your code and run the cell. Then run its check, the grey bar below it. A check that fails tells you what it saw. The grader also tries other sizes, float32 and gradients. So use torch throughout, keep the dtype of the input, and do not modify the input.
 
 # %% [markdown]
-# **Exercise** (12 minutes). Write softmax with `exp`, a sum and a division. (`torch.softmax` would pass the check, too. Writing your own shows you how it works.)
+# **Exercise** (12 minutes). Write softmax with `exp`, a sum and a division. (`torch.softmax` would pass, too, but your own shows how it works.)
 #
-# <details><summary>Hint</summary>Which number can you subtract from every score of a row so that no exp is larger than 1? <code>amax</code> with <code>keepdim=True</code> finds it. With <code>dim=-1</code> a sum runs along each row, with <code>dim=0</code> down each column.</details>
+# <details><summary>Hint 1</summary>Subtracting one number from every score of a row changes no weight. Which number makes sure that no exp is larger than 1?</details>
+# <details><summary>Hint 2</summary>With <code>dim=-1</code> a sum or an <code>amax</code> runs along each row, with <code>dim=0</code> down each column. <code>keepdim=True</code> keeps the result in a shape that lines up with the scores.</details>
 
 
 # %% exercise softmax
@@ -241,7 +242,7 @@ with Check("softmax", "rows far apart from one another") as check:
 # %%
 from transformer_course.widgets import show_softmax
 
-show_softmax(softmax, [1.0, 2.0, 3.0, 4.0])
+show_softmax(softmax, [1.0, 2.0, 3.0, 4.0], ["score 1", "score 2", "score 3", "score 4"])
 
 # %% [markdown]
 # What to see: a high temperature makes the weights nearly equal. A low one gives almost all the weight to the largest score. So the *scale* of the scores decides how selective softmax is. (The experiment *width d_k* is for part 6.)
@@ -249,11 +250,11 @@ show_softmax(softmax, [1.0, 2.0, 3.0, 4.0])
 # %% [markdown]
 # ## 4 · A first attention, with nothing learned
 #
-# You know where weights come from. But what is taken in? The simplest answer is the embeddings themselves. Let $x_j$ be the embedding of token $j$, and $w_{ij}$ the weight that token $i$ gives to token $j$. The new vector of token $i$ is the weighted sum
+# You know where the weights come from. But what do you average with them? The simplest choice is the embeddings. Let $x_j$ be the embedding of token $j$, and $w_{ij}$ the weight that token $i$ gives to token $j$. The new vector of token $i$ is the weighted sum
 #
 # $$y_i = \sum_j w_{ij}\, x_j$$
 #
-# If the rows of $X$ are the embeddings, scores, softmax and weighted sum fit in one line: $\mathrm{softmax}(X X^\top)\, X$.
+# Let the rows of $X$ be the embeddings. Then all steps fit in one line: $\mathrm{softmax}(X X^\top)\, X$.
 
 # %% [markdown]
 # **Exercise** (6 minutes). Write it with your `softmax`.
@@ -293,7 +294,7 @@ with Check("similarity_attention", "any number of tokens") as check:
     inside = (output <= x.amax(0)) & (output >= x.amin(0))
     check.true(
         bool(inside.all()),
-        "each feature of a weighted average lies between its minimum and maximum",
+        "each feature of a weighted average lies between its minimum and maximum over the tokens",
     )
 # BEGIN HIDDEN TESTS
 with Check("similarity_attention", "equal to the formula") as check:
@@ -316,7 +317,7 @@ with Check("similarity_attention", "finite at large scale, with gradients") as c
 
 
 # %% [markdown]
-# **Predict.** *bank* is [1, 1]: half water, half money. First it stands beside *river* and *money*. Then you replace *money* by *stream*, another token with the features of *river*. What becomes of *bank*?
+# **Predict.** *bank* is [1, 1]: half water, half money. First it stands beside *river* and *money*. Then you replace *money* with *stream*, another token with the features of *river*. What happens to the vector of *bank*?
 #
 # <details><summary>It moves towards water</summary>Yes. Two of the three tokens that it averages are now about water.</details>
 # <details><summary>It stays at [1, 1]</summary>That holds only beside river and money, where the two sides balance.</details>
@@ -334,12 +335,12 @@ for names, rows in (
     figures.steps(stages, "token", names)
 
 # %% [markdown]
-# What to see: compare the first rows. Beside *river* and *money*, *bank* stays exactly in the middle. Beside *river* and *stream*, it moves towards water. The **context** of a token is the other tokens of its sequence. The embedding of *bank* is the same both times, and only its context has changed. After attention, the vector of a token depends on its context.
+# What to see: compare the first rows. Beside *river* and *money*, *bank* stays exactly in the middle. Beside *river* and *stream*, it moves towards water. The **context** of a token is the other tokens in its sequence. The embedding of *bank* is the same both times, and only its context has changed. After attention, the vector of a token depends on its context.
 
 # %% [markdown]
 # ### Bug hunt: a formula on a slide
 #
-# **From the lecture**: *Transformers (Part 2)*, Data C182, slides "MHA (v0): attention scores". They give this attention as `softmax(X * X^T, dim=1)`. Run the product as it is written.
+# **From the lecture**: *Transformers (Part 2)*, Data C182, slides "MHA (v0): attention scores". (Lines like this one name the university slides that a section puts into practice.) These slides give attention as `softmax(X * X^T, dim=1)`. Run the product as it is written.
 
 # %%
 try:
@@ -353,7 +354,7 @@ print("With two tokens of two features there is no error, but this result:\n", s
 # In PyTorch `*` multiplies entry by entry. With most shapes that raises an error. With a square matrix it silently gives wrong scores, which is worse.
 
 # %% [markdown]
-# **Exercise** (3 minutes). Write the scores that the slide means. Return only the scores, without softmax.
+# **Exercise** (3 minutes). Compute the scores that the slide means. Return only the scores, without softmax.
 #
 # <details><summary>Hint</summary>PyTorch has a different operator for the matrix product. You used it a moment ago.</details>
 
@@ -392,9 +393,9 @@ with Check("repaired_scores", "more tokens than features, and fewer") as check:
 # %% [markdown]
 # ## 5 · Query, key and value: three roles of a token
 #
-# Go back to the map of scores in part 2. It is symmetric: *bank* matches *river* exactly as well as *river* matches *bank*. It must be, because $x_i \cdot x_j = x_j \cdot x_i$. Language is different. *It* needs the noun that it stands for. The noun has no such need of *it*.
+# Go back to the map of scores in part 2. It is symmetric: *bank* matches *river* exactly as well as *river* matches *bank*. It must be, because $x_i \cdot x_j = x_j \cdot x_i$. Language is different. *It* needs the noun that it refers to. The noun does not need *it* in the same way. Also, what a token can be found by need not be what it passes on.
 #
-# So a token gets a separate vector for each of its three roles:
+# So a token gets a separate vector for each of three roles:
 #
 # | the token | vector | what it expresses |
 # |---|---|---|
@@ -402,7 +403,7 @@ with Check("repaired_scores", "more tokens than features, and fewer") as check:
 # | can be found | key $k_j$ | what token $j$ can be found by |
 # | gives information | value $v_j$ | what token $j$ passes on |
 #
-# A library works in the same way. You compare your query with the titles (keys), and you take home the contents (values). The two lines below show that a query and a key of their own break the symmetry:
+# A library works in the same way. You compare your query with the titles (keys), and you take home the contents (values). The two lines below show that separate queries and keys break the symmetry:
 
 # %%
 asks, offers = numbers(2, 3), numbers(2, 3, seed=1)
@@ -410,13 +411,13 @@ for name, table in (("x xᵀ", asks @ asks.T), ("queries keysᵀ", asks @ offers
     print(f"{name:14} row 0, column 1: {table[0, 1]:6.2f}    row 1, column 0: {table[1, 0]:6.2f}")
 
 # %% [markdown]
-# All three vectors are computed from the same embedding, each by its own matrix:
+# All three are computed from the same embedding, each with its own matrix:
 #
 # $$Q = X W^Q \qquad K = X W^K \qquad V = X W^V$$
 #
 # A **projection** multiplies each embedding by a learned matrix. The **query** of a token is its projection by $W^Q$: what the token looks for. The **key** of a token is its projection by $W^K$: what queries are compared with. The **value** of a token is its projection by $W^V$: what it passes on.
 #
-# Each matrix has the shape $(d_{\text{model}}, d_{\text{out}})$, where $d_{\text{model}}$ is the width of the embeddings. Queries and keys meet in a dot product, so they share one width, $d_k$. Values may have another width, $d_v$.
+# Each matrix has the shape $(d_{\text{model}}, d_{\text{out}})$, where $d_{\text{model}}$ is the width of the embeddings and $d_{\text{out}}$ that of the result. Queries and keys meet in a dot product, so they share one width, $d_k$. Values may have another width, $d_v$.
 
 # %% [markdown]
 # **Exercise** (6 minutes). Compute the three projections.
@@ -484,7 +485,7 @@ with Check("project_qkv", "float32, and gradients to each matrix") as check:
 #
 # One step is missing before the full formula. The dot product of a query and a key adds up $d_k$ products. Suppose that each product has mean 0. Then the sum has mean 0, too, but the more products you add, the more it varies. How fast does this spread grow?
 #
-# **Predict.** The features of $q$ and $k$ are independent, with mean 0 and standard deviation 1. What is the standard deviation of $q \cdot k$ for $d_k = 64$? Recall question 3 helps. Put your guess into the next cell. It appears as a star in the figure.
+# **Predict.** The features of $q$ and $k$ are independent, with mean 0 and standard deviation 1. What is the standard deviation of $q \cdot k$ for $d_k = 64$? Question 3 from the start of the lesson helps. Put your guess into the next cell. It appears as a star in the figure.
 
 # %%
 my_guess = None  # a number above 0
@@ -505,8 +506,8 @@ for width, spread in zip(widths, independent, strict=True):
 figures.curves(
     widths,
     {
-        "√d_k": [width**0.5 for width in widths],
         "independent features": torch.stack(independent, 1).tolist(),
+        "√d_k": [width**0.5 for width in widths],
         "the same feature d_k times": torch.stack(repeated, 1).tolist(),
     },
     x="d_k, the width of queries and keys",
@@ -517,25 +518,27 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: with independent features the standard deviation follows $\sqrt{d_k}$. Each product $q_1 k_1, q_2 k_2, \dots$ has mean 0 and variance 1. Variances of independent numbers add up, so the sum has variance $d_k$ and standard deviation $\sqrt{d_k}$.
+# What to see: with independent features, the standard deviation follows $\sqrt{d_k}$: the two lines lie on top of each other. Each product $q_1 k_1, q_2 k_2, \dots$ has mean 0 and variance 1. Variances of independent numbers add up, so the sum has variance $d_k$ and standard deviation $\sqrt{d_k}$.
 #
-# The third line is the control. There, every feature is a copy of the first one, so the products are not independent. The standard deviation then grows like $d_k$. The square root comes from independence.
+# The steeper line is the control. There, every feature is a copy of the first one, so the products are not independent. The standard deviation then grows like $d_k$. The square root comes from independence.
 #
-# Why does it matter? Your softmax shows you. Here is the view of part 3 again. Choose the experiment *width d_k* and move its slider, first without the division by $\sqrt{d_k}$ and then with it.
+# Why does this spread matter? Your softmax shows you. Here is the view from part 3 again. Choose the experiment *width d_k* and move its slider, first without the division by $\sqrt{d_k}$ and then with it.
 
 # %%
-show_softmax(softmax, [1.0, 2.0, 3.0, 4.0])
+show_softmax(softmax, [1.0, 2.0, 3.0, 4.0], ["score 1", "score 2", "score 3", "score 4"])
 
 # %% [markdown]
 # What to see: without the division, one key takes almost all the weight when $d_k$ is large, although queries and keys are random. With it, the weights stay spread out.
 #
-# Softmax is **saturated** when one weight is close to 1 and all others are close to 0. What does that mean for learning? Change one score $s_j$ a little. Its weight $w_j$ then changes with the slope $w_j (1 - w_j)$.
+# Softmax is **saturated** when one weight is close to 1 and all others are close to 0. What does that mean for learning? The slope of a weight in its own score is $\partial w_j / \partial s_j = w_j (1 - w_j)$. Where this slope is close to 0, almost no gradient gets through.
 #
 # **Predict.** At which weight is this slope largest?
 #
 # <details><summary>Close to 1</summary>There 1 − w is close to 0. The weight cannot grow any further.</details>
 # <details><summary>Close to 0</summary>There w itself is close to 0. A slightly higher score still loses against the others.</details>
-# <details><summary>At ½</summary>Yes: ½ · ½ = ¼. This is where a choice is still open.</details>
+# <details><summary>At ½</summary>Yes: ½ · ½ = ¼. Here a small change of the score moves the weight most.</details>
+#
+# The next figure measures this slope with your softmax, for 200 random queries with 10 keys each. It takes the largest of the ten slopes of each query, and then the median over the queries.
 
 
 # %% folded=true
@@ -554,7 +557,7 @@ plain = [[saturation(width, 1.0, seed) for width in widths] for seed in range(5)
 scaled = [[saturation(width, width**-0.5, seed) for width in widths] for seed in range(5)]
 for name, found in (("q·k", plain), ("q·k / √d_k", scaled)):
     above = [run[-1][1] for run in found]
-    print(f"d_k = 1024, {name:10}: {min(above):.0%} to {max(above):.0%} of the queries saturated")
+    print(f"d_k = 1024, {name:10}: saturated queries: {min(above):.2f} to {max(above):.2f} of all")
 figures.curves(
     widths,
     {
@@ -569,9 +572,9 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: without the scale, the median slope falls to almost zero as $d_k$ grows. A typical query then gets almost no gradient. Divided by $\sqrt{d_k}$, the scores keep standard deviation 1, and the slope does not fall.
+# What to see: without the scale, the median slope is almost zero when $d_k$ is large. Almost no gradient then reaches a typical query. Divided by $\sqrt{d_k}$, the scores keep standard deviation 1, and the slope does not fall.
 #
-# **From the lecture**: *Transformers*, CSCI 4360/6360, slide "Scaled Dot Product", gives this reason.
+# **From the lecture**: *Transformers*, CSCI 4360/6360, slide "Scaled Dot Product", with the same reason.
 
 # %% [markdown]
 # **A good place to stop.** You have softmax, a first attention, the three roles, and a reason for the scale. Next you write the full formula and train a model with it.
@@ -579,7 +582,7 @@ figures.curves(
 # %% [markdown]
 # ## 7 · Once by hand
 #
-# First, compute one attention with pencil, paper and a calculator for exp. The figure shows the query of the token *flying* and the keys of *flying* and *arrows*. Which key matches the query better?
+# First, compute attention once with pencil, paper and a calculator. The figure shows the query of the token *flying* and the keys of *flying* and *arrows*. Which key matches the query better?
 
 # %%
 figures.arrows(
@@ -588,16 +591,16 @@ figures.arrows(
 )
 
 # %% [markdown]
-# The key of *flying* does: its dot product with the query is positive, the other one is negative. Here are all the vectors of the two tokens, with $d_k = 2$:
+# The key of *flying* does: its dot product with the query is positive, and that of *arrows* is negative. Here are all the vectors of the two tokens, with $d_k = 2$:
 #
 # | token | query | key | value |
 # |---|---|---|---|
 # | *flying* | [0, 1] | [1, 1] | [1, 0] |
 # | *arrows* | [1, 1] | [0, −1] | [−1, 1] |
 #
-# Start with *flying*. Take the dot product of its query with both keys. Divide both by $\sqrt{2}$. Take the softmax. With these weights, add up the two values. The output is two numbers.
+# Start with *flying*. Take the dot products of its query with both keys. Divide them by $\sqrt{2}$ and take the softmax. The output is the weighted sum of the two values, a vector of two numbers.
 #
-# **From the lecture**: *Introduction to Transformers*, CS60216, slides "Try this problem".
+# **From the lecture**: *Introduction to Transformers*, CS60216, slides "Try this problem". The vectors are those of the slides.
 
 # %% [markdown]
 # **Exercise** (12 minutes). Give the output of *flying* to three decimals. The check recognises the right result and the most common mistakes.
@@ -666,7 +669,7 @@ with Check("arrows_output", "three decimals") as check:
 #
 # (Vaswani et al., *Attention Is All You Need*, 2017, section 3.2.1.)
 #
-# The numbers of queries and keys may differ, so the scores, of shape (query, key), need not be square. The inputs may also be batches. `@` and `transpose(-2, -1)` work on the last two axes and leave all other axes alone.
+# The numbers of queries and keys may differ, so the scores, of shape (query_length, key_length), need not be square. The inputs may also have batch dimensions. `@` and `transpose(-2, -1)` work on the last two axes and leave all other axes alone.
 #
 # **Predict.** `key` has the shape (8, 20, 64): 8 sequences, 20 tokens, width 64. What is the shape of `key.transpose(0, 1)`?
 #
@@ -764,7 +767,7 @@ with Check("scaled_dot_product_attention", "keys and values reordered together")
 
 
 # %% [markdown]
-# The second check tries batches:
+# The second check tests batches:
 
 # %% check scaled_dot_product_attention_batches points=2
 hint = "count axes from the end: then they mean the same with and without a batch"
@@ -823,7 +826,7 @@ with Check("scaled_dot_product_attention", "views that are not contiguous") as c
 
 
 # %% [markdown]
-# Now let your function repeat your calculation by hand, step by step. Choose a pair of tokens with the arrow keys and follow it from the dot product to the output. Does the last step agree with your paper?
+# Now let your function redo the calculation that you did by hand. Choose a pair of tokens with the arrow keys and follow it from the dot product to the output. Does the last step agree with your paper?
 
 # %%
 from transformer_course.widgets import show_attention_steps
@@ -835,7 +838,7 @@ pair = ["flying", "arrows"]
 show_attention_steps(scaled_dot_product_attention, two_queries, two_keys, two_values, pair)
 
 # %% [markdown]
-# What to see: each row of weights holds the shares of the two tokens. The same row of the output adds up the two values in these shares. Switch off the division by $\sqrt{d_k}$: in both rows, the larger weight grows.
+# What to see: each row of the weights says how much each value counts. The same row of the output is the sum of the values with these weights. Switch off the division by $\sqrt{d_k}$: in both rows, the larger weight grows.
 
 # %% [markdown]
 # ### Bug hunt: two more slides
@@ -897,7 +900,7 @@ with Check("repaired_weights", "equal to PyTorch's softmax over the keys") as ch
 #
 # $$\lambda_i = \frac{e^{q \cdot k_i}}{\sum_{i=1}^{4} e^{q \cdot k_i}}$$
 #
-# Two things are wrong. One is the notation: the sum needs an index of its own, because the $i$ on the left already means something else. The other is a missing part of the formula of this section. **Predict** which part is missing, then run the cell.
+# Two things are wrong. One is the notation: the sum needs an index of its own, because the $i$ on the left already has a meaning. The other is a gap: one part of the formula of this section is missing. **Predict** which part, then run the cell.
 
 # %%
 wide_query, wide_keys = numbers(64), numbers(4, 64, seed=1)
@@ -956,11 +959,11 @@ with Check("repaired_lambdas", "equal to PyTorch's attention") as check:
 # %% [markdown]
 # ## 9 · Self-attention as a module
 #
-# So far you were given the matrices. Now your model learns them. **Parameters** are the numbers of a model that training adjusts. In PyTorch, they live in an `nn.Module`. Yours has three `nn.Linear` layers without bias, followed by your attention.
+# So far, the matrices were given. Now a model learns them. **Parameters** are the numbers of a model that training adjusts. They live in an `nn.Module`. Yours has three `nn.Linear` layers without bias, followed by your attention.
 #
-# In **self-attention**, queries, keys and values all come from the same sequence. One such set of three projections with its attention is called a **head**. Lesson 3 combines several heads.
+# In **self-attention**, queries, keys and values all come from the same sequence. A **head** is one set of query, key and value projections together with the attention that uses them. Lesson 3 combines several heads.
 #
-# `nn.Linear(d_model, d_head)` stores its matrix as (d_head, d_model) and computes `x @ weight.T`. So you only have to call it. Here `d_head` is the width of queries, keys and values alike: $d_k = d_v$.
+# `nn.Linear(d_model, d_head)` stores its matrix as (d_head, d_model) and computes `x @ weight.T`, so you only call it. Here queries, keys and values all have the width `d_head`.
 
 # %% [markdown]
 # **Exercise** (12 minutes). Use exactly the three names in the docstring, because the check loads weights by name.
@@ -1084,7 +1087,7 @@ with Check("SelfAttention", "two modules do not share their weights") as check:
 # %% [markdown]
 # ## 10 · Tired or wide: a model that learns its own weights
 #
-# Back to the question of part 1. You train a small model of your own `SelfAttention` to find out what *it* stands for. The sentences all have the same form. Some pairs of nouns are **held out**, that is, kept out of training and used only for testing. In training, *animal* and *street* never meet in one sentence.
+# Back to the question of part 1. You now train a small model, built from your `SelfAttention`, to find the noun that *it* refers to. The sentences all have the same form. Examples are **held out** when they are kept out of training and used only for testing. Here, five pairs of nouns are held out. In training, for example, *animal* and *street* never occur in the same sentence.
 
 # %%
 animals = ["animal", "dog", "cat", "child", "horse"]
@@ -1109,7 +1112,9 @@ held_out = torch.tensor([(words[ANIMAL], words[PLACE]) in unseen for words in se
 print(f"{len(sentences)} sentences, {int(held_out.sum())} of them held out, {len(index_of)} tokens")
 
 # %% [markdown]
-# The model starts from learned embeddings. Each layer adds the output of your attention to the vector of each token. The answer is read from the last layer: the noun to which *it* gives more weight.
+# The model starts from learned embeddings. Each layer adds the output of your attention to the vector of each token. The model's answer is the noun to which *it* gives more weight in the last layer, and training raises the weight of the right noun.
+#
+# This is a shortcut for a small experiment. A full Transformer is trained on its outputs, and nobody tells it which tokens to attend to.
 
 
 # %%
@@ -1185,7 +1190,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: one layer gets half of the sentences right, in every run. More parameters do not help. A model **generalises** if it is right on examples that it never saw in training. Two layers do, in every run.
+# What to see: one layer gets half of the sentences right, in every run. More parameters do not help. A model **generalises** if it is right on examples that it never saw in training. The model with two layers does so in every run.
 #
 # Why half? Divide the weight of *it* on *animal* by its weight on *street*. The figure shows log₂ of this ratio, so +1 means twice as much on the animal:
 
@@ -1215,9 +1220,9 @@ for name, found in ratios.items():
 # %% [markdown]
 # What to see: with one layer, each run has the same ratio in both sentences, up to rounding. With two layers the ratio changes its sign: *it* prefers the animal when it is too tired, and the street when it is too wide.
 #
-# The formula says why one layer cannot do this. The ratio of two weights of one query is $e^{s_{\text{animal}} - s_{\text{street}}}$. In the first layer these two scores come from the embeddings of *it*, *animal* and *street*. The last word is in neither. It changes only the denominator, and that is the same for both nouns.
+# Why can one layer not do this? The ratio of two weights of one query is $e^{s_{\text{animal}} - s_{\text{street}}}$. In the first layer these two scores come from the embeddings of *it*, *animal* and *street*. The last word is in neither. It changes only the denominator, which both weights share. So *it* prefers the same noun with all eight adjectives, and is right with four.
 #
-# Now see what one of your two-layer models does:
+# Now see one of your two-layer models:
 
 # %%
 from transformer_course.widgets import show_attention
@@ -1235,18 +1240,18 @@ show_attention(torch.stack(layers)[:, None], names, title="your model's weights 
 # %% [markdown]
 # The view above counts layers from 0, as code does. In layer 1, the last one, find the row of *it*. Then switch to layer 0 and find the rows with a large weight on the last word, *wide*.
 #
-# **Predict.** The first layer must carry something of *tired* or *wide* to a token that decides the ratio in the last layer. To which one?
+# **Predict.** The first layer must carry something of *tired* or *wide* to the tokens that decide the ratio in the last layer. Which tokens are these?
 #
-# <details><summary>To <em>it</em>, which then asks for the right noun</summary>A model could work like this. Most runs do not, as the figure below shows.</details>
-# <details><summary>To the two nouns, which then answer differently</summary>In most runs, yes. The figure below shows it.</details>
-# <details><summary>To no token: the last word decides on its own</summary>The ratio depends on the query of <em>it</em> and on the keys of the two nouns, and on nothing else.</details>
+# <details><summary>Only <em>it</em>, which then asks for the right noun</summary>A model could work like this. Most runs do not, as the figure below shows.</details>
+# <details><summary>The two nouns, which then match differently</summary>In most runs, yes. The figure below shows it.</details>
+# <details><summary>Only the last word, which decides on its own</summary>The ratio depends on the query of <em>it</em> and on the keys of the two nouns, and on nothing else.</details>
 #
-# You can test it by **activation patching**: run the first layer on both sentences, replace some vectors of “too tired” by those of “too wide”, and run the second layer. If the answer flips, these vectors carried the information.
+# **Activation patching** replaces some of a model's internal vectors with those from another input, to see whether its answer changes. Run the first layer on both sentences. Replace some vectors of “too tired” with those of “too wide”, and run the second layer. If the answer flips, these vectors carried the information.
 
 
 # %%
 def after_first_layer(reader: Reader, adjective: str) -> Tensor:
-    """The vectors of all tokens behind the first layer: (length, d_model)."""
+    """The vectors of all tokens after the first layer: (length, d_model)."""
     x = reader.embedding(too(adjective))
     output, _ = reader.layers[0](x)
     return x + output
@@ -1275,10 +1280,12 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: above zero *it* prefers the animal, below zero the street. Replacing the nouns flips the answer in most runs, replacing *it* in few. So in most runs the nouns carried the information. All runs share the reason for stacking layers: *a layer can use what the layers below it have gathered.*
+# What to see: above zero *it* prefers the animal, below zero the street. Replacing the nouns' vectors flips the answer in most runs. Replacing the vector of *it* rarely does. Replacing the last word changes nothing, because the ratio does not depend on its vector.
+#
+# So in most runs the nouns carried the information. All runs show why layers are stacked: *a layer can use what earlier layers have gathered.*
 
 # %% [markdown]
-# One question is left from part 6: does a large scale of the scores hurt learning? Take the same two-layer model with the same training. But multiply its query matrices by 32 before the first step. Then the scores start out about 32 times larger, as they would at $d_k = 1024$ without the division by $\sqrt{1024} = 32$.
+# One question is left from part 6: do large scores hurt learning? Train the two-layer model in the same way, but multiply its query matrices by 32 before the first step. The scores then start about 32 times larger, as at $d_k = 1024$ without the division by $\sqrt{1024} = 32$.
 
 # %%
 figures.runs(
@@ -1296,7 +1303,7 @@ figures.runs(
 # %% [markdown]
 # ## 11 · The real thing
 #
-# PyTorch has attention as a function, `F.scaled_dot_product_attention`, and as a whole module, `nn.MultiheadAttention`. Give the function your inputs, and give the module's weights to yours. All numbers should agree.
+# PyTorch has attention as a function, `F.scaled_dot_product_attention`, and as a whole module, `nn.MultiheadAttention`. Call the function on the same inputs as yours, and copy the module's weights into your module. All numbers should agree.
 
 # %%
 three_roles = numbers(2, 3, 5, 8), numbers(2, 3, 7, 8, seed=1), numbers(2, 3, 7, 6, seed=2)
@@ -1334,7 +1341,7 @@ for name, (mine, theirs) in zip(("output", "weights"), results, strict=True):
 # %% [markdown]
 # ## Where you stand
 #
-# - The score of a query and a key is their dot product. It says how well what one token looks for matches what another one offers.
+# - The score of a query and a key is their dot product. It says how well the key matches what the query looks for.
 # - Softmax over the keys turns the scores of one query into attention weights: positive, with sum 1. Subtract the maximum first.
 # - The output is the weighted sum of the values, one row for each query.
 # - With independent features, dot products have standard deviation $\sqrt{d_k}$, and softmax of such large logits saturates. So divide by $\sqrt{d_k}$.
