@@ -170,7 +170,7 @@ function tables({ sent, rows, columns, width, depth, keys, scores, may, ...about
     : ["not scaled", "as it is", "computed here: without ÷ √d_k"];
   return {
     query: [table(query.data, width), query, "query", counting(width)],
-    key: [(row, column) => key.data[column * width + row], key, "key, turned on its side", keys],
+    key: [(row, column) => key.data[column * width + row], key, "key, transposed", keys],
     scores: [table(scores, columns), scale, "scores", boxes.key ? [] : keys, "×"],
     scaled: [table(now, columns), scale, said[0], keys, said[1]],
     masked: [table(now, columns, may), scale, "masked", keys, "mask"],

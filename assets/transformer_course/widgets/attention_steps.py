@@ -110,7 +110,7 @@ def _picture(arrays: dict[str, np.ndarray], queries: list[str], keys: list[str])
     grid = figure.subplots(2, 3, squeeze=False, width_ratios=wide, height_ratios=high)
     grid[0, 0].axis("off")
     features, values = [str(i) for i in range(width)], [str(i) for i in range(depth)]
-    _cells(grid[0, 1], arrays["key"].T, "key, turned on its side", ("feature", features), keys)
+    _cells(grid[0, 1], arrays["key"].T, "key, transposed", ("feature", features), keys)
     _cells(grid[0, 2], arrays["value"], "value", ("key", keys), values)
     _cells(grid[1, 0], arrays["query"], "query", ("query", queries), features, "feature")
     _cells(grid[1, 1], weights, "your weights", ("query", queries), keys, "key")
