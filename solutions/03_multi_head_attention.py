@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Lesson 3 · Multi-head attention
 #
-# **You build** attention with several heads: first in a loop, then all heads at once. At the end your block loads the weights of PyTorch's own and gives the same numbers.
+# **You build** attention with several heads: first in a loop, then all heads at once. At the end your block loads the weights of PyTorch's block and gives the same numbers.
 #
 # **You need** lessons 1 and 2: queries, keys, values, masks. You also need `reshape`, `transpose` and `torch.cat`.
 #
@@ -10,7 +10,7 @@
 # **Time**: 115–130 minutes, with a marked place to stop half way.
 
 # %% [markdown]
-# *The dog chased the cat.* To understand *chased*, a model needs two tokens: who chases, and who is chased. But the attention weights of one token sum to 1. What if it gives about half to each?
+# *The dog chased the cat.* To understand *chased*, a model needs two other tokens: who chases, and who is chased. But the attention weights of *chased* sum to 1. Suppose that it gives about half to each noun:
 
 # %%
 from transformer_course import figures
@@ -23,9 +23,9 @@ figures.word_links(
 # %% [markdown]
 # The weights in this picture are made up. In part 7 you train a model that makes its own.
 #
-# **Predict.** Swap the nouns: *the cat chased the dog*. Half of each again. What does the output at *chased* tell about the sentence?
+# **Predict.** Swap the nouns: *the cat chased the dog*. Again *chased* gives half to each noun. What does its output tell about the sentence?
 #
-# <details><summary>Who chased whom</summary>½ <em>dog</em> + ½ <em>cat</em> and ½ <em>cat</em> + ½ <em>dog</em> are the same vector. Nothing that follows can tell the two sentences apart.</details>
+# <details><summary>Who chased whom</summary>½ <em>dog</em> + ½ <em>cat</em> and ½ <em>cat</em> + ½ <em>dog</em> are the same vector. Nothing that reads only this vector can tell the two sentences apart.</details>
 # <details><summary>That there is a dog and a cat, but not who chased whom</summary>Yes. A sum does not keep the order of its terms.</details>
 # <details><summary>Nothing at all</summary>It still tells that there is a dog and a cat. What is lost is who chased whom.</details>
 #
@@ -67,12 +67,12 @@ from transformer_course.checks import Check, numbers
 # %% [markdown]
 # ## 1 · One head gives one blend
 #
-# An attention with its own queries, keys and values is called a **head**. One head gives *chased* a single vector: a weighted sum of values, a blend.
+# A **head** is an attention operation with queries, keys and values of its own. One head gives *chased* a single vector: a weighted sum of values, a blend.
 #
-# **Predict.** So why not unequal weights: 0.6 for the subject, 0.4 for the object? With *dog* = [1, 0] and *cat* = [0, 1], what happens to the two sentences?
+# **Predict.** So why not unequal weights: 0.6 for the subject, 0.4 for the object? Let *dog* = [1, 0] and *cat* = [0, 1]. What happens to the outputs for the two sentences?
 #
-# <details><summary>Their outputs differ</summary>Yes: [0.6, 0.4] and [0.4, 0.6]. One head <em>can</em> keep them apart. Its output is still one blend of both nouns.</details>
-# <details><summary>Their outputs stay equal</summary>Compute them: 0.6 · [1, 0] + 0.4 · [0, 1] is [0.6, 0.4]. With the nouns swapped it is [0.4, 0.6].</details>
+# <details><summary>They differ</summary>Yes: [0.6, 0.4] and [0.4, 0.6]. One head <em>can</em> keep them apart. Its output is still one blend of both nouns.</details>
+# <details><summary>They stay equal</summary>Compute them: 0.6 · [1, 0] + 0.4 · [0, 1] is [0.6, 0.4]. With the nouns swapped it is [0.4, 0.6].</details>
 # <details><summary>Such weights are not allowed</summary>They are positive and sum to 1. If the keys carry the position of each token, softmax can give such weights.</details>
 
 # %%
@@ -84,13 +84,13 @@ blends = {
     "cat chased dog, 0.6 and 0.4": 0.6 * cat + 0.4 * dog,
 }
 figures.steps(
-    {"output at “chased”": (torch.stack(list(blends.values())), "feature", ["0", "1"])},
+    {"output": (torch.stack(list(blends.values())), "feature", ["0", "1"])},
     "sentence and weights",
     list(blends),
 )
 
 # %% [markdown]
-# What to see, pair by pair: with ½ and ½ both rows are equal. With 0.6 and 0.4 they differ, so nothing is lost in principle. But the next layer receives both nouns in one vector, and must take the blend apart. With two nouns that is easy. Part 7 tries it with 60.
+# What to see, pair by pair: with ½ and ½, both outputs at *chased* are equal. With 0.6 and 0.4 they differ, so nothing is lost in principle. But the next layer receives both nouns in one vector, and must take the blend apart. With two nouns that is easy. Part 7 tries it with 60.
 #
 # There is a simpler way: let two heads fetch one noun each.
 
@@ -124,11 +124,13 @@ figures.steps(
 #
 # **Multi-head attention** runs several heads on the same input and puts their outputs side by side. Let $h$ be the number of heads and $d$ the width of the model. Head $i$ has three matrices of its own:
 #
-# $$H_i = \mathrm{Attention}(X W^Q_i,\; X W^K_i,\; X W^V_i) \qquad i = 1, \dots, h$$
+# $$H_i = \mathrm{Attention}(X W^Q_i,\; X W^K_i,\; X W^V_i) \qquad i = 0, \dots, h - 1$$
 #
 # The next layer expects width $d$ again. The **output projection** is a learned matrix $W^O$ that maps the heads' outputs back to width $d$:
 #
-# $$Y = [\,H_1 \;\; H_2 \;\; \cdots \;\; H_h\,]\; W^O$$
+# $$Y = [\,H_0 \;\; H_1 \;\; \cdots \;\; H_{h-1}\,]\; W^O$$
+#
+# $W^O$ also mixes the heads.
 #
 # **From the lecture**: “MHA (v1): multiple heads” in *Transformers (Part 2)*.
 #
@@ -154,7 +156,7 @@ def attention(
 
 
 # %% [markdown]
-# **Exercise** (20 minutes). Build it. Each head is as wide as the model. Use a loop over the heads.
+# **Exercise** (20 minutes). Build this module, with a loop over the heads. Each head is as wide as the model.
 #
 # <details><summary>Hint 1</summary>PyTorch finds layers in an <code>nn.ModuleList</code>, but not in a plain list: <code>nn.ModuleList(nn.Linear(…) for _ in range(num_heads))</code>.</details>
 # <details><summary>Hint 2</summary>Each head gives an output and weights. <code>torch.cat(outputs, dim=-1)</code> puts the outputs side by side. The weights need a new axis, (batch, heads, length, length): <code>torch.stack(weights, dim=1)</code> makes it.</details>
@@ -371,7 +373,7 @@ figures.steps(
 )
 
 # %% [markdown]
-# What to see: each head has *all tokens*, and its share of the features.
+# What to see: each head has *all tokens*, but only its share of the features.
 #
 # **Predict.** `x` has the shape (1, 3, 4), as in the picture. Someone writes `x.view(1, 2, 3, 2)`. That is (batch, heads, length, d_head), in one step. What does head 0 get?
 #
@@ -533,11 +535,11 @@ show_reshape(split_heads, merge_heads, length=4, d_model=6, num_heads=3)
 # %% [markdown]
 # What to see: in your split, each row of a head holds numbers of a single token, the one in the same row of x. In the view, tokens are torn apart.
 #
-# **Predict.** A lecture slide gives for each of $h$ heads: $\text{output}_\ell = \mathrm{softmax}(X Q_\ell K_\ell^\top X^\top) * X V_\ell$, with $\text{output}_\ell \in \mathbb{R}^{d/h}$. $X$ holds $n$ tokens of width $d$; the three matrices are $d \times d/h$. The $*$ stands for a matrix product, and the scale follows later. What else is wrong?
+# **Predict.** Shapes also help you check formulas. A lecture slide gives for each of $h$ heads: $\text{output}_\ell = \mathrm{softmax}(X Q_\ell K_\ell^\top X^\top) * X V_\ell$, with $\text{output}_\ell \in \mathbb{R}^{d/h}$. $X$ holds $n$ tokens of width $d$; the three matrices are $d \times d/h$. Accept two things: on this slide, $*$ is a matrix product, and the scale follows later. Is anything wrong?
 #
-# <details><summary>Nothing</summary>Go through the shapes: the weights are n × n, and X V is n × d/h.</details>
-# <details><summary>The shape: it should be n × d</summary>That is what all heads give, side by side. One head is d/h wide.</details>
-# <details><summary>The shape: it should be n × d/h</summary>Yes. A head gives a row of width d/h for each of the n tokens. The slide gives the shape of a single row.</details>
+# <details><summary>No, nothing</summary>Go through the shapes: the weights are n × n, and X V is n × d/h.</details>
+# <details><summary>The shape of the output: it should be n × d</summary>That is what all heads give, side by side. One head is d/h wide.</details>
+# <details><summary>The shape of the output: it should be n × d/h</summary>Yes. A head gives a row of width d/h for each of the n tokens. The slide gives the shape of a single row.</details>
 #
 # **From the lecture**: “Multi-Head Self-Attention” in *Transformers* (Data Science II).
 
@@ -550,11 +552,11 @@ print("one head gives", tuple(one_output.shape))
 # %% [markdown]
 # ### Bug hunt: what is split?
 #
-# Another lecture also makes its heads $d_h = d / h$ wide. But it slices $X$. For $d = 16$ and two heads, head 0 works on `X[:, :8]` and head 1 on `X[:, 8:]`:
+# Another lecture also makes its heads $d_h = d / h$ wide. But it slices $X$. In its example, $d = 16$ and there are two heads. Head 0 works on `X[:, :8]` and head 1 on `X[:, 8:]`. In its formulas, the index $h$ is the number of a head:
 #
 # $$Q_h = X_h W^{(q)}_h, \quad K_h = X_h W^{(k)}_h, \quad V_h = X_h W^{(v)}_h \qquad \text{each } W_h \text{ of shape } [d_h, d_h]$$
 #
-# The next cell compares both ways, with $d = 8$. It changes feature 3 of each token, and prints how much the queries of each head change.
+# The next cell compares this with part 3, where you multiply first and then slice the product $XW$. To keep it small, $d = 8$. The cell changes feature 3 of each token, and prints how much the queries of each head change.
 #
 # **From the lecture**: “MHA (v1.5): multiple heads + split” in *Transformers (Part 2)*.
 
@@ -651,7 +653,7 @@ with Check("repaired_queries", "other sizes") as check:
 # %% [markdown]
 # ### Bug hunt: which way round is W^O?
 #
-# A third slide lists the shapes of one layer: $d = 512$, eight heads, $d_v = 64$, and “$W^O: d \times h d_v$”. Its formula for a token is $a_i = (\text{head}^1 \oplus \cdots \oplus \text{head}^h)\, W^O$, where $\oplus$ puts vectors side by side. Run both together, once with the slide's sizes and once with others.
+# A third slide lists the shapes of one layer: $d = 512$, eight heads, $d_v = 64$, and “$W^O: d \times h d_v$”. Its formula for a token is $a_i = (\text{head}^1 \oplus \cdots \oplus \text{head}^h)\, W^O$, where $\oplus$ puts vectors side by side. Multiply by a matrix of this shape, once with the slide's sizes and once with others.
 #
 # **From the lecture**: “Multi-head Attention Layer” in *Introduction to Transformers*.
 
@@ -666,7 +668,7 @@ for width, side_by_side_width in ((512, 8 * 64), (6, 8)):
         print(f"{sizes}: {error}")
 
 # %% [markdown]
-# With the slide's sizes the matrix is square, so nothing complains. Other sizes reveal it: a row vector of width $h d_v$ needs a matrix of shape $h d_v \times d$, as in the original paper.
+# With the slide's sizes the matrix is square, so there is no error. Other sizes reveal the problem: a row vector of width $h d_v$ needs a matrix of shape $h d_v \times d$, as in the original paper.
 #
 # A matrix of shape $d \times h d_v$ is not nonsense, though. `nn.Linear` stores its matrix as (out, in), and *transposes* it when you call it.
 
@@ -751,9 +753,9 @@ print("weights", tuple(weights.shape), "outputs", tuple(output.shape))
 # %% [markdown]
 # Each score is a dot product of $d_{\text{head}}$ numbers, so it is divided by $\sqrt{d_{\text{head}}}$.
 #
-# Queries may come from one sequence, and keys and values from another of another length. In lesson 11 the tokens of a translation attend to the tokens of the original. So `forward` takes all three. For self-attention, pass the same x three times.
+# Queries may come from one sequence, and keys and values from another. The two may differ in length. In lesson 11, for example, the tokens of a translation attend to those of the original. So `forward` takes query, key and value. For self-attention, pass the same x three times.
 #
-# One thing about masks: with heads, the scores are (batch, heads, query, key). A mask (batch, query or 1, key) needs a heads axis, or its batch axis would line up with the heads.
+# With heads, the scores are (batch, heads, query, key). So a mask (batch, query or 1, key) needs a heads axis. Without it, its batch axis would line up with the heads.
 
 # %% [markdown]
 # **Exercise** (20 minutes). Build it with your `split_heads`, your `merge_heads` and the given `attention`, without a loop over the heads.
@@ -1087,14 +1089,14 @@ with Check("MultiHeadAttention", "an empty sequence, and float32") as check:
 #
 # **From the lecture**: “Multi-head Attention Layer” in *Introduction to Transformers*.
 #
-# **Predict.** How does this count depend on the number of heads?
+# **Predict.** Keep $d = 512$, and make each head $d / h$ wide. How does this count depend on the number of heads?
 #
 # <details><summary>More heads, more parameters</summary>That was so in part 3, with heads of full width. Here more heads are narrower heads: 8 · 64 is 512, and 16 · 32 is too.</details>
 # <details><summary>Not at all</summary>Yes. h · d_head is always d, so h drops out.</details>
 # <details><summary>More heads, fewer parameters</summary>Each head has fewer, but there are more heads. The two cancel.</details>
 
 # %% [markdown]
-# **Exercise** (5 minutes). Write the count for any width. The slide leaves out the biases; you count them too.
+# **Exercise** (5 minutes). Write the count for any width. The slide leaves out the biases. Your count includes them if `bias` is true.
 #
 # <details><summary>Hint</summary>How many matrices are there, and how large is each? An <code>nn.Linear(d_in, d_out)</code> has one bias for each feature of its <em>output</em>.</details>
 
@@ -1145,6 +1147,9 @@ with Check("attention_parameters", "as many as PyTorch's block has") as check:
 
 # %% folded=true
 # Defines cost_of and seconds_of, which measure one layer, click to unfold
+torch.set_num_threads(1)  # times are easier to compare on one core
+
+
 def cost_of(layer: nn.Module, inputs: tuple[Tensor, ...]) -> tuple[float, float, float]:
     """Parameters, multiplications, and bytes kept for the backward pass; all in millions."""
     parameters = {weight.data_ptr() for weight in layer.parameters()}
@@ -1206,7 +1211,9 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: with heads of full width, twice the heads take twice the parameters. With split heads the line is flat. Memory is different:
+# What to see: with heads of full width, twice the heads take twice the parameters. With split heads the line is flat. In the table, the multiplications behave the same way. The time ratio depends on your machine, and on the loop, which runs one head after another.
+#
+# Memory is different:
 
 # %%
 figures.curves(
@@ -1214,28 +1221,28 @@ figures.curves(
     {title: [row[2] for row in rows_of] for title, rows_of in costs.items()},
     x="number of heads",
     y="bytes kept, in millions",
-    title="Memory: split heads cost a little",
+    title="Memory: split heads are not quite free",
     logarithmic="xy",
 )
 
 # %% [markdown]
-# What to see: with split heads, memory still grows a little with the number of heads. Each head keeps its own attention weights, (length, length), however narrow it is.
+# What to see: with split heads, memory grows too, though far less. Each head keeps its own attention weights, (length, length), however narrow it is. Here the sequences are short. These weights grow with the *square* of the length, so in long sequences they take most of the memory.
 
 # %% [markdown]
 # ### Bug hunt: a table of models
 #
 # If the heads share the width of the model, then number of heads × width of a head = width of the model. A slide shows this table of the GPT-3 models:
 #
-# | model | layers | d_model | heads | d_head |
-# |---|---|---|---|---|
-# | Small | 12 | 768 | 12 | 64 |
-# | Medium | 24 | 1024 | 16 | 64 |
-# | Large | 24 | 1536 | 16 | 96 |
-# | XL | 24 | 2048 | 24 | 128 |
-# | 2.7B | 32 | 2560 | 32 | 80 |
-# | 6.7B | 32 | 4096 | 32 | 128 |
-# | 13B | 40 | 5140 | 40 | 128 |
-# | 175B | 96 | 12288 | 96 | 128 |
+# | model | parameters | layers | d_model | heads | d_head |
+# |---|---|---|---|---|---|
+# | Small | 125M | 12 | 768 | 12 | 64 |
+# | Medium | 350M | 24 | 1024 | 16 | 64 |
+# | Large | 760M | 24 | 1536 | 16 | 96 |
+# | XL | 1.3B | 24 | 2048 | 24 | 128 |
+# | 2.7B | 2.7B | 32 | 2560 | 32 | 80 |
+# | 6.7B | 6.7B | 32 | 4096 | 32 | 128 |
+# | 13B | 13.0B | 40 | 5140 | 40 | 128 |
+# | 175B | 175.0B | 96 | 12288 | 96 | 128 |
 #
 # **From the lecture**: “GPT (Generative Pretrained Transformer)” in *transformer* (lecture 7 of Deep Learning, spring 2025).
 
@@ -1302,23 +1309,23 @@ for model, (wide, many, each) in table.items():
         print(f"{model}: {many} heads of {each} make {many * each}, but d_model is {wide}")
 
 # %% [markdown]
-# What to see: two rows do not fit. A model like XL could be built: its $W^O$ would map 3072 features back to 2048. But it would be larger than the 1.3 billion parameters in its name:
+# What to see: rows XL and 13B do not fit. A model like XL could be built: its $W^O$ would map 3072 features back to 2048. But it would have more than the 1.3 billion parameters in the table:
 
 # %%
-# 24 layers of attention and two layers of 4 · d_model² parameters; 50257 embeddings
+# each of 24 layers: attention, and 8 · d_model² parameters that lesson 7 adds; 50257 embeddings
 for many in (24, 16):
     in_all = 24 * (4 * 2048 * many * 128 + 8 * 2048**2) + 50257 * 2048
     print(f"XL with {many} heads of width 128: {in_all / 1e9:.2f} billion parameters")
 
 # %% [markdown]
-# With 16 heads of 128 the count fits the name. In row 13B a digit seems to be wrong: 40 heads of 128 make 5120.
+# With 16 heads of width 128 the count fits. In row 13B a digit seems to be wrong: 40 heads of width 128 make 5120. The slide copied both rows correctly: they are in the GPT-3 paper itself (Brown et al., 2020).
 
 # %% [markdown]
 # ## 7 · One head or two?
 #
 # Now the opening question, as an experiment: can one head tell who chased whom? The sentences are like *the dog chased the cat today*, with 60 nouns. At *chased*, the model must name both the subject and the object.
 #
-# A model could memorise the pairs that it sees. So some pairs are **held out**: training never shows them, and they serve only as a test. A model **generalises** if it is right on held-out pairs too. **Overfitting** means that a model is right on its training data, but not on held-out data.
+# A model could memorise the pairs that it sees. So some pairs are **held out**: training never shows them, and they serve only as a test. Every noun still occurs in training, as subject and as object.
 
 # %%
 NOUNS, VERB = 60, 2  # the number of nouns, the position of the verb
@@ -1338,7 +1345,7 @@ def sentences_about(pairs: Tensor) -> Tensor:
 print(f"{len(training_pairs)} pairs for training, {len(held_out_pairs)} pairs held out")
 
 # %% [markdown]
-# The model adds up the embedding of each token and a learned vector for its position (lesson 6 says more about these). Your attention adds its output to that. At *chased*, a linear layer turns the result into logits: 60 for the subject and 60 for the object. Call this layer the *read-out*.
+# The model adds up the embedding of each token and a learned vector for its position (lesson 6 says more about these). The output of your attention is added to that. At *chased*, a linear layer turns the result into logits: 60 for the subject and 60 for the object. Call this layer the *read-out*.
 
 
 # %%
@@ -1372,7 +1379,9 @@ for many in (1, 2):
     print(f"{many} head(s): {total} parameters")
 
 # %% [markdown]
-# Every model gets the same 800 steps of training, at the same learning rate. An answer counts as right if both nouns are right.
+# Every model gets the same 600 steps of training, at the same learning rate. An answer counts as right if both nouns are right.
+#
+# A model **generalises** if it is right on held-out pairs too. **Overfitting** means that a model is right on its training data, but not on held-out data.
 
 # %% folded=true
 # Defines train and accuracies, click to unfold
@@ -1386,7 +1395,7 @@ def accuracies(model: nn.Module, pairs: Tensor) -> list[float]:
     return [*right.float().mean(0).tolist(), right.all(1).float().mean().item()]
 
 
-def train(model: nn.Module, steps: int = 800, rate: float = 0.02) -> list[list[float]]:
+def train(model: nn.Module, steps: int = 600, rate: float = 0.02) -> list[list[float]]:
     """Train on training pairs; every 50 steps, both right: [in training, held out]."""
     optimizer = torch.optim.Adam(model.parameters(), lr=rate)
     history = []
@@ -1403,7 +1412,7 @@ def train(model: nn.Module, steps: int = 800, rate: float = 0.02) -> list[list[f
 
 
 # %% [markdown]
-# **Predict.** A model with *one* head of width 16 against a model with *two* heads of width 8. Both have the same number of parameters. Three runs each, from different random weights. What do you expect?
+# **Predict.** Train models with *one* head of width 16, and models with *two* heads of width 8. Both kinds have the same number of parameters. Each kind gets three runs, from different random weights. Which is better?
 #
 # <details><summary>Both are about equally good: they have the same size</summary>They do have the same size, but one has a single softmax and the other has two. Run it.</details>
 # <details><summary>One head is better: it is wider</summary>Width helps to tell 60 nouns apart. But both nouns must fit into one blend. Run it.</details>
@@ -1422,7 +1431,7 @@ for many, title in ((1, "one head"), (2, "two heads")):
     accuracy_of |= {f"{title}, training": in_training, f"{title}, held out": held_out}
 
 figures.curves(
-    list(range(0, 801, 50)),
+    list(range(0, 601, 50)),
     accuracy_of,
     x="training step",
     y="accuracy, both nouns",
@@ -1430,7 +1439,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: with two heads, both lines come close to 1 early, in every run: this model generalises. With one head, accuracy on held-out pairs stays far below accuracy on training pairs. The bands are wide because the runs differ. Here is each run with one head:
+# What to see: with two heads, both lines come close to 1 early, in every run: this model generalises. With one head, accuracy on held-out pairs stays far below accuracy on training pairs. The mean hides how much these runs differ, so here is each of them:
 
 # %%
 verb_weights, in_training, on_held_out = [], [], []
@@ -1452,7 +1461,7 @@ figures.steps(
 )
 
 # %% [markdown]
-# What to see: a run with one head ends in one of two ways. Either it gives nearly all its weight to one noun: then it names that noun and misses the other, even in training. Or it attends to both nouns: then it gets most training pairs right, and misses many held-out pairs. It overfits.
+# What to see: a run with one head ends in one of two ways. Either it gives nearly all its weight to one noun. Then it names that noun and misses the other, even in training. Or it attends to both nouns, and partly to other tokens. Then it gets most training pairs right, but misses many held-out pairs: it overfits.
 #
 # And the two heads?
 
@@ -1474,7 +1483,7 @@ figures.steps(
 # %% [markdown]
 # ### Why not 0.6 and 0.4?
 #
-# A head that attends to both nouns does keep them apart if its weights are unequal. So what goes wrong? Give it ideal weights by hand: 0.6 · subject + 0.4 · object, in every sentence. Only the embeddings and the read-out are trained. The first read-out is linear, as before. The second has a **nonlinearity**, a function that is not linear, between two linear layers: here a ReLU.
+# A head that attends to both nouns does keep them apart if its weights are unequal. So what goes wrong? Fix such weights by hand: 0.6 · subject + 0.4 · object, in every sentence. Only the embeddings and the read-out are trained. The first read-out is linear. The second has a ReLU between two linear layers. A **nonlinearity** is a function that is not linear, such as ReLU, which replaces negative numbers with 0.
 #
 # **Predict.** How often does the *linear* read-out name the object correctly, on training pairs?
 #
@@ -1524,12 +1533,12 @@ for seed in range(3):
 figures.runs(measured, "accuracy", "Reading 0.6 · subject + 0.4 · object (3 runs each)")
 
 # %% [markdown]
-# What to see: the linear read-out names every subject and almost no object. Why? The logit of a noun is a sum: 0.6 · its match with the subject + 0.4 · its match with the object. To name the object, every noun should match itself best. But the subject is a noun too. It also matches itself best, and its share is larger: the subject wins.
+# What to see: the linear read-out names every subject and almost no object. Why? The logit of a noun is 0.6 · its match with the subject + 0.4 · its match with the object (each match is a dot product). To beat nouns that do not occur, the object must match itself best. But every noun is the object of some sentence. So the subject matches itself best too, and its share is larger: the subject wins.
 #
-# A nonlinear read-out does fit the training pairs. On held-out pairs it falls behind: it overfits. A wider model falls behind less.
+# A nonlinear read-out fits the training pairs, but it overfits. With embeddings of width 64 it overfits less.
 
 # %% [markdown]
-# So how did some runs with one head get most training pairs right, with a linear read-out? Their weights are not fixed. They depend on the nouns:
+# So how did some runs with one head get most training pairs right? Their weights depend on the nouns:
 
 # %%
 for seed, reader in enumerate(readers["one head"]):
@@ -1539,14 +1548,14 @@ for seed, reader in enumerate(readers["one head"]):
     print(f"run {seed}: in 9 of 10 pairs, weight {low:.2f} to {high:.2f} on the subject")
 
 # %% [markdown]
-# What to see: in runs that attend to both, the weight on the subject changes from pair to pair. With fixed weights, a linear read-out failed even in training, so the fit comes from this. On held-out pairs it often fails.
+# What to see: where a run attends to both, its weights change from pair to pair. With fixed weights, a linear read-out failed even in training. So the changing weights allow the fit, but they often fail on held-out pairs.
 #
-# So “one head cannot attend to two tokens” is too strong. One head gives a blend, and what follows must take it apart. Two heads give two vectors. Each noun is read by itself, so a new pair is nothing new.
+# So “one head cannot attend to two tokens” is too strong. One head gives a blend, and what follows must take it apart. Two heads give two vectors. Each noun is read by itself, so a new pair of known nouns is no harder.
 
 # %% [markdown]
 # ### Layer by layer
 #
-# Another way to attend twice is one layer after another. Here are two layers of two heads. Choose a layer and a head, and find *chased*.
+# Another way to attend twice is one layer after another. Here are two layers of two heads. Choose each head in turn, and find *chased*.
 #
 # **Puzzle.** Which of the four heads does the model need most?
 
@@ -1562,7 +1571,7 @@ with torch.no_grad():
 show_attention(torch.cat(layers), six_words, title="two layers of your multi-head attention")
 
 # %% [markdown]
-# Test your answer: the next cell removes one head at a time.
+# To test your answer, the next cell removes one head at a time.
 
 # %%
 print(f"all heads: {accuracies(deep, held_out_pairs)[2]:.0%} of the held-out pairs right")
@@ -1577,15 +1586,23 @@ for depth, layer in enumerate(deep.layers):
         print(f"without head {head} of layer {depth}: {right:.0%}")
 
 # %% [markdown]
-# What to see: the damage differs from head to head. Removing parts of a trained network is called **pruning**. In a trained translation model, Voita et al. found heads that attend to neighbours, follow grammar or find rare words. Most others could be pruned with little harm (*Analyzing Multi-Head Self-Attention*, 2019).
+# What to see: the damage differs from head to head. Was your answer right? A map shows where a head attends, but not what the model does with the result.
+#
+# Removing parts of a trained network is called **pruning**. Your model has few heads to spare, but a large model can have many. In a trained translation model, Voita et al. found heads that attend to neighbours, follow grammar or find rare words. Most others could be pruned with little harm (*Analyzing Multi-Head Self-Attention*, 2019).
 
 # %% [markdown]
 # ## 8 · The real thing
 #
-# PyTorch's `nn.MultiheadAttention` is the same block. Its projections are *packed*. `in_proj_weight`, of shape (3 · d_model, d_model), holds the matrices of queries, keys and values below one another, in this order, each stored as in `nn.Linear`. `in_proj_bias`, of shape (3 · d_model,), holds the three biases, or is `None`. `out_proj` is a usual `nn.Linear`.
+# PyTorch's `nn.MultiheadAttention` is the same block. These are its parameters:
+
+# %%
+for name, weight in nn.MultiheadAttention(12, num_heads=3).named_parameters():
+    print(f"{name:15} {tuple(weight.shape)}")
 
 # %% [markdown]
 # **Exercise** (10 minutes). Copy its weights into your block.
+#
+# `in_proj_weight` is *packed*: it holds the matrices of queries, keys and values below one another, in this order, each stored as in `nn.Linear`. `in_proj_bias` holds the three biases in the same order, or is `None`. `out_proj` is a usual `nn.Linear`.
 #
 # <details><summary>Hint 1</summary><code>chunk(3)</code> splits a tensor into three along its first axis.</details>
 # <details><summary>Hint 2</summary>Inside <code>with torch.no_grad():</code>, <code>mine.w_query.weight.copy_(…)</code> writes into a parameter that exists. Assigning a tensor, or its <code>.data</code>, would share it: then training theirs would change yours. (<code>load_state_dict</code> copies too, from a dictionary of names and tensors.)</details>
@@ -1713,7 +1730,7 @@ for width, has_bias, dtype in (
 # END HIDDEN TESTS
 
 # %% [markdown]
-# Every number should now agree, with a mask and without one. Two things about PyTorch's block differ. It returns the *mean* of the heads' weights, unless you ask for each with `average_attn_weights=False`. And its mask means the opposite: True = forbidden, with batch and heads in one axis.
+# Now compare the two blocks, with a mask and without one. Two things about PyTorch's block differ. It returns the *mean* of the heads' weights, unless you ask for each with `average_attn_weights=False`. And its mask means the opposite: True = forbidden. If the mask differs between sequences, batch and heads share one axis.
 
 # %%
 torch.manual_seed(0)
