@@ -1461,7 +1461,7 @@ figures.steps(
 )
 
 # %% [markdown]
-# What to see: a run with one head ends in one of two ways. Either it gives nearly all its weight to one noun. Then it names that noun and misses the other, even in training. Or it attends to both nouns, and partly to other tokens. Then it gets most training pairs right, but misses many held-out pairs: it overfits.
+# What to see: each of these runs ends in one of two ways. Either it gives nearly all its weight to one noun. Then it names that noun and misses the other, even in training. Or it attends to both nouns, and partly to other tokens. Then it gets most training pairs right, but misses many held-out pairs: it overfits.
 #
 # And the two heads?
 
