@@ -376,7 +376,7 @@ for shift in (0.0, -150.0):
     rows_tried[0] += (untouched * torch.tensor([1.0, 1.0, 0.0])).tolist()
     for row, replacement in zip(rows_tried[1:], (0.0, -100.0, -math.inf), strict=True):
         row += torch.softmax(torch.tensor([first, second, replacement]), 0).tolist()
-title = "weights for the scores ln 1, ln 2, ln 7  |  for the same scores − 150"
+title = "left: scores ln 1, ln 2, ln 7      right: the same scores − 150"
 figures.steps(
     {title: (rows_tried, "key", ["1", "2", "3 masked"] * 2)},
     "idea",
