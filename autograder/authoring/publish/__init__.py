@@ -25,7 +25,7 @@ COPIED = ("LICENSE", "constraints.txt", "environment.yml")
 # sections of pyproject.toml that installing the kit needs
 SECTIONS = ("build-system", "project", "tool.setuptools")
 # lines of solutions that may appear elsewhere: they give nothing away
-HARMLESS = {"super().__init__()", "return x", "if mask is None:"}
+HARMLESS = {"super().__init__()", "return x", "if mask is None:", "with torch.no_grad():"}
 HARMLESS_LENGTH = 7  # a line of at most so many characters gives nothing away
 # a form that badges and pip accept
 ADDRESS = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+")
@@ -98,11 +98,13 @@ def secrets(lesson: Lesson) -> set[str]:
         for name in ("SOLUTION", "HIDDEN TESTS")
     )
     hidden = {line for line in hidden if line not in visible}
-    # comments and short lines are not secrets
+    # comments, short lines and single names are not secrets
     return {
         line
         for line in solutions - HARMLESS | hidden
-        if len(line) > HARMLESS_LENGTH and not line.startswith("#")
+        if len(line) > HARMLESS_LENGTH
+        and not line.startswith("#")
+        and not line.removesuffix(",").isidentifier()
     }
 
 
