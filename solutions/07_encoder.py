@@ -5,9 +5,9 @@
 #
 # **You need** the ideas of lessons 3 to 6: multi-head attention, layer norm, residual connections, dropout, positional encodings. Their code comes from PyTorch.
 #
-# **You take away** `EncoderBlock` and `Encoder`, a count of their parameters, and a tested reason for the position of every norm.
+# **You take away** `EncoderBlock` and `Encoder`, a count of their parameters, and a reason, tested in experiments, for where each norm goes.
 #
-# **Time**: about 140 minutes, 95 of them for the exercises. A good place to stop is marked half way.
+# **Time**: about 140 minutes, 95 of them for the exercises. A good place to stop is marked halfway.
 #
 # Run the cells from top to bottom. The first one loads what the lesson needs.
 
@@ -23,7 +23,7 @@ from transformer_course.checks import Check, numbers
 torch.set_num_threads(1)  # tiny models train fastest on one core
 
 # %% [markdown]
-# Eight boxes stand in a row. Each holds a note with the number of a box. Start at a box, jump to the box on its note, and jump once more to the box on the note you find there. Which number do you read at the end?
+# Eight boxes stand in a row. Each holds a note with the number of a box. Start at a box, jump to the box on its note, and jump once more to the box on the note you find there. Which number do you read at the end? The next cell draws both jumps as attention: the number under a box is its weight.
 
 # %%
 notes = [3, 6, 0, 5, 1, 7, 2, 4]
@@ -45,7 +45,7 @@ figures.word_links(
 # <details><summary>Yes: every box sees every note</summary>It sees them all. But to attend to the <em>right</em> box, the query must know the number on the first note.</details>
 # <details><summary>Not directly: the second jump needs what the first one has read</summary>That is the argument. In part 8 you test it.</details>
 #
-# How do you build a layer that can be stacked, so that the next one asks with what the last one found? That is the question of this lesson. In part 8 you test the claim about the two jumps.
+# How do you build a layer that can be stacked, so that the next one can use what the last one found in its query? That is the question of this lesson. First, a few more paths:
 
 # %%
 for start in range(4):
@@ -76,7 +76,7 @@ for start in range(4):
 # %% [markdown]
 # ## 1 · One block, two orders
 #
-# An **encoder** is a stack of **blocks**, which have the same parts but different parameters. Two orders of these parts are in use. Follow the thick line: it carries the vector of one token through the block.
+# An **encoder** is a stack of **blocks**, which have the same parts but different parameters. The parts are attention, two linear layers with a ReLU, and two norms. Two ways to arrange them are in use. Follow the thick line: it carries the vector of one token through the block.
 
 # %%
 figures.stations(
@@ -88,9 +88,9 @@ figures.stations(
 )
 
 # %% [markdown]
-# What to see: both blocks have the same parts. The thick line is the **residual stream**, the vector of a token to which every layer adds its output. A block has two **sublayers**, attention and a small network, each with a residual connection around it.
+# What to see: both blocks have the same parts. The thick line is the **residual stream**, the vector of a token to which every sublayer adds its output. A block has two **sublayers**, attention and a small feed-forward network, each with a residual connection around it.
 #
-# In **pre-norm**, each norm is at the entrance of its sublayer, and the residual stream itself is not normalised. In **post-norm**, each norm comes after the addition, on the residual stream.
+# In **pre-norm**, each norm comes before its sublayer, on the branch, and the residual stream itself is not normalised. In **post-norm**, each norm comes after the addition, on the residual stream.
 
 # %% [markdown]
 # ## 2 · The feed-forward network
@@ -113,10 +113,10 @@ figures.steps(
 # %% [markdown]
 # The opinion is positive if exactly one of the two features is 1.
 #
-# **Predict.** You fit a linear function of the two features, with a bias, to these four cases. What does the best one say for *good*?
+# **Predict.** You fit a linear function of the two features, with a bias, to these four cases, so that the mean squared error is as small as possible. What does it say for *good*?
 #
 # <details><summary>About 1</summary>Then its weight on the feature <em>good</em> would be positive. But for <em>not good</em> it would have to be negative.</details>
-# <details><summary>0.5, as for every other case</summary>Yes. A <em>not</em> makes one adjective positive and the other negative, so on average neither feature tells anything.</details>
+# <details><summary>0.5, as for every other case</summary>Yes. A <em>not</em> makes one opinion positive and the other negative, so on average neither feature tells you anything.</details>
 # <details><summary>About 0</summary>That would be as wrong as saying 1 for <em>not good</em>. The best compromise lies between.</details>
 
 # %%
@@ -124,14 +124,11 @@ with_bias = torch.cat([cases, torch.ones(4, 1)], 1)
 linear = with_bias @ torch.linalg.lstsq(with_bias, target).solution
 total = cases.sum(1, keepdim=True)
 with_relu = total.relu() - 2 * (total - 1).relu()
+outputs = torch.cat([target, linear.round(decimals=3), with_relu], 1).T
 figures.steps(
-    {
-        "target": (target, "output", ["positive"]),
-        "best linear": (linear.round(decimals=3), "output", ["positive"]),
-        "with ReLU": (with_relu, "output", ["positive"]),
-    },
-    "case",
-    case_names,
+    {"is it positive?": (outputs, "case", case_names)},
+    "function",
+    ["target", "best linear", "with ReLU"],
 )
 
 # %% [markdown]
@@ -146,9 +143,9 @@ figures.steps(
 # %% [markdown]
 # **Predict.** Someone forgets the ReLU, and the model trains without an error. What is lost?
 #
-# <details><summary>Nothing much: there are still two layers</summary>Run the next cell: two layers, but not more than one can do.</details>
-# <details><summary>The gradient: nothing can be learned</summary>Gradients pass a product of matrices well. So nothing tells you that the ReLU is missing.</details>
-# <details><summary>The second layer: both together do what one linear layer can do</summary>Yes: (x W₁) W₂ = x (W₁ W₂).</details>
+# <details><summary>Nothing much: there are still two layers</summary>Run the next cell: the two layers compute nothing that one could not.</details>
+# <details><summary>The gradient: nothing can be learned</summary>Gradients flow through a product of matrices without trouble. So nothing warns you that the ReLU is missing.</details>
+# <details><summary>The second layer: together they do only what one linear layer can do</summary>Yes: (x W₁) W₂ = x (W₁ W₂).</details>
 
 # %%
 w1, w2 = numbers(3, 6), numbers(6, 3, seed=1)
@@ -343,7 +340,7 @@ with Check("FeedForward", "each token drops its own features, new ones in each c
 # <details><summary>norm(x)</summary>That would be post-norm, where the norms are on the residual stream.</details>
 
 # %% [markdown]
-# Attention comes from PyTorch, as `nn.MultiheadAttention`. Its masks mean the opposite of ours (lesson 2), and a query that may attend to nothing gives NaN. So this cell wraps it: `attend` takes the masks of this course, and returns the output and the attention weights.
+# Attention comes from PyTorch, as `nn.MultiheadAttention`. Its masks mean the opposite of ours (lesson 2), and a query that may attend to nothing gives NaN. So the next cell wraps it: `attend` takes the masks of this course, and returns the output and the attention weights.
 
 
 # %% given attend
@@ -368,7 +365,7 @@ def attend(
 
 
 # %% [markdown]
-# The checks below load fixed weights into your block. So the names of its parts matter: they are in the docstring.
+# The checks below load fixed weights into your block. So the names of its parts matter: the docstring of the exercise lists them.
 
 
 # %% given block_weights folded=true
@@ -396,7 +393,7 @@ def block_weights(d_model: int, d_ff: int, seed: int = 0) -> dict[str, Tensor]:
 
 
 # %% [markdown]
-# **Exercise** (30 minutes). This is the heart of the lesson. Write the block. Keep the two linear layers in the block itself, under the names in the docstring.
+# **Exercise** (30 minutes). This is the heart of the lesson. Write the block. Keep the two linear layers in the block itself, not in a `FeedForward`: PyTorch's block does so too, and in part 10 you load its weights into yours.
 #
 # <details><summary>Hint 1</summary>Begin with pre-norm alone, without dropout: two lines, each of the form <code>x = x + …</code>. The checks for post-norm and for dropout come later.</details>
 # <details><summary>Hint 2</summary>Which x is the output added to: x before the norm, or after it? In the picture, where does the branch leave the residual stream?</details>
@@ -907,7 +904,7 @@ print(
 # %% [markdown]
 # ## 4 · A stack of blocks
 #
-# Before you stack blocks, find out what happens on the residual stream. The next cell draws random weights by Xavier's rule, as `nn.Transformer` does.
+# Before you stack blocks, find out what happens on the residual stream. The next cell draws random weights by Xavier's rule, as `nn.Transformer` does: wider layers get smaller weights.
 
 
 # %%
@@ -1263,9 +1260,9 @@ print(f"your encoder      {sum(part.numel() for part in mine.parameters()):,}")
 #
 # **From the lecture**: “Detail: Pre-norm vs Post-norm” in *Transformers (Part 2)*, Data C182. It says of pre-norm: “Better training stability, can use larger learning rate”.
 #
-# Why? The usual explanation starts with gradients. So measure them before any training: random weights, random tokens, one of ten labels for each token. How large is the gradient of the *last* block?
+# Why? The usual explanation starts with gradients. So measure them before any training: random weights, random tokens, and for each token a random one of ten labels. How large is the gradient in the *last* block, at the weights of `linear2`?
 #
-# **Predict.** In a pre-norm stack, how large is the gradient of the last of 32 blocks, compared with the last of 2?
+# **Predict.** In a pre-norm stack, how large is this gradient in the last of 32 blocks, compared with the last of 2?
 #
 # <details><summary>Smaller: it adds one small part to a large sum</summary>Yes. The final norm divides that sum by its size, and the gradient with it.</details>
 # <details><summary>As large: it is the last block in both</summary>But in a deep pre-norm stack the stream that it adds to has grown.</details>
@@ -1276,7 +1273,7 @@ print(f"your encoder      {sum(part.numel() for part in mine.parameters()):,}")
 def first_step(depth: int, norm_first: bool, seed: int, scale: float = 1.0) -> tuple[float, float]:
     """Take one step of Adam from random weights, with the loss multiplied by `scale`.
 
-    Return the norm of the last block's gradient, and how far the output moves, relative to its
+    Return the gradient norm of the last block's linear2.weight, and how far the output moves, relative to its
     size.
     """
     torch.manual_seed(seed)
@@ -1306,14 +1303,14 @@ figures.curves(
     depths,
     {order: values[..., 0].tolist() for order, values in measured.items()},
     x="blocks in the stack",
-    y="gradient norm of the last block",
+    y="gradient norm of the last linear2",
     title="Before training: mean and range of 4 seeds",
     logarithmic="x",
     bottom=0.0,
 )
 
 # %% [markdown]
-# What to see: in pre-norm, the gradient of the last block shrinks with depth. In post-norm it does not. (Xiong et al. 2020, *On Layer Normalization in the Transformer Architecture*, prove both.) A popular conclusion: post-norm gets large gradients, so its steps are too large.
+# What to see: in pre-norm, the gradient in the last block shrinks with depth. In post-norm it does not. (Xiong et al. 2020, *On Layer Normalization in the Transformer Architecture*, derive this from bounds on the gradient.) A popular conclusion: post-norm gets large gradients, so its steps are too large.
 #
 # **Predict.** Test that conclusion: multiply the loss by 0.01. Now every gradient is 100 times smaller. How far does one step of Adam move the output of the stack?
 #
@@ -1328,7 +1325,7 @@ for order in ("pre-norm", "post-norm"):
         print(f"{order:9}  loss × {scale:<4}  gradient {gradient:.4f}  output moves by {moved:.3f}")
 
 # %% [markdown]
-# The gradient is 100 times smaller, and the output moves as far as before. So with Adam the size of the gradient cannot be the reason. In the first step, every parameter moves by about the learning rate. What can differ is how far the *output* moves when all parameters move a little. That was measured too:
+# The gradient is 100 times smaller, and the output moves as far as before. So with Adam, large gradients alone cannot be the reason. In the first step, every parameter moves by about the learning rate. What can differ is how far the *output* moves when all parameters move a little. `first_step` has measured that too:
 
 # %%
 figures.curves(
@@ -1342,14 +1339,14 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: in *both* orders, the same step moves the output further the deeper the stack. With 2 blocks the orders hardly differ. From 8 blocks on, post-norm moves it about two or three times as far. Liu et al. (2020) call this the **amplification effect**: a post-norm block depends more on its sublayers, so small changes of many parameters add up to a large change of the output.
+# What to see: in *both* orders, the same step moves the output further in a deeper stack. With 2 blocks the orders hardly differ. From 8 on, post-norm moves it about twice as far, with a wide range at 32. Liu et al. (2020, *Understanding the Difficulty of Training Transformers*) call this the **amplification effect**: a post-norm block depends more on its sublayers, so small parameter changes add up to a large change of the output.
 #
-# Does a deep post-norm stack need smaller first steps? Part 9 tests that.
+# Part 9 tests whether a deep post-norm stack needs smaller first steps.
 
 # %% [markdown]
 # ## 7 · Warm-up
 #
-# The original Transformer was post-norm, and it did train. Its authors used a **learning-rate schedule**, a learning rate for each step of training. The next figure draws two curves; at each step the lower one counts.
+# The original Transformer was post-norm. To train it, its authors used a **learning-rate schedule**, a rule that gives the learning rate for each step. In the next figure, the lower curve counts.
 
 # %%
 some_steps = list(range(4, 125, 4))
@@ -1366,7 +1363,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# First the rate rises along the line, then it falls slowly with the root. Training with **warm-up** starts at a rate near 0 and raises it over the first steps. In a formula:
+# First the rate rises along the straight line, then it falls slowly, as 1/√step. Training with **warm-up** starts at a rate near 0 and raises it over the first steps. In a formula:
 #
 # $$\text{rate}(\text{step}) = \frac{1}{\sqrt{d_{\text{model}}}} \cdot \min\!\left(\frac{1}{\sqrt{\text{step}}},\; \frac{\text{step}}{\text{warmup\_steps}^{1.5}}\right)$$
 #
@@ -1381,7 +1378,7 @@ figures.curves(
 # %% [markdown]
 # **Exercise** (10 minutes). Write the schedule.
 #
-# <details><summary>Hint</summary>A power of a plain number is <code>step ** -0.5</code>. For step 0 that would divide by zero: handle it first.</details>
+# <details><summary>Hint</summary>In Python, a number to the power −0.5 is <code>step ** -0.5</code>. For step 0 that would divide by zero: handle it first.</details>
 
 
 # %% exercise warmup_schedule
@@ -1450,7 +1447,7 @@ for warmup_steps in (50, 400):
 # %% [markdown]
 # ## 8 · Training the stack
 #
-# The first task: read three to seven digits, closed by a mark `.`, and reverse them. `4 7 1 .` becomes `1 7 4`. The sequences have different lengths, so there is padding, printed as `·`, and your mask hides it.
+# The first task: read three to seven digits, followed by a mark `.`, and reverse them. `4 7 1 .` becomes `1 7 4`. The sequences have different lengths, so there is padding, printed as `·`, and your mask hides it.
 
 
 # %%
@@ -1565,7 +1562,7 @@ def reverser() -> Reader:
 print(f"2,000 new sequences: {held_out_accuracy(reverser(), reversal):.1%} of the digits are right")
 
 # %% [markdown]
-# Has it memorised? Of three digits there are only 1,000 sequences, and most were seen in training. But there are ten million of seven digits, and training showed it about 6,400. Here are some of those, none a palindrome.
+# Has the model memorised its training data? There are only 1,000 sequences of three digits, and training showed it nearly all of them. But there are ten million of seven digits, and it has seen about 6,400. Here are some new ones of seven digits, none a palindrome.
 
 # %%
 new, new_targets, new_masks = reversal(200, seed=100_001)
@@ -1579,12 +1576,12 @@ right = (answers == new_targets)[:, :7].all(1)
 print(f"all {len(new)} of seven digits in this batch: {right.float().mean():.0%} without an error")
 
 # %% [markdown]
-# It generalises. Now, does it need two blocks? There is an argument for it: a digit must find the mark *first*, which says how long the sequence is, and can ask for the mirrored position *then*. That sounds like two steps.
+# It generalises. Now, does it need two blocks? There is an argument for it: a digit must *first* find the mark, which says how long the sequence is. Only *then* can it ask for the mirrored position. That sounds like two steps.
 #
 # **Predict.** Train the same model with *one* block, three seeds, the same 500 steps. How many digits are right?
 #
 # <details><summary>Nearly all</summary>Yes. The argument fails.</details>
-# <details><summary>About half</summary>Then the number of blocks would matter. It hardly does here.</details>
+# <details><summary>About half</summary>Then the second block would matter a lot. Here it hardly does.</details>
 # <details><summary>About 10 %: one block cannot find the position</summary>That is what guessing gives. The argument sounds good, but a model need not follow our plan.</details>
 
 # %%
@@ -1625,7 +1622,7 @@ print("notes          ", *row[0].tolist())
 print("after two jumps", *found[0].tolist())
 
 # %% [markdown]
-# For a fair comparison, the single block gets a wider feed-forward network, until it has as many parameters as two blocks. Steps, rates and data are the same. And one jump is the control: can this single block follow one note?
+# For a fair comparison, the single block gets a wider feed-forward network, until it has as many parameters as two blocks, up to 29. Steps, rates and data are the same. And one jump is the control: can this single block follow one note?
 
 
 # %%
@@ -1648,11 +1645,13 @@ for name, (depth, d_ff, task) in settings.items():
 
 # %%
 figures.runs(
-    accuracies, "held-out accuracy", "Following notes: 3 seeds, equal steps and parameters"
+    accuracies | {"guessing": [1 / LENGTH]},
+    "held-out accuracy",
+    "Following notes: 3 seeds, equal steps and parameters",
 )
 
 # %% [markdown]
-# What to see: a single block follows one note without an error. At two jumps the same block gets only about half of the answers, while two smaller blocks with as many parameters get all of them. So on this task, with equal parameters and steps, depth helps and width does not replace it.
+# What to see: a single block follows one note almost perfectly. At two jumps the same block gets only about half of the answers. That is more than guessing, but two smaller blocks get nearly all of them. So on this task, with equal parameters and steps, depth helps and width does not replace it.
 #
 # How do the two blocks do it? The next cell runs through *your* trained encoder and collects the attention weights of each block, for 2,000 new rows.
 
@@ -1669,7 +1668,7 @@ jump_weights = torch.stack(per_layer, 1)
 print("(row, layer, head, query, key):", tuple(jump_weights.shape))
 
 # %% [markdown]
-# **Predict.** Start at box i. Which box should layer 0 attend to, and which one layer 1?
+# **Predict.** Start at box i. Call the two blocks layer 0 and layer 1. If they take one jump each, which box does each layer attend to?
 #
 # <details><summary>Layer 0: the box after two jumps; layer 1: the box after one</summary>Layer 0 does not know yet where the second jump leads.</details>
 # <details><summary>Layer 0: the box on note i; layer 1: the box after two jumps</summary>Yes. Layer 0 reads the second address, and layer 1 asks with it.</details>
@@ -1686,7 +1685,7 @@ for name, box in (("after one jump", after_one), ("after two jumps", after_two))
         print(f"mean weight on the box {name:15}  layer {layer}, heads 0 to 3:  {shares}")
 
 # %% [markdown]
-# What to see: in layer 0, some heads put most of their weight on the box after one jump. In layer 1, some heads put most of it on the box after two jumps. Which heads do it depends on the seed. The weights do not prove that the answer comes from these heads, but they fit the plan of two steps.
+# What to see: in layer 0, some heads put most of their weight on the box after one jump. In layer 1, some heads put most of it on the box after two jumps, while others may still attend to the box after one. Which heads do what depends on the seed. The weights do not prove that the answer comes from these heads, but they fit the plan of two steps.
 #
 # **Puzzle.** The live view shows one row of notes. Which layer and head shows the first jump from box 0, and which the second?
 #
@@ -1701,7 +1700,7 @@ show_attention(jump_weights[0], boxes, title="Your encoder follows two notes, by
 # %% [markdown]
 # ## 9 · Deep stacks and the first steps
 #
-# Now take six blocks, and the easy task of one jump. All runs take 120 steps. Three settings use a peak rate of 0.008, reached at once or by a warm-up of 60 steps. After the warm-up the rate stays constant, so that nothing else differs. Two more settings are controls: post-norm with a quarter of the rate, and post-norm with only two blocks.
+# Now take six blocks, and the easy task of one jump. All runs take 120 steps. Two settings, pre-norm and post-norm, use a rate of 0.008 from the first step. A third is post-norm with a warm-up to that rate over 60 steps. After the warm-up the rate stays constant, so that nothing else differs. Two more settings are controls for post-norm without warm-up: a quarter of the rate, and only two blocks.
 #
 # **Predict.** Which setting does not learn?
 #
@@ -1735,7 +1734,7 @@ figures.runs(deep, "held-out accuracy", "Six blocks (the last: two), 120 steps, 
 # %% [markdown]
 # What to see: six post-norm blocks at 0.008 from the first step end near 1/8, which is guessing. Change any one of three things, and they learn: pre-norm instead of post-norm, two blocks instead of six, or smaller first steps. After a warm-up the stack tolerates the very rate that stopped it before. A quarter of the rate works without warm-up too.
 #
-# What goes wrong in the first step? Take only this one step, and measure two things: how far the output moves, and how similar the outputs of different tokens are afterwards.
+# What goes wrong in the first steps? Take a single step in each setting, and measure two things: how far the output moves, and how similar the outputs of different tokens are afterwards.
 
 
 # %%
@@ -1761,14 +1760,14 @@ for name, setting in schedules.items():
     print(f"{name:24}  output moves by {moved:.2f}   cosine between tokens {cosine:.2f}")
 
 # %% [markdown]
-# In the setting that fails, the first step moves the output the furthest, and afterwards all tokens have nearly the same output. The last layer can hardly tell them apart.
+# In the setting that fails, the first step moves the output the furthest, and afterwards all tokens have nearly the same output. With warm-up the first step changes little, so that row shows where post-norm starts.
 #
 # So post-norm does not always *need* warm-up. This deep stack needs small first steps, and warm-up provides them. The original Transformer and BERT are post-norm, and were trained with warm-up. GPT-2, ViT and most large models since are pre-norm.
 
 # %% [markdown]
 # ## 10 · The real thing
 #
-# PyTorch has the block as `nn.TransformerEncoderLayer`, by default in post-norm order, and the stack as `nn.TransformerEncoder`. Two names differ from yours: `layers` for `blocks`, and `self_attn` for `attention`. Copy the weights of PyTorch's stack into yours, and compare.
+# PyTorch has the block as `nn.TransformerEncoderLayer`, by default in post-norm order, and the stack as `nn.TransformerEncoder`. Two names differ from yours: `layers` for `blocks`, and `self_attn` for `attention`. The next cell copies PyTorch's weights into your stack and compares the outputs.
 
 # %%
 padding = torch.tensor([[[True] * 6], [[True, True, True, True, False, False]]])
@@ -1788,7 +1787,7 @@ for norm_first in (True, False):
     print(f"3 blocks, norm_first={norm_first}: largest difference {difference:.0e}")
 
 # %% [markdown]
-# Differences around 1e-15 are rounding errors. Twelve such blocks, in post-norm order and with GELU, a smooth nonlinearity, in place of ReLU, are the body of BERT. In pre-norm order and with a causal mask, they are the body of GPT-2.
+# Differences around 1e-15 are rounding errors. Twelve such blocks in post-norm order are the body of BERT-base. In pre-norm order, with a causal mask and the final norm, they are the body of the smallest GPT-2. Both use GELU, a smooth nonlinearity, in place of ReLU.
 
 # %% [markdown]
 # ## 11 · In your own words
@@ -1808,8 +1807,8 @@ for norm_first in (True, False):
 # - The output of a sublayer is added to the residual stream as it was *before the norm*.
 # - Pre-norm leaves the residual stream free of norms. The stream grows with depth, so a pre-norm encoder ends with a final norm. Post-norm, the original order, normalises the stream itself.
 # - A block has about $12\, d_{\text{model}}^2$ parameters if $d_{\text{ff}} = 4\, d_{\text{model}}$: a third in attention, two thirds in the feed-forward network, and a few in biases and norms.
-# - Adam ignores the scale of the gradient. What differs is how far a step moves the output: further in deep stacks, and in deep post-norm stacks the furthest.
+# - Adam cancels a constant factor in the gradient. What differs is how far a step moves the output: further in deep stacks, and furthest in deep post-norm stacks.
 # - In your experiment six post-norm blocks needed small first steps: warm-up, or a lower rate throughout. Compare schedules at equal peak rates.
-# - One block followed one jump, but not two; two blocks did. A second block can ask with what the first one found.
+# - One block followed one jump, but not two; two blocks did. The second block can use in its queries what the first one found.
 #
 # **What comes next.** Your encoder reads a sequence of vectors, whatever they stand for. An image is not a sequence of words. But you can split it into patches and treat each patch as a token: that is lesson 8, the Vision Transformer.

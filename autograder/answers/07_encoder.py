@@ -98,7 +98,8 @@ def attend(
 # by:      return self.linear2(self.dropout(self.dropout(torch.relu(self.linear1(x)))))
 
 # %% wrong FeedForward dropout_in_evaluation_too of="solution"
-# You drop in evaluation too: F.dropout does, unless you pass training=self.training.
+# You drop in evaluation too: pass training=self.training to F.dropout in forward, or keep an
+# nn.Dropout on self.
 # replace: self.dropout = nn.Dropout(dropout)
 # by:      self.rate = dropout
 # replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
@@ -220,7 +221,8 @@ def attend(
 #              torch.manual_seed(0)
 
 # %% wrong FeedForward training_kept_at_birth of="dropout_in_evaluation_too"
-# keep an nn.Dropout on self: it knows whether the model is training
+# You drop in evaluation too: pass training=self.training to F.dropout in forward, or keep an
+# nn.Dropout on self.
 # replace: self.rate = dropout
 # by:      self.rate = dropout if self.training else 0.0
 
@@ -566,7 +568,7 @@ class EncoderBlock(nn.Module):
 #          return x + self.think(self.norm2(looked))
 
 # %% wrong EncoderBlock mask_not_handed_on of="a_method_for_each_sublayer"
-# pass the mask on: attend(self.attention, …, mask)
+# Your attention gets no mask: pass the mask on to `attend` in both orders.
 # replace: return self.dropout(attend(self.attention, x, mask)[0])
 # by:      return self.dropout(attend(self.attention, x)[0])
 
@@ -602,7 +604,7 @@ class EncoderBlock(nn.Module):
 # by:      self.attention = nn.MultiheadAttention(d_model, 1, dropout, batch_first=True)
 
 # %% wrong EncoderBlock no_mask_in_post_norm of="a_method_for_each_sublayer"
-# pass the mask on in both orders: attend(self.attention, …, mask)
+# Your attention gets no mask: pass the mask on to `attend` in both orders.
 # replace: x = self.norm1(x + self.look(x, mask))
 # by:      x = self.norm1(x + self.look(x, None))
 
@@ -707,7 +709,8 @@ class EncoderBlock(nn.Module):
 # by:      self.dropout(self.dropout(torch.relu(self.linear1(x))))
 
 # %% wrong EncoderBlock dropout_in_evaluation_too of="dropout_before_the_relu"
-# You drop in evaluation too: F.dropout does, unless you pass training=self.training.
+# You drop in evaluation too: pass training=self.training to F.dropout in forward, or keep an
+# nn.Dropout on self.
 # replace: self.dropout = nn.Dropout(dropout)
 # by:      self.rate = dropout
 # replace: return self.dropout(attend(self.attention, x, mask)[0])
