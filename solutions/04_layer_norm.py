@@ -5,9 +5,9 @@
 #
 # **You need** lessons 1 to 3, mean and variance, and what a gradient is. From PyTorch: `nn.Module` and `nn.Parameter`.
 #
-# **You take away** `LayerNorm` and `Residual`, a reason for every symbol in them, and an experiment that switches off each by itself.
+# **You take away** `LayerNorm` and `Residual`, a reason for every symbol in them, and an experiment that switches off one part at a time.
 #
-# **Time**: 95–110 minutes, with a marked place to stop half way.
+# **Time**: 95–110 minutes, with a marked place to stop halfway.
 
 # %% [markdown]
 # Two networks learn to read handwritten digits such as these.
@@ -22,20 +22,20 @@ figures.tiles(
 )
 
 # %% [markdown]
-# Both have forty layers of the same kind and train for 150 steps. One stays close to guessing, one digit in ten. The other reads about nine in ten. In each layer, one computes $f(x)$, the other $x + f(\text{norm}(x))$. What is this norm, why the $x\, +$, and which of the two matters?
+# Both have forty similar layers and train for 120 steps. The first stays close to guessing, the second reads about nine digits in ten. In each layer, the first computes $f(x)$, the second $x + f(\text{norm}(x))$. What is this norm? Why add $x$? Which of the two matters?
 
 # %% [markdown]
 # **Recall.** Three questions first. Answer, then open your choice.
 #
-# 1. A query and a key have $d_k$ independent features of standard deviation 1. What is the standard deviation of their dot product?
+# 1. A query and a key have $d_k$ independent features of mean 0 and standard deviation 1. What is the standard deviation of their dot product?
 #
-# <details><summary>1</summary>It would be 1 after the division by √d<sub>k</sub>. Before, each product of two features adds its own variance.</details>
-# <details><summary>√d<sub>k</sub></summary>Yes. The variances of d<sub>k</sub> products add up to d<sub>k</sub>. Scale needs care already in one layer; here you follow it through fifty.</details>
+# <details><summary>1</summary>It is 1 only after the division by √d<sub>k</sub>. Before that, each product of two features adds its own variance.</details>
+# <details><summary>√d<sub>k</sub></summary>Yes. The variances of d<sub>k</sub> products add up to d<sub>k</sub>. Scale matters even in one layer; here you follow it through fifty.</details>
 # <details><summary>d<sub>k</sub></summary>That is the variance. The standard deviation is its root.</details>
 #
 # 2. A batch holds sequences of 4, 2 and 3 tokens. What fills the gaps?
 #
-# <details><summary>Padding tokens, hidden by a mask</summary>Yes. Attention gives them the weight 0. In part 5 you meet them again, in a mean.</details>
+# <details><summary>Padding tokens, hidden by a mask</summary>Yes. Attention gives them weight 0. In part 5 you meet them again, in a mean.</details>
 # <details><summary>The first tokens of the sequence, repeated</summary>The model would take them for real tokens.</details>
 # <details><summary>Nothing: the rows of a tensor may differ in length</summary>All rows of a tensor have the same length.</details>
 #
@@ -43,7 +43,7 @@ figures.tiles(
 #
 # <details><summary>It doubles</summary>Each head also becomes half as wide.</details>
 # <details><summary>It halves</summary>The heads are half as wide, but there are twice as many.</details>
-# <details><summary>It stays the same</summary>Yes: 4 · 512², whatever the number of heads.</details>
+# <details><summary>It stays the same</summary>Yes: 4 · 512² weights, whatever the number of heads.</details>
 
 # %% given imports
 from collections.abc import Callable
@@ -56,9 +56,9 @@ from transformer_course.checks import Check, numbers
 # %% [markdown]
 # ## 1 · Fifty layers deep
 #
-# Real models stack dozens of layers. What happens to the features of a token on such a long way?
+# Real models stack dozens of layers. What happens to the features of a token on the way?
 #
-# Try the simplest layer there is: multiply by a random matrix. Its entries are scaled so that one layer keeps the standard deviation of the features, on average. Then make all entries 10 % larger, or 10 % smaller.
+# Try the simplest layer there is: multiply by a random matrix. Its entries are scaled so that, on average, one layer preserves the standard deviation of the features. Then make all entries 10 % larger, or 10 % smaller.
 #
 # **Predict.** With entries 10 % larger, by what factor have the features grown after 50 layers?
 #
@@ -93,25 +93,27 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: 10 % in the matrices decides whether the features vanish or explode. (The axis is logarithmic: equal steps are equal factors.) Training changes the matrices, and nothing keeps their scale at exactly the right value.
+# What to see: a change of 10 % in the matrices makes the features vanish or explode. (The axis is logarithmic: equal steps are equal factors.) Training changes the matrices, and nothing keeps their scale at exactly the right value.
 #
-# So do not rely on the matrices: put the features back on a fixed scale after each layer.
+# So put the features back on a fixed scale after each layer.
 
 # %% [markdown]
 # ## 2 · Layer norm: one token at a time
 #
-# Take one token, a vector of $d$ features. **Layer norm** subtracts the mean of a token's features and divides them by their standard deviation. Then its features have mean 0 and standard deviation 1, whatever they were before.
+# Take one token, a vector of $d$ features. **Layer norm** subtracts from each feature of a token the mean of all its features, then divides by their standard deviation. The result has mean 0 and standard deviation 1.
+#
+# Here are two tokens of four features. Each row is normalised by itself.
 
 # %%
 figures.steps(
     {
         "two tokens": ([[5.0, 1.0, 5.0, 1.0], [6.0, 0.0, 0.0, -2.0]], "feature", "1234"),
-        "minus the mean, 3 or 1": (
+        "minus the mean of each: 3, 1": (
             [[2.0, -2.0, 2.0, -2.0], [5.0, -1, -1, -3.0]],
             "feature",
             "1234",
         ),
-        "÷ the deviation, 2 or 3": (
+        "÷ standard deviation: 2, 3": (
             [[1.0, -1.0, 1.0, -1.0], [5 / 3, -1 / 3, -1 / 3, -1.0]],
             "feature",
             "1234",
@@ -126,14 +128,14 @@ figures.steps(
 #
 # $$\mu = \frac{1}{d} \sum_{j=1}^{d} x_j \qquad \sigma^2 = \frac{1}{d} \sum_{j=1}^{d} (x_j - \mu)^2 \qquad y_j = \gamma_j\, \frac{x_j - \mu}{\sqrt{\sigma^2 + \epsilon}} + \beta_j$$
 #
-# (Ba, Kiros and Hinton, *Layer Normalization*, 2016.) $\mu$ is the mean and $\sigma^2$ the variance. The variance divides by $d$, not by $d - 1$. Three symbols are new. The first one is $\epsilon$. What happens without it, if all features of a token are equal?
+# (Ba, Kiros and Hinton, *Layer Normalization*, 2016.) $\mu$ is the mean and $\sigma^2$ the variance. The variance divides by $d$, not by $d - 1$. Three symbols remain: $\epsilon$, $\gamma$ and $\beta$. Start with $\epsilon$. What happens without it if all features of a token are equal?
 
 # %%
 equal_features = torch.tensor([7.0, 7.0, 7.0, 7.0])
 print((equal_features - equal_features.mean()) / equal_features.std(correction=0))
 
 # %% [markdown]
-# The variance is 0, and 0 / 0 is NaN. **Eps**, $\epsilon$, is a small constant such as 0.00001 that keeps the divisor above zero. The other two symbols are parameters:
+# The variance is 0, and 0 / 0 is NaN. **Eps**, $\epsilon$, is a small constant such as 0.00001 that keeps the divisor of a norm above zero. The other two are parameters:
 #
 # - The **gain** $\gamma$ of a norm multiplies each normalised feature.
 # - The **bias** $\beta$ of a norm is added to each feature at the end.
@@ -143,9 +145,9 @@ print((equal_features - equal_features.mean()) / equal_features.std(correction=0
 # %% [markdown]
 # **Predict.** You multiply all features of a token by 10 and add 3. How does its layer norm change? (Ignore eps.)
 #
-# <details><summary>It is 10 times as large</summary>The 3 disappears with the mean. But the standard deviation is 10 times as large too, and you divide by it.</details>
-# <details><summary>It does not change</summary>Yes. The layers before may scale and shift a token: the layers after the norm do not notice.</details>
-# <details><summary>It is 10 times as large, plus 3</summary>The mean changes in the same way, and you subtract it. The standard deviation grows by 10, and you divide by it.</details>
+# <details><summary>It is 10 times as large</summary>The 3 disappears with the mean. But you divide by a standard deviation that is 10 times as large too.</details>
+# <details><summary>It does not change</summary>Yes. The norm undoes the scale and the shift.</details>
+# <details><summary>It is 10 times as large, plus 3</summary>The mean changes in the same way. The standard deviation becomes 10 times as large.</details>
 
 # %% [markdown]
 # **Exercise** (12 minutes). Write layer norm. The input may have any number of axes; the features are the last one.
@@ -320,14 +322,16 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: with your norm, both lines lie on top of each other, at 1. The scale of the matrices no longer matters.
+# What to see: with your norm, both lines lie on top of each other, at 1. Here the scale of the matrices no longer matters.
 #
-# **Which numbers share a mean?** The next view shows the output of your layer norm: 3 sequences of 4 tokens. Each token has 5 features. In a batch, a feature is also called a **channel**. Click a number, or move with the arrow keys. Blue marks the numbers that share a mean with it.
+# **Which numbers share a mean?** The next view shows the output of your layer norm: 3 sequences of 4 tokens. Each token has 5 features. A **channel** is one feature, taken across all tokens of a batch. Click a number, or move with the arrow keys. Blue marks the numbers that are normalised together with it, by the same mean.
+#
+# The view compares four norms. RMS norm and batch norm follow in parts 4 and 5. Instance norm is not used in this course.
 #
 # **Predict.** How many means does layer norm compute for this batch?
 #
-# <details><summary>5, one for each channel</summary>That is batch norm: choose it in the view and read the line below.</details>
-# <details><summary>3, one for each sequence</summary>Click two tokens of the same sequence: they have different means.</details>
+# <details><summary>5, one for each channel</summary>That is another norm, batch norm: choose it in the view and read the line below.</details>
+# <details><summary>3, one for each sequence</summary>With layer norm chosen, click two tokens of the same sequence: a different row turns blue.</details>
 # <details><summary>12, one for each token</summary>Yes: 3 sequences of 4 tokens.</details>
 
 # %%
@@ -340,7 +344,7 @@ show_norm_axes(
 )
 
 # %% [markdown]
-# What to see: with *layer norm* chosen, every row has mean 0 and standard deviation 1, whatever you click. No other token takes part. Now choose *batch norm*: the columns are not normalised. Part 5 is about that.
+# What to see: choose *layer norm*. Whatever number you click, its row has mean 0 and standard deviation 1. No other token takes part. Now choose *batch norm*, which marks columns instead. The columns do not have mean 0. In part 5 you normalise them.
 
 # %% [markdown]
 # ### Bug hunt: a slide's layer norm
@@ -371,12 +375,12 @@ for name, token in {
     print(f"{name:22} -> mean {after.mean():6.2f}, deviation {after.std(correction=0):5.2f}")
 
 # %% [markdown]
-# What to see: the first token comes out right. The second one keeps a standard deviation of 10. The third one is far off. Compare the formula with yours, symbol by symbol. How many slips do you find?
+# What to see: the first token comes out right. The second one keeps a standard deviation of 10. The third one is far off. Compare the formula with yours, symbol by symbol. How many differences do you find?
 
 # %% [markdown]
-# **Exercise** (6 minutes). Write what should stand *below the fraction line*, for each token.
+# **Exercise** (6 minutes). Write the correct divisor: what should stand *below the fraction line*, for each token.
 #
-# <details><summary>Hint</summary>There are three slips. What turns a sum into a mean? How many roots does the slide take in all? And where does your own function add eps?</details>
+# <details><summary>Hint</summary>There are two slips and a harmless difference. What turns a sum into a mean? How many roots does the slide take in all? And where does your own function add eps?</details>
 
 
 # %% exercise repaired_divisor
@@ -417,7 +421,7 @@ with Check("repaired_divisor", "other tokens") as check:
 
 
 # %% [markdown]
-# How can such a formula stay unnoticed in code? Think of the first token above. A test often draws its input with `torch.randn`: mean 0 and standard deviation 1, close to that token.
+# How can such a formula go unnoticed in code? A test may use a token like the first one above, which comes out right. A test with numbers from `torch.randn` catches one of the slips, but may miss the other: think of their standard deviation.
 #
 # **Exercise** (6 minutes). Find a token of four features, not all zero, that *fools* a test: the slide's formula and yours agree on it to two decimals. (It must not be the token above, `[1.34, 0.45, -0.45, -1.34]`, in any order or with other signs. There are simpler ones.)
 #
@@ -607,11 +611,11 @@ with Check("LayerNorm", "training and evaluation do not differ; modules share no
 # **Predict.** For which tokens do RMS norm and layer norm give the same result? (Equal gain, bias 0.)
 #
 # <details><summary>For tokens of mean 0</summary>Yes. There is nothing to subtract, and the mean of the squares <em>is</em> the variance.</details>
-# <details><summary>For tokens of standard deviation 1</summary>The mean square is the variance <em>plus</em> the squared mean. The mean must be 0 as well.</details>
+# <details><summary>For tokens of standard deviation 1</summary>The mean square is the variance <em>plus</em> the squared mean. So the mean decides, and the standard deviation does not matter.</details>
 # <details><summary>For none</summary>Think of a token for which layer norm subtracts 0.</details>
 
 # %% [markdown]
-# **Exercise** (4 minutes). Write it.
+# **Exercise** (4 minutes). Write RMS norm.
 #
 # <details><summary>Hint</summary>Start from your layer norm, and take out what is not in the formula.</details>
 
@@ -691,21 +695,21 @@ with Check("rms_norm", "float32, views, and gradients") as check:
 
 
 # %% [markdown]
-# **A good place to stop.** You have layer norm as a function and as a module, and RMS norm. You know how a wrong norm passes a weak test. Next come batch norm, the residual connection, and the forty layers.
+# **A good place to stop.** You have layer norm as a function and as a module, and RMS norm. You know how a wrong norm passes a weak test. Next come batch norm, the residual connection, and the two networks from the start.
 
 # %% [markdown]
 # ## 5 · Batch norm, and why Transformers avoid it
 #
-# **Batch norm** normalises each channel over all tokens of all sequences of a batch. It is older than layer norm. For $x$ of shape (batch, length, channels):
+# **Batch norm** normalises each channel over all tokens of a batch. (Ioffe and Szegedy, 2015.) For $x$ of shape (batch, length, channels):
 #
 # | | shape of mean and variance | one for each | taken over |
 # |---|---|---|---|
 # | layer norm | (batch, length, 1) | token | its channels |
 # | batch norm | (1, 1, channels) | channel | all tokens of the batch |
 #
-# Its home is the **CNN** (convolutional neural network), which slides small filters over an image.
+# A **CNN** (convolutional neural network) slides small filters over an image. Many CNNs use batch norm.
 #
-# **From the lecture**: *Transformer: Part I (Encoder)*, CS7150, slide "How to use BatchNorm in an RNN?". It objects: "Variable lengths in the input". What does padding do to a mean?
+# **From the lecture**: *Transformer: Part I (Encoder)*, CS7150, slide "How to use BatchNorm in an RNN?" (which reads one token at a time). The first objection: "Variable lengths in the input". What does padding do to a mean?
 
 # %%
 two_sequences = torch.tensor(
@@ -872,7 +876,7 @@ with Check("batch_norm", "equal to PyTorch's without padding") as check:
 # END HIDDEN TESTS
 
 # %% [markdown]
-# Here is your result. Padding is hatched. Choose *batch norm*, click a channel, and switch *leave padding out* on and off: when does a channel have mean 0 and standard deviation 1?
+# Here is your result. Padding is hatched. Choose *batch norm*, click a number, and switch *leave padding out* on and off: when does its channel have mean 0 and standard deviation 1?
 
 # %%
 token_counts = torch.tensor([4, 2, 3])
@@ -883,15 +887,15 @@ show_norm_axes(
 )
 
 # %% [markdown]
-# What to see: only with *leave padding out* switched on. That is how your function computed them.
+# What to see: only with *leave padding out* switched on. Your function computed the mean and the variance in the same way.
 #
 # You can leave out padding, but not the other sequences. Take *one sequence* and put it into two different batches.
 #
-# **Predict.** For which norm does its first token change?
+# **Predict.** Compare the two results for its first token. With which norm do they differ?
 #
-# <details><summary>For both</summary>Layer norm uses only the features of the token itself. The rest of the batch takes no part.</details>
-# <details><summary>For batch norm only</summary>Yes: the mean and the variance of a channel depend on every sequence of the batch.</details>
-# <details><summary>For neither: the token is the same</summary>The token is. The mean that batch norm subtracts from it is not.</details>
+# <details><summary>With both</summary>Layer norm uses only the features of the token itself. The rest of the batch takes no part.</details>
+# <details><summary>With batch norm only</summary>Yes: the mean and the variance of a channel depend on every sequence of the batch.</details>
+# <details><summary>With neither: the token is the same</summary>The token is the same, but the mean that batch norm subtracts from it is not.</details>
 
 # %%
 one_sequence = numbers(1, 4, 5)
@@ -914,14 +918,16 @@ for name, (first, second) in results.items():
     print(f"{name}: the same token differs by up to {(first - second).abs().max():.2f}")
 
 # %% [markdown]
-# What to see: both rows show the *same token of the same sequence*. With batch norm it depends on the rest of the batch, with layer norm it does not. And for a model that writes, a mean over all tokens includes *later* tokens: a leak, as in lesson 2.
+# What to see: both rows show the *same token*, normalised. With batch norm it depends on the rest of the batch; with layer norm it does not. If a model may see only earlier tokens, such a mean is also a leak (lesson 2).
 
 # %% [markdown]
 # ## 6 · Residual connections: add, do not replace
 #
-# A norm keeps the features in range on the way *up* through the layers. In training, gradients travel *down*, and each layer multiplies them too.
+# A norm keeps the features in range on the way *up*. Gradients travel *down*, and each layer multiplies them too.
 #
-# A **residual connection** adds the input of a layer to its output: $x + f(x)$. So $f$ only has to learn the *residual*, the difference from $x$. The **sublayer** is the layer inside, attention for example. Where does the norm go? There are two arrangements.
+# A **residual connection** adds the input of a layer to its output: $x + f(x)$. (He and others, 2015.) So $f$ learns only the *residual*, the change to $x$.
+#
+# A **sublayer** is the layer inside a residual connection, for example attention. With norm and addition it is a *block*. There are two arrangements.
 
 # %%
 figures.stations(
@@ -933,11 +939,11 @@ figures.stations(
 )
 
 # %% [markdown]
-# The **residual stream** is the vector of a token that runs straight through all blocks, drawn as the thick line. Each sublayer reads from it and adds to it.
+# The **residual stream** is the vector of a token that runs straight through all blocks: the thick line. Each sublayer reads from it and adds to it.
 #
 # In **pre-norm** the norm sits on the branch, before the sublayer. In **post-norm** the norm sits on the stream itself, after the addition.
 #
-# **From the lecture**: *Transformers (Part 2)*, Data C182, slide "Detail: Pre-norm vs Post-norm". The first Transformer was post-norm. The slide says that pre-norm works better; part 7 is a first test.
+# **From the lecture**: *Transformers (Part 2)*, Data C182, slide "Detail: Pre-norm vs Post-norm". The first Transformer was post-norm. The slide says that pre-norm works better and "can use larger learning rate". Part 7 is a first test.
 
 # %% [markdown]
 # **Predict.** In which arrangement can $x$ reach the output of a hundred blocks without passing through a norm?
@@ -1123,12 +1129,12 @@ for name, layer in {
     print(f"Layer(x) = {name:6} gradient of x + Layer(x): {slope:.0f}")
 
 # %% [markdown]
-# What to see: the sum has gradient 1 only for the layer that does nothing. For the layer $-x$ it is 0, in spite of the residual connection. The 1 belongs to one of the two paths, the one around the layer.
+# What to see: the sum has gradient 1 only for the last layer, which always returns 0. For the layer $-x$ the gradient is 0, in spite of the residual connection. The 1 belongs to one of the two paths, the one around the layer.
 #
 # For a vector, the gradient becomes a matrix. The **Jacobian** of a layer is the matrix $J$ whose entry in row $i$, column $j$ says how fast output $i$ changes with input $j$.
 
 # %% [markdown]
-# **Exercise** (4 minutes). Write what the slide should say.
+# **Exercise** (4 minutes). Write what the slide should say: the Jacobian of the whole sum.
 #
 # <details><summary>Hint</summary>The derivative of a sum is the sum of the derivatives. What is the Jacobian of a function that returns its input? Not a matrix full of ones: output 1 does not depend on input 2.</details>
 
@@ -1180,9 +1186,9 @@ with Check("repaired_gradient", "what autograd finds") as check:
 # But the other terms can cancel this one, or grow far beyond it. You measure that next.
 
 # %% [markdown]
-# ## 7 · Forty layers: switch off one part at a time
+# ## 7 · Forty blocks: switch off one part at a time
 #
-# Each block of this experiment contains the same two matrices with a ReLU between them. ReLU is a **nonlinearity**, a function that keeps a stack of matrices from collapsing into a single matrix. Around them, each block has a norm, a residual connection, both or neither. The next two cells build these blocks.
+# Each block of this experiment contains two matrices of its own with a ReLU between them. A ReLU sets negative numbers to 0. It is a **nonlinearity**, a function that keeps a stack of matrices from collapsing into a single matrix. Around the matrices, a block has a norm, a residual connection, both or neither. The next two cells build these blocks.
 
 
 # %% folded=true
@@ -1262,15 +1268,15 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: with neither, less than a millionth arrives from 64 blocks. With residual connections only, the gradient *grows* more than a thousandfold. In both settings with norms, it stays within a factor of about twenty.
+# What to see: with neither, less than a billionth of the gradient arrives after 64 blocks. With residual connections only, it *grows* more than ten-thousandfold. In both settings with norms, it stays within a factor of about twenty.
 #
 # So the norm keeps the *size* of the gradient, with or without a residual connection. Is size all that matters? Train networks of 40 blocks on 8 × 8 images of handwritten digits: 1,437 for training, 360 held out.
 #
-# **Predict.** *Neither* reads the fewest held-out digits. Which setting comes next?
+# **Predict.** *Neither* reads the fewest held-out digits. Which setting reads the second fewest?
 #
 # <details><summary>Norm only</summary>Yes, by far. A gradient of a good size is not yet a useful gradient. The rest of this part looks for the reason.</details>
-# <details><summary>Residual only</summary>Its loss starts in the hundreds or thousands. Still, it learns to read more digits than this.</details>
-# <details><summary>Both, post-norm</summary>At the right learning rate, it reads most of the digits.</details>
+# <details><summary>Residual only</summary>Its gradients are far too large at the start. Still, it learns to read more digits than that.</details>
+# <details><summary>Both, post-norm</summary>At the right learning rate, it reads more than half of the digits.</details>
 
 # %% folded=true
 # Splits the digits, and trains a stack of 40 blocks at three learning rates. Click to unfold.
@@ -1282,7 +1288,7 @@ RATES, SEEDS, DEPTH, WIDTH = (0.0001, 0.001, 0.003), 3, 40, 32
 
 
 def train(block) -> tuple[Tensor, Tensor]:
-    """Train 150 steps with Adam: the last 20 losses' mean, and held-out accuracy, (rate, seed).
+    """Train 120 steps with Adam: mean of the last 20 losses, and held-out accuracy, (rate, seed).
 
     All runs of a setting train side by side. Only the matrices learn: gains stay 1, biases 0.
     """
@@ -1292,11 +1298,11 @@ def train(block) -> tuple[Tensor, Tensor]:
     first = nn.Parameter(torch.randn(runs, 64, WIDTH) / 64**0.5)
     last = nn.Parameter(torch.randn(runs, WIDTH, 10) / WIDTH**0.5)
     matrices = [first, last, *(part for part in stack.parameters() if part.dim() > 2)]
-    optimizer = torch.optim.Adam(matrices, lr=max(RATES))
-    # Adam's step is proportional to its rate: each run takes its part of the largest step
-    part_of_step = torch.tensor(RATES).repeat_interleave(SEEDS)[:, None, None] / max(RATES)
+    optimizer = torch.optim.Adam(matrices, lr=max(RATES), fused=True)
+    # Adam's step is proportional to its rate: each run takes its share of the largest step
+    share = torch.tensor(RATES).repeat_interleave(SEEDS)[:, None, None] / max(RATES)
     losses = []
-    for _ in range(150):
+    for _ in range(120):
         chosen = torch.randint(360, len(pixels), (32,))
         logits = stack(pixels[chosen] @ first) @ last
         loss = F.cross_entropy(logits.flatten(0, 1), digits[chosen].repeat(runs), reduction="none")
@@ -1306,7 +1312,7 @@ def train(block) -> tuple[Tensor, Tensor]:
         optimizer.step()
         with torch.no_grad():
             for matrix, old in zip(matrices, before, strict=True):
-                matrix.copy_(old.lerp(matrix, part_of_step))
+                matrix.lerp_(old, 1 - share)
         losses.append(loss.detach().view(len(RATES), SEEDS, 32).mean(-1))
     with torch.no_grad():
         read = (stack(pixels[held_out] @ first) @ last).argmax(-1)
@@ -1332,14 +1338,14 @@ accuracy = {name: at_best_rate(name, block) for name, block in blocks.items()}
 figures.runs(accuracy, "held-out accuracy", "Forty blocks, each setting at its best learning rate")
 
 # %% [markdown]
-# What to see: *norm only* reads about two digits in ten, hardly more than guessing, although its gradients have a good size. *Residual only* reads more than half, and pre-norm with both about nine in ten.
+# What to see: *norm only* reads about two digits in ten, hardly more than guessing, although its gradients have a good size. *Residual only* and post-norm read more than half, and pre-norm about nine in ten.
 #
-# In the table, pre-norm learns at all three rates. Post-norm fails at the largest one. That fits the slide's "can use larger learning rates", for this task. Lesson 7 measures both in whole Transformers.
+# In the table, pre-norm learns at all three rates. Post-norm fails at the largest one. For this task, that fits the slide's "can use larger learning rate". Lesson 7 measures both in whole Transformers.
 
 # %% [markdown]
 # ### Why does the norm alone fail?
 #
-# A popular explanation: in so many layers, all inputs become *alike*, and nothing can be read from them. Measure it before training, by the mean cosine similarity between the vectors of different images. 1 means that all have the same direction.
+# A popular explanation: after so many layers, all inputs have become *alike*, and nothing can be read from them. Measure it before training, by the mean cosine similarity between the vectors of different images. 1 means that all have the same direction.
 
 # %%
 blocks["norm, no ReLU"] = lambda runs, width: Partial(
@@ -1372,16 +1378,18 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: with *norm only*, all images become nearly the same vector. *Residual only* comes close, and yet it reads more than half of the digits. Without the ReLU, the images do *not* become alike. So you can switch off this cause.
+# What to see: with *norm only*, the vectors of all images point in nearly the same direction. *Residual only* comes close, and yet it reads more than half. Without the ReLU, the images do *not* become alike. This switches the cause off.
 #
-# **Predict.** Norm only, without the ReLU: the images stay apart. How many digits do such networks read?
+# **Predict.** Norm only, without the ReLU: how many digits do such networks read?
 #
-# <details><summary>As few as before, in every run</summary>Some runs read clearly more. The explanation holds a part of the truth.</details>
-# <details><summary>About nine in ten, as with both</summary>No. So there must be another cause as well.</details>
-# <details><summary>More on average, but far fewer than with both</summary>Yes, and the runs differ widely. Being alike is one cause, but not the only one.</details>
+# <details><summary>As few as before, in every run</summary>Some runs read clearly more.</details>
+# <details><summary>About nine in ten, as with both</summary>Far fewer.</details>
+# <details><summary>More on average, but far fewer than with both</summary>Yes, and the runs differ widely. There is another cause.</details>
 
 # %% [markdown]
-# The other suspect works on the way down. A random matrix stretches some directions and shrinks others, and a product of many does so again and again. Do the *gradients* become alike? Feed in 50 different ones, and compare their directions at the bottom. The control: an **orthogonal matrix** only rotates and reflects, so it stretches no direction.
+# Another possible cause works on the way down. A random matrix stretches some directions and shrinks others, and a product of many does so even more. Do the *gradients* become alike? Feed in 50 at the top, with a mean |cosine| of about 0.14, and compare them at the bottom.
+#
+# An **orthogonal matrix** rotates or reflects vectors and stretches no direction. It is the control.
 
 # %%
 blocks["norm, orthogonal"] = lambda runs, width: Partial(
@@ -1392,46 +1400,41 @@ blocks["norm, no ReLU, orthogonal"] = lambda runs, width: Partial(
 )
 
 
-def gradient_similarity(name: str, depth: int) -> Tensor:
+def gradient_similarity(name: str) -> list[float]:
     """Mean |cosine| between 50 gradients that arrive at the bottom for one image, in 5 runs."""
     torch.manual_seed(0)
     x = (pixels[:1] @ torch.randn(5, 64, WIDTH) / 64**0.5).repeat(1, 50, 1).requires_grad_()
-    stack = nn.Sequential(*(blocks[name](5, WIDTH) for _ in range(depth)))
+    stack = nn.Sequential(*(blocks[name](5, WIDTH) for _ in range(DEPTH)))
     (at_bottom,) = torch.autograd.grad(stack(x), x, torch.randn(5, 50, WIDTH))
     unit = F.normalize(at_bottom, dim=-1)
     pairs = (unit @ unit.mT).abs().sum((1, 2)) - 50  # less each gradient with itself
-    return pairs / (50 * 49)
+    return (pairs / (50 * 49)).tolist()
 
 
-compared = ["norm only", "norm, no ReLU", "norm, no ReLU, orthogonal", "both, pre-norm"]
-figures.curves(
-    every_fifth[:8],
-    {
-        name: torch.stack([gradient_similarity(name, n) for n in every_fifth[:8]], 1).tolist()
-        for name in compared
-    },
-    x="depth: number of blocks",
-    y="mean |cosine similarity|",
-    title="Do the gradients become alike? (5 runs: mean and range)",
-    bottom=0,
+changed = ["norm, orthogonal", "norm, no ReLU", "norm, no ReLU, orthogonal"]
+compared = ["norm only", *changed, "residual only", "both, pre-norm"]
+figures.runs(
+    {name: gradient_similarity(name) for name in compared},
+    "mean |cosine similarity|",
+    "Do the gradients become alike? (at the bottom of 40 blocks, 5 runs)",
 )
 
 # %% [markdown]
-# What to see: with *norm only*, the gradients become alike, with the ReLU and without it. Whatever error the top reports, nearly the same direction arrives at the bottom. Without the ReLU *and* with orthogonal matrices, the gradients stay different. With both parts, pre-norm, they do too, though less so.
+# What to see: with *norm only*, the gradients become alike, with the ReLU and without it. Whatever error the top reports, nearly the same direction arrives at the bottom. Orthogonal matrices alone help somewhat. With both changes, the gradients stay different. With residual connections they are less alike than with *norm only*, most clearly with pre-norm.
 #
-# Now switch off both causes: each by itself, then together.
+# Now train with each change by itself, then with both.
 
 # %%
 without_causes = {"norm only": accuracy["norm only"]}
-for name in ("norm, orthogonal", "norm, no ReLU", "norm, no ReLU, orthogonal"):
+for name in changed:
     without_causes[name] = at_best_rate(name, blocks[name])
 without_causes["both, pre-norm"] = accuracy["both, pre-norm"]
 figures.runs(
-    without_causes, "held-out accuracy", "Forty blocks with one cause switched off, or both"
+    without_causes, "held-out accuracy", "Forty blocks: the norm alone, with one change or both"
 )
 
 # %% [markdown]
-# What to see: with both changes, the norm alone comes close to the residual network. Each change alone does much less, and without the ReLU the runs differ widely. So the popular explanation is half of it: inputs become alike, *and* gradients do. A norm sets the scale and prevents neither. With a residual connection you keep the ReLU and random matrices.
+# What to see: with both changes, the norm alone comes close to *both, pre-norm*. Each change alone does much less, and without the ReLU the runs differ widely. So the popular explanation is only half of the answer: the inputs become alike, *and* the gradients do. A norm sets the scale and prevents neither. With a residual connection, you can keep the ReLU and the random matrices.
 
 # %% [markdown]
 # ### Then what is the norm for?
@@ -1442,27 +1445,29 @@ figures.runs(
 #
 # <details><summary>About as many as with both</summary>Yes. Here a single constant does the work of forty norms.</details>
 # <details><summary>About as many as residual only</summary>It reads more: the scale was the trouble.</details>
-# <details><summary>About as many as norm only</summary>The norm alone keeps the scale as well. What it lacks is the stream.</details>
+# <details><summary>About as many as norm only</summary>A norm also keeps the scale, but <em>norm only</em> lacks the residual connection.</details>
 
 # %%
 scaled = at_best_rate(
-    "residual, scaled",
+    "residual only, scaled",
     lambda runs, width: Partial(TwoLayers(runs, width), add=True, scale=DEPTH**-0.5),
 )
 figures.runs(
     {
+        "neither": accuracy["neither"],
+        "norm only": accuracy["norm only"],
         "residual only": accuracy["residual only"],
         "residual only, scaled": scaled,
         "both, pre-norm": accuracy["both, pre-norm"],
     },
     "held-out accuracy",
-    "Residual connections with the branch scaled by 1/√40",
+    "Forty blocks, with a norm or with the branch scaled by 1/√40",
 )
 
 # %% [markdown]
 # What to see: with the right scale, forty residual blocks learn without any norm. So in this experiment the residual connection lets the network learn, and the norm takes care of the scale. The constant was chosen for this depth. A norm needs no such choice.
 #
-# Deep networks without norms exist: see Zhang, Dauphin and Ma, *Fixup Initialization*, 2019.
+# Deep residual networks without norms exist: see Zhang, Dauphin and Ma, *Fixup Initialization*, 2019.
 
 # %% [markdown]
 # ## 8 · The real thing
@@ -1498,7 +1503,9 @@ difference = by_mine[is_real] - whole_batch(some_tokens[is_real])
 print(f"batch_norm: largest difference {difference.abs().max():.1e}")
 
 # %% [markdown]
-# Differences around 1e-15 are rounding. Not every Transformer uses the same norm in the same position. The first one and BERT use layer norm, post-norm. GPT-2 and the Vision Transformer use layer norm, pre-norm. Llama uses RMS norm, pre-norm.
+# Differences around 1e-15 are rounding.
+#
+# Not every Transformer uses the same norm in the same position. The first Transformer and BERT use layer norm in post-norm position. GPT-2 and the Vision Transformer use layer norm in pre-norm position, and Llama uses RMS norm there.
 
 # %% [markdown]
 # ## 9 · In your own words
