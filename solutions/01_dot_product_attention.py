@@ -7,9 +7,9 @@
 #
 # **You take away** your own softmax, scaled dot-product attention, and a reason for every symbol in its formula.
 #
-# **Time**: 110–130 minutes, about 80 of them for the exercises. There is a good place to stop about halfway through.
+# **Time**: 110–130 minutes, about 80 of them for the exercises. A good place to stop is after part 6.
 #
-# Run the cells from top to bottom with Shift+Enter. The first two load what the lesson needs.
+# Run the cells from top to bottom with Shift+Enter.
 
 # %% given imports
 import math
@@ -20,14 +20,14 @@ from torch import Tensor, nn
 from transformer_course import figures
 from transformer_course.checks import Check, numbers
 
-# numbers(2, 3) is a fixed tensor of shape (2, 3)
+# numbers(2, 3) is a fixed float64 tensor of shape (2, 3)
 
 # %% [markdown]
 # ## 1 · What does *it* mean?
 #
 # *The animal didn't cross the street because it was too tired.* What does *it* refer to? The animal, of course. Now change the last word to *wide*. Suddenly *it* refers to the street.
 #
-# A program that stores one vector for each word gives *it* the same vector in both sentences. So how can a model tell the two apart? The vector of *it* has to take in information from other words, and which words these are must depend on the sentence:
+# A program that stores one vector for each word gives *it* the same vector in both sentences. So how can a model tell the two meanings apart? The vector of *it* has to take in information from other words, and which words these are must depend on the sentence:
 
 # %%
 words = ["the", "animal", "didn't", "cross", "the", "street", "because", "it", "was", "too"]
@@ -82,7 +82,7 @@ print("bank · river  =", (bank @ river).item(), "  (1·2 + 1·0)")
 print("river · money =", (river @ money).item())
 
 # %% [markdown]
-# The dot product is large if two long vectors point in similar directions. It is zero if they are perpendicular, as *river* and *money* are. It is negative if they point in opposite directions. In attention, the **score** of two tokens is a dot product that says how well the two match.
+# The dot product is large if two long vectors point in similar directions. It is zero if they are perpendicular, as *river* and *money* are. It is negative if the angle between them is more than 90°. In attention, the **score** of two tokens is a dot product that says how well the two match.
 #
 # **Predict.** You stack the three embeddings as the rows of `x`, of shape (length, dim) = (3, 2). You compute the score of every pair of tokens. What is the shape of the table of scores? Choose, then open your choice.
 #
@@ -133,14 +133,14 @@ print("softmax of the scores + 100:", (example + 100).softmax(dim=0))
 print("exp of the scores + 100:    ", (example + 100).exp())
 
 # %% [markdown]
-# The last line shows a problem. In float32, `exp` of anything above 88.7 is infinite, and ∞/∞ is not a number. It can be avoided, because only the differences between scores matter.
+# The last line shows a problem. In float32, `exp` of anything above about 88.7 is infinite, and ∞/∞ is not a number. PyTorch's softmax avoids this. Yours can, too, because only the differences between scores matter.
 #
-# **How exercises work.** Where a cell says `YOUR CODE HERE`, replace the `raise` line with your code and run the cell. Then run its check, the grey bar below it. A check that fails tells you what it saw. The grader also tries other sizes, float32 and gradients. So use torch throughout, keep the dtype of the input, and do not modify the input.
+# **How exercises work.** Replace the `raise` line with your code and run the cell. Then run its check, the grey bar below it. A check that fails tells you what it saw. The grader also tries other sizes, float32 and gradients. So use torch throughout, keep the dtype of the input, and do not modify the input.
 
 # %% [markdown]
 # **Exercise** (12 minutes). Write softmax with `exp`, a sum and a division. (`torch.softmax` would pass, too, but your own shows how it works.)
 #
-# <details><summary>Hint 1</summary>Subtracting one number from every score of a row changes no weight. Which number makes sure that no exp is larger than 1?</details>
+# <details><summary>Hint 1</summary>Subtracting one number from every score of a row changes no weight. Which number makes the largest exp of each row exactly 1, so that nothing overflows and no sum is 0?</details>
 # <details><summary>Hint 2</summary>With <code>dim=-1</code> a sum or an <code>amax</code> runs along each row, with <code>dim=0</code> down each column. <code>keepdim=True</code> keeps the result in a shape that lines up with the scores.</details>
 
 
@@ -340,7 +340,7 @@ for names, rows in (
 # %% [markdown]
 # ### Bug hunt: a formula on a slide
 #
-# **From the lecture**: *Transformers (Part 2)*, Data C182, slides "MHA (v0): attention scores". (Lines like this one name the university slides that a section puts into practice.) These slides give attention as `softmax(X * X^T, dim=1)`. Run the product as it is written.
+# **From the lecture**: *Transformers (Part 2)*, Data C182, slides "MHA (v0): attention scores". (Lines like this one name the university slides that a section uses or, as here, corrects.) These slides give attention as `softmax(X * X^T, dim=1)`. Run the product as it is written.
 
 # %%
 try:
@@ -518,19 +518,19 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: with independent features, the standard deviation follows $\sqrt{d_k}$: the two lines lie on top of each other. Each product $q_1 k_1, q_2 k_2, \dots$ has mean 0 and variance 1. Variances of independent numbers add up, so the sum has variance $d_k$ and standard deviation $\sqrt{d_k}$.
+# What to see: with independent features, the standard deviation follows $\sqrt{d_k}$: the two lines lie on top of each other. Each product $q_1 k_1, q_2 k_2, \dots$ has mean 0 and variance 1 · 1: for independent numbers with mean 0, variances multiply. Variances of independent products add up, so the sum has variance $d_k$ and standard deviation $\sqrt{d_k}$. For $d_k = 64$ that is 8.
 #
-# The steeper line is the control. There, every feature is a copy of the first one, so the products are not independent. The standard deviation then grows like $d_k$. The square root comes from independence.
+# The steeper line is the control. There, every feature is a copy of the first one, and the standard deviation grows like $d_k$. The square root comes from independence.
 #
-# Why does this spread matter? Your softmax shows you. Here is the view from part 3 again. Choose the experiment *width d_k* and move its slider, first without the division by $\sqrt{d_k}$ and then with it.
+# Why does this spread matter? In the view of part 3, choose the experiment *width d_k* and move its slider, first without the division by $\sqrt{d_k}$ and then with it.
 
 # %%
 show_softmax(softmax, [1.0, 2.0, 3.0, 4.0], ["score 1", "score 2", "score 3", "score 4"])
 
 # %% [markdown]
-# What to see: without the division, one key takes almost all the weight when $d_k$ is large, although queries and keys are random. With it, the weights stay spread out.
+# What to see: without the division, one key takes almost all the weight when $d_k$ is large. With it, the weights stay spread out.
 #
-# Softmax is **saturated** when one weight is close to 1 and all others are close to 0. What does that mean for learning? The slope of a weight in its own score is $\partial w_j / \partial s_j = w_j (1 - w_j)$. Where this slope is close to 0, almost no gradient gets through.
+# Softmax is **saturated** when one weight is close to 1 and all others are close to 0. The slope of a weight with respect to its own score is $\partial w_j / \partial s_j = w_j (1 - w_j)$. With respect to another score it is $-w_j w_k$, never larger in size. So where $w_j (1 - w_j)$ is close to 0 for every key, almost no gradient gets through.
 #
 # **Predict.** At which weight is this slope largest?
 #
@@ -538,7 +538,7 @@ show_softmax(softmax, [1.0, 2.0, 3.0, 4.0], ["score 1", "score 2", "score 3", "s
 # <details><summary>Close to 0</summary>There w itself is close to 0. A slightly higher score still loses against the others.</details>
 # <details><summary>At ½</summary>Yes: ½ · ½ = ¼. Here a small change of the score moves the weight most.</details>
 #
-# The next figure measures this slope with your softmax, for 200 random queries with 10 keys each. It takes the largest of the ten slopes of each query, and then the median over the queries.
+# The next figure takes 200 random queries with 10 keys each: the largest of the ten slopes of each query, and then the median over the queries.
 
 
 # %% folded=true
@@ -574,7 +574,7 @@ figures.curves(
 # %% [markdown]
 # What to see: without the scale, the median slope is almost zero when $d_k$ is large. Almost no gradient then reaches a typical query. Divided by $\sqrt{d_k}$, the scores keep standard deviation 1, and the slope does not fall.
 #
-# **From the lecture**: *Transformers*, CSCI 4360/6360, slide "Scaled Dot Product", with the same reason.
+# **From the lecture**: *Transformers*, CSCI 4360/6360, slide "Scaled Dot Product", gives the same reason.
 
 # %% [markdown]
 # **A good place to stop.** You have softmax, a first attention, the three roles, and a reason for the scale. Next you write the full formula and train a model with it.
@@ -663,7 +663,7 @@ with Check("arrows_output", "three decimals") as check:
 # %% [markdown]
 # ## 8 · Scaled dot-product attention
 #
-# You have all the parts. **Scaled dot-product attention** divides the scores by $\sqrt{d_k}$, takes their softmax, and adds up the values with these weights. In matrices:
+# You have all the parts. **Scaled dot-product attention** divides the scores by $\sqrt{d_k}$, takes their softmax, and uses them as the weights of a sum of the values. In matrices:
 #
 # $$\mathrm{Attention}(Q, K, V) = \mathrm{softmax}\!\left(\frac{Q K^\top}{\sqrt{d_k}}\right) V$$
 #
@@ -673,7 +673,7 @@ with Check("arrows_output", "three decimals") as check:
 #
 # **Predict.** `key` has the shape (8, 20, 64): 8 sequences, 20 tokens, width 64. What is the shape of `key.transpose(0, 1)`?
 #
-# <details><summary>(20, 8, 64)</summary>Yes, and with it the sequences of the batch would be mixed. Count axes from the end, and this cannot happen.</details>
+# <details><summary>(20, 8, 64)</summary>Yes: it swaps the batch with the length. Here the matrix product then stops with an error. If all these sizes were equal, it would run and silently mix the sequences. Count axes from the end, and this cannot happen.</details>
 # <details><summary>(8, 64, 20)</summary>That is transpose(-2, -1), the one that the scores need. Axes 0 and 1 are the batch and the length.</details>
 # <details><summary>(64, 20, 8)</summary>That reverses all the axes, as .T does. On a batch PyTorch warns you about .T.</details>
 
@@ -838,7 +838,7 @@ pair = ["flying", "arrows"]
 show_attention_steps(scaled_dot_product_attention, two_queries, two_keys, two_values, pair)
 
 # %% [markdown]
-# What to see: each row of the weights says how much each value counts. The same row of the output is the sum of the values with these weights. Switch off the division by $\sqrt{d_k}$: in both rows, the larger weight grows.
+# What to see: each row of the weights says how much each value counts. The corresponding row of the output is the sum of the values, each multiplied by its weight. Switch off the division by $\sqrt{d_k}$: in both rows, the larger weight grows.
 
 # %% [markdown]
 # ### Bug hunt: two more slides
@@ -857,7 +857,7 @@ print("Sums over the keys, one for each query. They should all be 1:\n", of_the_
 
 # %% exercise repaired_weights
 def repaired_weights(energies: Tensor) -> Tensor:
-    """Turn a batch of scores into attention weights: what softmax(E, dim=1) should be for a batch.
+    """Turn a batch of scores (the slide calls them energies, E) into attention weights: what softmax(E, dim=1) should be for a batch.
 
     (batch, query, key) -> (batch, query, key).
     """
@@ -900,7 +900,7 @@ with Check("repaired_weights", "equal to PyTorch's softmax over the keys") as ch
 #
 # $$\lambda_i = \frac{e^{q \cdot k_i}}{\sum_{i=1}^{4} e^{q \cdot k_i}}$$
 #
-# Two things are wrong. One is the notation: the sum needs an index of its own, because the $i$ on the left already has a meaning. The other is a gap: one part of the formula of this section is missing. **Predict** which part, then run the cell.
+# The notation is wrong: the sum needs an index of its own, because the $i$ on the left already has a meaning. And compared with the formula of this section, one part is missing. **Predict** which part, then run the cell to see what happens without it.
 
 # %%
 wide_query, wide_keys = numbers(64), numbers(4, 64, seed=1)
@@ -959,11 +959,11 @@ with Check("repaired_lambdas", "equal to PyTorch's attention") as check:
 # %% [markdown]
 # ## 9 · Self-attention as a module
 #
-# So far, the matrices were given. Now a model learns them. **Parameters** are the numbers of a model that training adjusts. They live in an `nn.Module`. Yours has three `nn.Linear` layers without bias, followed by your attention.
+# So far, the matrices were given. **Parameters** are the numbers of a model that training adjusts. They live in an `nn.Module`. Yours has three `nn.Linear` layers without bias, followed by your attention.
 #
 # In **self-attention**, queries, keys and values all come from the same sequence. A **head** is one set of query, key and value projections together with the attention that uses them. Lesson 3 combines several heads.
 #
-# `nn.Linear(d_model, d_head)` stores its matrix as (d_head, d_model) and computes `x @ weight.T`, so you only call it. Here queries, keys and values all have the width `d_head`.
+# `nn.Linear(d_model, d_head)` stores its matrix as (d_head, d_model) and computes `x @ weight.T`. The transposition is done for you: just call the layer. Here queries, keys and values all have the width `d_head`.
 
 # %% [markdown]
 # **Exercise** (12 minutes). Use exactly the three names in the docstring, because the check loads weights by name.
@@ -1282,10 +1282,10 @@ figures.runs(
 # %% [markdown]
 # What to see: above zero *it* prefers the animal, below zero the street. Replacing the nouns' vectors flips the answer in most runs. Replacing the vector of *it* rarely does. Replacing the last word changes nothing, because the ratio does not depend on its vector.
 #
-# So in most runs the nouns carried the information. All runs show why layers are stacked: *a layer can use what earlier layers have gathered.*
+# So in most runs the nouns carried the information. Some flip with either replacement, or with neither: runs may solve a task in different ways. All show why layers are stacked: *a layer can use what earlier layers have gathered.*
 
 # %% [markdown]
-# One question is left from part 6: do large scores hurt learning? Train the two-layer model in the same way, but multiply its query matrices by 32 before the first step. The scores then start about 32 times larger, as at $d_k = 1024$ without the division by $\sqrt{1024} = 32$.
+# One question is left from part 6: do large scores hurt learning? Train the two-layer model in the same way, but multiply its query matrices by 32 before the first step. The scores then start about 32 times larger.
 
 # %%
 figures.runs(
@@ -1298,12 +1298,12 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: in the same 100 steps, the runs that start with large scores stay behind. The size of the query matrices at the start is the only difference. The division by $\sqrt{d_k}$ keeps a wide model from starting like this.
+# What to see: in the same 100 steps, the runs that start with large scores stay behind. Two things may be at work: softmax starts saturated, and steps of the same size change these larger matrices relatively little. The division by $\sqrt{d_k}$ removes the first: it keeps a wide model from starting with saturated weights.
 
 # %% [markdown]
 # ## 11 · The real thing
 #
-# PyTorch has attention as a function, `F.scaled_dot_product_attention`, and as a whole module, `nn.MultiheadAttention`. Call the function on the same inputs as yours, and copy the module's weights into your module. All numbers should agree.
+# PyTorch has attention as a function, `F.scaled_dot_product_attention`, and as a whole module, `nn.MultiheadAttention`. The next cell calls the function on the same inputs as yours, and copies the module's weights into your module. All numbers should agree.
 
 # %%
 three_roles = numbers(2, 3, 5, 8), numbers(2, 3, 7, 8, seed=1), numbers(2, 3, 7, 6, seed=2)
@@ -1325,7 +1325,7 @@ for name, (mine, theirs) in zip(("output", "weights"), results, strict=True):
     print(f"module, {name}: largest difference {(mine - theirs).abs().max().item():.1e}")
 
 # %% [markdown]
-# Differences around 1e-16 are rounding errors. You have written the operation that Transformers run.
+# Differences below 1e-15 are rounding errors in float64. You have written the operation at the heart of every Transformer.
 
 # %% [markdown]
 # ## 12 · In your own words
@@ -1346,6 +1346,6 @@ for name, (mine, theirs) in zip(("output", "weights"), results, strict=True):
 # - The output is the weighted sum of the values, one row for each query.
 # - With independent features, dot products have standard deviation $\sqrt{d_k}$, and softmax of such large logits saturates. So divide by $\sqrt{d_k}$.
 # - Count axes from the end, and the same three lines serve every batch.
-# - In one layer, each query and each key knows only its own token. In stacked layers, they can use what earlier layers gathered.
+# - In the first layer, each query and each key is made from its own token alone. In later layers, they can use what earlier layers gathered.
 #
-# **What comes next.** Here every token attends to every token, also to those that come after it. A model that writes text must not see tokens that it has yet to write. How do you keep them hidden? That is lesson 2, masking.
+# **What comes next.** Here every token attends to every token, including those that come after it. A model that writes text must not see tokens that it has yet to write. How do you keep them hidden? That is lesson 2, masking.

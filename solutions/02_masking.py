@@ -3,13 +3,13 @@
 #
 # **You build** a causal mask and a padding mask, attention that applies them, and a test that shows whether a model can see the future.
 #
-# **You need** lesson 1: queries, keys, values, scaled scores, softmax. You also need boolean tensors: a comparison such as `a < b` makes one, `~` negates it, and `&` combines two.
+# **You need** lesson 1: queries, keys, values, scaled scores, softmax. You also need derivatives, PyTorch's training loop, and boolean tensors: a comparison such as `a < b` makes one, `~` negates it, and `&` combines two.
 #
-# **You take away** `masked_attention`, the reason for the −∞ in it, and a leak test for any model that generates.
+# **You take away** `masked_attention`, the reason for the −∞ in it, and a leak test for models that generate.
 #
 # **Time**: 90–100 minutes, about 70 of them for the exercises. A good place to stop is marked halfway.
 #
-# **How to work**: as in lesson 1, read, predict and run, cell by cell. This notebook runs alone; nothing is imported from lesson 1.
+# **How to work**: read, predict and run, cell by cell. This notebook runs alone.
 
 # %% given imports
 import math
@@ -32,7 +32,7 @@ from transformer_course.checks import Check, numbers
 # | model A | about 0.87 | almost all |
 # | model B | below 0.01 | almost none |
 #
-# The held-out loss is measured on rows that training never shows, and there model B's is far lower. Yet model B cannot continue a row. How can both be true? Write down a guess. In section 7 you train both models and find out.
+# The held-out loss is measured on rows drawn separately from the training rows, and on these model B's is far lower. Yet model B cannot continue a row. How can both be true? Write down a guess. In section 7 you train both models and find out.
 #
 # ## Recall
 #
@@ -82,16 +82,16 @@ figures.word_links(
 # %% [markdown]
 # The weights are invented, as in lesson 1. In the lower picture the tokens after *it* have weight 0. The other weights have grown, because they still sum to 1.
 #
-# During generation nothing needs to be hidden. The trouble is *training*: there the model receives the whole sentence at once. In **next-token prediction**, a model predicts, at every position, the token that comes next. One pass through the model makes a prediction at every position. Here are the inputs and their targets. (*too* is only a target here.)
+# During generation there is no future to hide. The trouble is *training*: there the model receives the whole sentence at once. In **next-token prediction**, a model predicts, at every position, the token that comes next. One pass through the model makes a prediction at every position. Here are the inputs and their targets. (*too* is only a target here.)
 
 # %%
 for position, (given, target) in enumerate(pairwise(words)):
     print(f"position {position}   input {given:10} target {target}")
 
 # %% [markdown]
-# Every target is also an input, one position later. With bidirectional attention, position 7 can attend to position 8 and copy *was* instead of predicting it. So during training some keys must be hidden from some queries.
+# Every target except the last is also an input, one position later. With bidirectional attention, position 7 can attend to position 8 and copy *was* instead of predicting it. So some keys must be hidden from some queries, in training and in generation. Then each position computes the same output whether or not later tokens are there.
 #
-# **From the lecture**: *Transformers*, CSCI 4360/6360, slide "Masking". It says that masking keeps information about the future from "leaking" to the past.
+# **From the lecture**: *Transformers*, CSCI 4360/6360, slide "Masking".
 
 # %% [markdown]
 # ## 2 · A mask says which keys each query may attend to
@@ -191,7 +191,7 @@ figures.masks(
 # What to see: the two masks are transposes of each other. Under the slide's condition, query 1 may attend to every key, and query 5 only to itself. That model would read from right to left. The drawing is right.
 
 # %% [markdown]
-# **Exercise** (5 minutes). Write the condition that the slide means. Your function receives the positions of the queries and the positions of the keys, because they can differ. To choose its next token, a model needs the output at the newest position only. At position 5 that is one query and five keys.
+# **Exercise** (5 minutes). Write the condition that the slide means. Your function receives the positions of the queries and of the keys separately, because there can be fewer queries than keys. A model that generates needs the outputs at its newest positions only. With queries at positions 4 and 5 and keys at 1 to 5, the mask has two rows. (The slide counts from 1. Your function works for any positions.)
 #
 # <details><summary>Hint</summary>Which of the two positions must not be the larger one?</details>
 
@@ -326,7 +326,7 @@ with Check("padding_mask", "other sequences, empty and full ones too") as check:
 #
 # <details><summary>Yes</summary>The weights that are left sum to less than 1. The more you mask, the smaller the output gets.</details>
 # <details><summary>No, the masked values must be set to 0 too</summary>That changes nothing: a value with weight 0 is not in the sum anyway. The other weights still sum to less than 1.</details>
-# <details><summary>No, each row must also be divided by its sum</summary>Yes. That is one solution. There is a simpler one, in which the masked key never enters the sum.</details>
+# <details><summary>No, each row must also be divided by its sum</summary>Yes, on paper. On a computer it can fail: if the masked score is far above the others, their weights are rounded to 0, and 0 / 0 is left. There is a better solution, in which the masked key never enters the sum.</details>
 
 # %% [markdown]
 # **Exercise** (5 minutes), with pencil and paper. One query has three keys. The exponentials of its scores are 1, 2 and 7, so the weights are 0.1, 0.2 and 0.7. Now the *third key is masked*. What are the three weights? Give fractions or three decimals.
@@ -365,7 +365,7 @@ with Check("masked_row", "each weight") as check:
 # END HIDDEN TESTS
 
 # %% [markdown]
-# Now let softmax do this by itself: replace the masked *score* so that its exponential is 0. Which number should replace it? The next figure tries four ideas on your three keys, in the left half with the scores that you know. In the right half all scores are 150 lower, which must not change any weight (lesson 1). A correct idea gives your result in both halves.
+# Now let softmax do this by itself: replace the masked *score* so that its exponential is 0. Which number should replace it? The next figure tries four ideas on your three keys, in the left half with scores whose exponentials are 1, 2 and 7. In the right half all scores are 150 lower, which must not change any weight (lesson 1). A correct idea gives your result in both halves.
 
 # %% folded=true
 # Applies four ideas to the scores ln 1, ln 2, ln 7, and to the same scores − 150: click to unfold
@@ -386,9 +386,9 @@ figures.steps(
 # %% [markdown]
 # What to see:
 #
-# - *The weight becomes 0, after softmax.* The row sums to 0.3.
-# - *The score becomes 0.* exp(0) = 1, so the masked key still gets weight.
-# - *The score becomes −100.* This works on the left. On the right it is the *largest* score and takes all the weight.
+# - *The weight becomes 0.* The row sums to 0.3.
+# - *The score becomes 0.* exp(0) = 1, so the masked key still gets weight: a quarter on the left, all of it on the right.
+# - *The score becomes −100.* This works on the left. On the right it is the *largest* score.
 # - *The score becomes −∞.* exp(−∞) = 0, so the others share the 1.
 #
 # With the mask $M$ and the scaled scores $S = Q K^\top / \sqrt{d_k}$:
@@ -396,13 +396,13 @@ figures.steps(
 # $$\mathrm{Attention}(Q, K, V, M) = \mathrm{softmax}(S')\, V \qquad S'_{ij} = \begin{cases} S_{ij} & \text{if } M_{ij} \text{ is True} \\ -\infty & \text{otherwise} \end{cases}$$
 
 # %% [markdown]
-# **Predict.** Suppose a query may attend to *nothing*, so its whole row is −∞. Which weights does softmax return?
+# **Predict.** A query may attend to *nothing*: its whole row is −∞. Which weights does softmax return?
 #
 # <details><summary>NaN, not a number</summary>Yes. Softmax subtracts the maximum of the row, here −∞, and −∞ − (−∞) is not a number.</details>
 # <details><summary>All 0</summary>That is what you want. But all exponentials are 0, so each weight would be 0 / 0, which is not a number.</details>
 # <details><summary>All equal</summary>A finite number such as −100 in the whole row gives that. But differences between infinities are not numbers.</details>
 #
-# What does that do to training? Here a linear layer makes the scores, and the second of three queries may attend to nothing.
+# What does that do to training? A linear layer makes the scores here, and the second query may attend to nothing.
 
 # %%
 layer = nn.Linear(2, 2)
@@ -413,12 +413,12 @@ print("loss:", loss.item())
 print("gradient of the layer's weight:\n", layer.weight.grad)
 
 # %% [markdown]
-# A single row of this kind makes the loss NaN, and the whole gradient of the layer's weight with it. The next optimizer step would make the weight NaN too.
+# A single row of this kind makes the loss NaN. Here −∞ was *added* to the scores, so NaN also fills the whole gradient. If −∞ *replaces* the scores, the gradient of the weight stays finite, but the loss is still NaN.
 #
-# Such rows do occur. A sequence of length 0 has no key to attend to. If padding comes *before* the real tokens, the causal mask leaves nothing to the first queries. So in this course a query that may attend to nothing gets weights 0 and output 0. NaN must not appear anywhere, not even in a gradient.
+# Such rows do occur. A sequence of length 0 has no key. If padding comes *before* the real tokens, both masks together leave the first queries no key. So in this course a query that may attend to nothing gets weights 0 and output 0. NaN must not appear anywhere, not even in a gradient.
 
 # %% [markdown]
-# **Exercise** (20 minutes). Write attention with a mask. You may use `torch.softmax` and `@`. Section 8 compares your function with `F.scaled_dot_product_attention`.
+# **Exercise** (20 minutes). Write attention with a mask. You may use `torch.softmax` and `@`.
 #
 # <details><summary>Hint 1</summary>Four steps: scaled scores, −∞ where the mask is False, softmax over the keys, weighted sum of the values. Begin with the case without a mask.</details>
 # <details><summary>Hint 2</summary><code>scores.masked_fill(where, number)</code> returns a new tensor with <code>number</code> wherever <code>where</code> is True. Your mask is True where nothing should be filled.</details>
@@ -647,7 +647,7 @@ show_attention(
 )
 
 # %% [markdown]
-# Paint a mask of your own on the same scores. Click a cell to mask it or to allow it. At the start, no query may attend to *didn't*, and *it* may attend to nothing.
+# Paint a mask of your own on the same scores, now without the causal mask: *dog* may attend to *it*. Click a cell to mask it or to allow it. At the start, no query may attend to *didn't*, and *it* may attend to nothing.
 #
 # **Puzzle.** Mask one more key in the row of *dog*, so that the other weights in this row grow as much as possible. Which key is it, and by which factor do the others grow?
 
@@ -668,7 +668,7 @@ view.show()
 # %% [markdown]
 # <details><summary>Answer to the puzzle</summary>The key with the largest weight, here <em>it</em> with 0.39. If its weight is w, the others sum to 1 − w before and to 1 after, so each grows by the factor 1 / (1 − w), here about 1.6. Their ratios stay the same.</details>
 #
-# The view computes its weights itself. Does *your* function agree? The next cell uses the mask that you painted. Run it again after each change.
+# The widget computes its weights by itself. Does *your* function give the same? The next cell uses the mask that you painted. Run it again after each change.
 
 # %%
 show_attention(
@@ -685,7 +685,7 @@ show_attention(
 #
 # $$\frac{\partial\, \text{output}_i}{\partial\, \text{input}_j} \neq 0 \quad \text{for some } j > i \qquad \Longrightarrow \qquad \text{a leak.}$$
 #
-# Take two simple functions of four numbers: the running sum, and the reversal of their order. The derivative is 1 if the output contains the input, and 0 if it does not.
+# Take two simple functions of four numbers: the running sum, and the reversal of their order. The derivative is 1 if the input is a term of the output, and 0 if it is not.
 
 # %%
 four = ["0", "1", "2", "3"]
@@ -889,7 +889,7 @@ for digit_row in some_rows(4, seed=1).tolist():
     print(*digit_row)
 
 # %% [markdown]
-# How low can the loss get? The loss is the cross-entropy. **Cross-entropy** is the mean of −ln p, where p is the probability that the model gives to the correct answer. Here this is the next digit.
+# How low can the loss get? The loss is the cross-entropy. **Cross-entropy** is the mean of −ln p, where p is the probability that the model gives to the correct answer. Here the correct answer is the next digit.
 #
 # A random draw hits the rule's digit one time in ten. So this digit comes with probability 0.8 + 0.2 / 10 = 0.82, and each of the nine others with 0.02. The best possible prediction gives exactly these probabilities: then −ln 0.82 is the loss in 82 of 100 cases, on average, and −ln 0.02 in the others. The **entropy** of the next token, given the tokens before it, is the expected loss of the best possible prediction.
 
@@ -899,7 +899,7 @@ floor = -by_rule * math.log(by_rule) - 9 * other * math.log(other)
 print(f"lowest expected loss without seeing the future: {floor:.3f}")
 
 # %% [markdown]
-# Call this number the *floor*. A model that sees only the past cannot have a lower expected loss, however large it is. The noise cannot be predicted.
+# This number is the entropy. Call it the *floor*. A model that sees only the past cannot have a lower expected loss, however large it is. The noise cannot be predicted.
 #
 # Here is the model. Its mask is an argument. The model adds an embedding of the digit and an embedding of the position (lesson 6 explains why). Then come your attention and a linear layer. The ten outputs of that layer are the logits of the next digit.
 
@@ -940,7 +940,9 @@ def loss_of(writer: Writer, rows: Tensor) -> Tensor:
     return F.cross_entropy(logits[:, :-1].flatten(0, 1), rows[:, 1:].flatten())
 
 
-held_out = some_rows(4000, seed=10**6)  # never used for training
+held_out = some_rows(
+    4000, seed=10**6
+)  # drawn separately, not used for training (short rows can coincide)
 print(f"loss before training: {loss_of(Writer(causal_mask(8)), held_out).item():.2f}")
 print(f"ln 10, all digits equally likely: {math.log(10):.2f}")
 
@@ -1034,11 +1036,11 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: the causal models follow the rule in all steps or almost all. The others rarely do: with no next digit to copy, they mostly repeat the last one. So model A of the opening has the causal mask, and model B has none.
+# What to see: the causal models follow the rule in all steps or almost all. The others rarely do: with no next digit to copy, they mostly repeat the last one. So model A of the opening has the causal mask. Model B has no mask, or one that is too wide.
 #
 # Why did held-out rows not reveal it? To compute the loss, the model receives the true digits of the whole row, in training and on held-out rows alike. Giving a model the true tokens as input, and not its own predictions, is called **teacher forcing**. In generation there is no future to see.
 #
-# To find the cause, compare attention weights on one row. The last digit, which has no target, is only a key.
+# To find the cause, compare attention weights on one row.
 
 # %%
 one_row = some_rows(1, seed=3)
@@ -1069,7 +1071,7 @@ for name, same_mask in writers.items():
 # %% [markdown]
 # With the causal mask each digit attends to itself, and that is all that the rule needs. With the two others each digit attends to the next one, its target.
 #
-# Your leak test needs no training to see the difference. It would have warned you before the first step:
+# Your leak test needs no training to see the difference. Digits have no derivatives, so test the attention on vectors. The embeddings and the last linear layer treat each position separately and cannot leak. It would have warned you before the first step:
 
 # %%
 x = numbers(8, 32, dtype=torch.float32)
@@ -1110,16 +1112,16 @@ untrained = Writer(next_hidden)
 print("next key hidden, leaks:", leaks_future(lambda x: untrained.attend(x)[0], x))
 
 # %% [markdown]
-# What to see: with the causal mask the loss is at the floor on both kinds of data. Without a mask it is almost 0 on both: these models copy.
+# With the causal mask the loss is at the floor on both kinds of data. Without a mask it is almost 0 on both: these models copy.
 #
-# With the next key hidden, later digits can only give hints. With the rule, the loss is below the floor, but well above 0. On random digits it is at the floor, although this mask leaks.
+# With the next key hidden, later digits can only give hints: if the digit after the next is 7, the next is probably 6. With the rule this brings the loss below the floor, but it stays well above 0. On random digits it is at the floor, although this mask leaks.
 #
 # So a leak need not bring the loss to 0, and may leave it at the floor.
 
 # %% [markdown]
 # ### Is every low loss a leak?
 #
-# Here are three models, X, Y and Z, with a low training loss. One of them leaks. The numbers are ranges over three seeds. (Unfold the code after your answer.)
+# Three models, X, Y and Z, have a low training loss. One of them leaks. Ranges are over three seeds.
 
 # %% folded=true
 # Trains models X, Y and Z (3 seeds each): click to unfold after your answer
@@ -1151,12 +1153,12 @@ for name, lowest, models, training, unseen in (
 # **Predict.** Which model leaks?
 #
 # <details><summary>Model X</summary>Only its training loss is below the floor. Its held-out loss is far above it. It has the causal mask, but it was trained on the same 16 rows again and again, and has memorised their noise.</details>
-# <details><summary>Model Y</summary>Yes. Its <em>held-out</em> loss is far below the floor. On new rows neither a good prediction nor memorised training rows can do that.</details>
-# <details><summary>Model Z</summary>It has the causal mask, and its data have no noise. So the floor is 0, and a loss near 0 is what a good model should reach.</details>
+# <details><summary>Model Y</summary>Yes. Its <em>held-out</em> loss is far below the floor. On new rows neither a good prediction nor memorised training rows can do that. (For Y and Z, the training loss is measured on new rows drawn like the training rows.)</details>
+# <details><summary>Model Z</summary>It has the causal mask, and its data have no noise. So the floor is 0, and a loss near 0 is what a good model should reach. (Only ten different rows exist without noise, so its held-out rows are not new. That it can generate is the better evidence.)</details>
 #
 # **Overfitting** means that a model fits its training data far better than held-out data. Model X overfits.
 #
-# So "a loss that is too good to be true is a leak" needs two additions. Compare the loss with the *floor* of your data, and use *held-out* data that really is new. For real text nobody knows the floor. So there a surprisingly low loss is a reason to test, not a proof.
+# So a low loss is a sign of a leak on two conditions only: it is below the *floor* of your data, and it was measured on *held-out* data. For real text nobody knows the floor. So there a surprisingly low loss is a reason to test, not a proof.
 #
 # The leak test has a limit too: it measures derivatives at one input. The next function leaks only where a later input is above 10.
 
@@ -1171,7 +1173,7 @@ print("inputs near 0: ", leaks_future(leaks_above_ten, x))
 print("inputs near 20:", leaks_future(leaks_above_ten, x + 20))
 
 # %% [markdown]
-# So test at inputs like those of your data, and at several of them.
+# So test at inputs like those of your data, and at several of them. For a whole model that takes tokens, replace a later token and compare the earlier outputs: if one changes, there is a leak.
 
 # %% [markdown]
 # ## 8 · The real thing
@@ -1190,7 +1192,7 @@ for title, mask, theirs in (
     print(f"{title}: largest difference {(mine - theirs).abs().max().item():.1e}")
 
 # %% [markdown]
-# Differences around 1e-16 are rounding errors: your function computes what PyTorch computes. The scores here have one more axis: (batch, heads, query, key). Lesson 3 explains heads. Here they are only a second batch axis. Broadcasting aligns shapes at their right ends, so a mask (batch, 1, key) needs one more axis too. Otherwise its batch axis would be aligned with the heads.
+# Differences below 1e-15 are rounding errors: your function computes what PyTorch computes. The scores here have one more axis: (batch, heads, query, key). Lesson 3 explains heads. Here they are only a second batch axis. Broadcasting aligns shapes at their right ends, so a mask (batch, 1, key) needs one more axis too. Otherwise its batch axis would be aligned with the heads.
 #
 # Now `nn.MultiheadAttention`, where True means masked out. **Predict** what happens if you pass your mask as it is.
 #
@@ -1230,7 +1232,7 @@ with torch.no_grad():
 # %% [markdown]
 # ## Where you stand
 #
-# - An autoregressive model learns next-token prediction with teacher forcing: every position predicts its next token in one pass.
+# - An autoregressive model learns next-token prediction with teacher forcing: it receives the true tokens, and all positions predict their next tokens in one pass.
 # - A mask says which keys each query may attend to. Here and in `F.scaled_dot_product_attention`, True = may attend. In `nn.MultiheadAttention`, True = masked out.
 # - The causal mask limits each query to its context: key position ≤ query position. The padding mask, (batch, 1, key), hides padding keys. `&` combines them.
 # - Replace masked scores with −∞ before the softmax: the other keys then share the 1.
