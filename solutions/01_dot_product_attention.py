@@ -518,7 +518,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: with independent features, the standard deviation follows $\sqrt{d_k}$: the two lines lie on top of each other. Each product $q_1 k_1, q_2 k_2, \dots$ has mean 0 and variance 1 · 1: for independent numbers with mean 0, variances multiply. Variances of independent products add up, so the sum has variance $d_k$ and standard deviation $\sqrt{d_k}$. For $d_k = 64$ that is 8.
+# What to see: with independent features, the standard deviation follows $\sqrt{d_k}$: the two lines coincide. Each product $q_1 k_1, q_2 k_2, \dots$ has mean 0 and variance 1 · 1: for independent numbers with mean 0, variances multiply. Variances of independent products add up, so the sum has variance $d_k$ and standard deviation $\sqrt{d_k}$. For $d_k = 64$ that is 8.
 #
 # The steeper line is the control. There, every feature is a copy of the first one, and the standard deviation grows like $d_k$. The square root comes from independence.
 #
@@ -1280,12 +1280,12 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: above zero *it* prefers the animal, below zero the street. Replacing the nouns' vectors flips the answer in most runs. Replacing the vector of *it* rarely does. Replacing the last word changes nothing, because the ratio does not depend on its vector.
+# Above zero *it* prefers the animal, below zero the street. Replacing the nouns' vectors flips the answer in most runs. Replacing the vector of *it* rarely does. Replacing the last word changes nothing, because the ratio does not depend on its vector.
 #
 # So in most runs the nouns carried the information. Some flip with either replacement, or with neither: runs may solve a task in different ways. All show why layers are stacked: *a layer can use what earlier layers have gathered.*
 
 # %% [markdown]
-# One question is left from part 6: do large scores hurt learning? Train the two-layer model in the same way, but multiply its query matrices by 32 before the first step. The scores then start about 32 times larger.
+# One question is left from part 6: do large scores hurt learning? Train the two-layer model again, but multiply its query matrices by 32 before the first step. The scores then start about 32 times larger.
 
 # %%
 figures.runs(
