@@ -1409,7 +1409,7 @@ def turned_and_moved(images: Tensor, seed: int) -> Tensor:
 copies = [turned_and_moved(train_images, seed) for seed in range(2)]
 many_images, many_labels = torch.cat([train_images, *copies]), train_labels.repeat(3)
 figures.tiles(
-    [versions[i, 0] for i in (3, 5) for versions in (train_images, *copies)],
+    [versions[i, 0] for i in (3, 6) for versions in (train_images, *copies)],
     ["original", "copy", "copy"] * 2,
     title=f"Two digits and their copies: {len(many_labels):,} images in all",
 )
