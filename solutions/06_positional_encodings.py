@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Lesson 6 · Positional encodings
 #
-# **You build** four ways to tell a model where a token is: sinusoids that are added, a learned table, a bias for each distance, and a rotation of queries and keys.
+# **You build** four ways to tell a model where a token is: sinusoids that are added, a learned table, a bias for each offset, and a rotation of queries and keys.
 #
 # **You need** attention from lessons 1 to 3 (queries, keys, values, heads, scores) and the sine and cosine of an angle in radians.
 #
@@ -69,14 +69,14 @@ def compare(encoding: Tensor | float = 0.0) -> None:
 compare()
 
 # %% [markdown]
-# What to see: the two maps are identical. Attention is **permutation equivariant**: if you reorder the tokens, the outputs are reordered in the same way and do not change otherwise. That is right for a set, but a sentence is not a set. A **positional encoding** tells the model where each token is.
+# What to see: the two maps are identical. (Both list *dog*, *bites*, *man*, in this order. In the layer's own output, the rows moved with the words.) Attention is **permutation equivariant**: reorder the tokens, and the outputs are only reordered with them. That suits a set, but a sentence is not a set. A **positional encoding** tells the model where each token is.
 
 # %% [markdown]
 # ### Three questions from earlier lessons
 #
-# Answer each in your head, then open it.
+# Answer each, then open it.
 #
-# **Recall 1.** The attention weights have the shape (query, key). Along which axis do they sum to 1?
+# **Recall 1.** Attention weights have the shape (query, key). Along which axis do they sum to 1?
 #
 # <details><summary>Show the answer</summary>Over the keys, the last axis. Each row is the distribution of one query (lesson 1).</details>
 #
@@ -84,7 +84,7 @@ compare()
 #
 # <details><summary>Show the answer</summary>The score becomes −∞ before softmax, so the weight becomes 0: query 2 does not attend to key 5 (lesson 2).</details>
 #
-# **Recall 3.** An attention layer has 4 heads and reads 10 tokens. What is the shape of its scores for one sequence?
+# **Recall 3.** An attention layer with 4 heads reads 10 tokens. What shape do its scores have?
 #
 # <details><summary>Show the answer</summary>(4, 10, 10): one (query, key) table for each head (lesson 3). In section 5 you add a bias of exactly this shape.</details>
 
@@ -108,7 +108,7 @@ print("weights at query 2, key 5:   ", weights[:, 2, 5].tolist())
 # **Predict.** What is the cosine similarity of the two at position 500?
 #
 # <details><summary>Almost 1</summary>Yes. Features are around 1 in size, so 500 drowns them: the sum says “500”, and hardly anything about the word.</details>
-# <details><summary>The same as at position 0</summary>It would be if the added vectors did not dominate. Compare their size with that of the features.</details>
+# <details><summary>The same as at position 0</summary>Both vectors get the same addition, but that does not keep the angle between them: it turns both towards the added vector. The larger the addition, the smaller the angle.</details>
 # <details><summary>Almost 0, because the words differ</summary>Both get the same large vector. What they share then outweighs what distinguishes them.</details>
 
 # %%
@@ -118,11 +118,11 @@ for p in (0, 1, 10, 100, 500):
     print(f"both at position {p:3}: cosine similarity {similarity:.4f}")
 
 # %% [markdown]
-# You could divide by the length, so that positions run from 0 to 1. But then one step is 1/10 in a short text and 1/500 in a long one.
+# Divided by the length, positions run from 0 to 1. But then one step is 1/10 in a short text, 1/500 in a long one.
 #
-# You want values that stay bounded, that differ from position to position, and that do not depend on the length of the text. Binary counting has all three properties. The last bit changes at every position, the one before it at every second position, the next at every fourth.
+# You want values that stay bounded, differ from position to position and do not depend on the text's length. Binary counting has all three, as long as there are enough bits. The last bit changes at every position, the one before it at every second position, the next at every fourth.
 #
-# Bits jump from 0 to 1. Replace each bit by a wave, which changes smoothly. The **wavelength** of a wave is the number of positions after which it repeats.
+# But bits jump: from 3 (011) to 4 (100) all three change, although the positions are neighbours. Replace each bit by a smooth wave, so that neighbours get similar values. The **wavelength** of a wave is the number of positions after which it repeats.
 
 # %% folded=true
 # Draws eight positions as bits and as waves, click to unfold
@@ -159,7 +159,9 @@ figures.arrows(
 #
 # $$\mathrm{PE}_{p,\,2i} = \sin(p\,\omega_i) \qquad \mathrm{PE}_{p,\,2i+1} = \cos(p\,\omega_i) \qquad \omega_i = \frac{1}{10000^{2i/d_{\text{model}}}}$$
 #
-# (Vaswani et al., *Attention Is All You Need*, 2017, section 3.5.) The number 10000 is called the **base**.
+# (Vaswani et al., *Attention Is All You Need*, 2017, section 3.5.) 10000 is called the **base**.
+#
+# With bits, the wavelength doubles from column to column. Here each pair multiplies it by $10000^{2/d_{\text{model}}}$, and the fastest pair comes first.
 #
 # **Predict.** How many different frequencies does an encoding with $d_{\text{model}} = 8$ have?
 #
@@ -168,7 +170,7 @@ figures.arrows(
 # <details><summary>4, one for each pair of columns</summary>Yes: 1, 1/10, 1/100 and 1/1000. Columns 0 and 1 have the first, columns 2 and 3 the second, and so on.</details>
 
 # %% [markdown]
-# **Exercise** (20 minutes). Write the encoding. Columns come in pairs, so an odd width is an error. Raise a `ValueError` before you compute anything.
+# **Exercise** (20 minutes). Write the encoding. Columns come in pairs: for an odd width, raise a `ValueError` before you compute anything.
 #
 # <details><summary>Hint 1</summary><code>torch.arange(0, d_model, 2)</code> holds the values of 2i, one for each pair. Compute the frequencies from them. With the positions as a column, <code>[:, None]</code>, one product gives all angles: (length, pairs).</details>
 # <details><summary>Hint 2</summary>Sines go into the even columns and cosines into the odd ones. Either fill <code>table[:, 0::2]</code> and <code>table[:, 1::2]</code> of an empty table, or stack both along a new last axis and flatten.</details>
@@ -289,7 +291,7 @@ with Check("sinusoidal_encoding", "other odd widths, and an even one") as check:
 #
 # **Puzzle.** Set the width to 8 and the base to 10,000. In the curve, positions at one distance are even more similar than direct neighbours are. Which distance is it, and why?
 #
-# <details><summary>Show the answer</summary>A distance of 6. The first pair has frequency 1, so its wavelength is 2π ≈ 6.28 positions: after 6 it is nearly back. The three slower pairs have hardly moved. Increase the width: more pairs make this peak smaller.</details>
+# <details><summary>Show the answer</summary>A distance of 6. The first pair has frequency 1, so its wavelength is 2π ≈ 6.28 positions: after 6 it is nearly back. The second pair has turned by only 0.6 radians (34°), and the two slower ones have hardly moved. Increase the width: more pairs make this peak smaller.</details>
 
 # %%
 from transformer_course.widgets import show_encoding
@@ -319,11 +321,11 @@ products = {"PE · PE for each pair of positions": (encoding @ encoding.T, "posi
 figures.steps(products, "position", seven)
 
 # %% [markdown]
-# What to see: each diagonal is constant. Positions 1 and 3 are as similar as positions 4 and 6. The reason is $\sin a \sin b + \cos a \cos b = \cos(a - b)$, once for each pair:
+# What to see: each diagonal is constant. Positions 1 and 3 are as similar as positions 4 and 6. The reason is $\sin a \sin b + \cos a \cos b = \cos(a - b)$, once for each pair. For positions $m$ and $n$:
 #
-# $$\mathrm{PE}_p \cdot \mathrm{PE}_q = \sum_i \cos\big((p - q)\,\omega_i\big)$$
+# $$\mathrm{PE}_m \cdot \mathrm{PE}_n = \sum_i \cos\big((m - n)\,\omega_i\big)$$
 #
-# The **absolute position** of a token is $p$ itself, counted from the start of the sequence. The **relative position** of two tokens is the difference of their positions. You encoded absolute positions, and the dot product depends on the relative position alone.
+# The **absolute position** of a token is $p$ itself, counted from the start. The **relative position** of two tokens is the difference of their positions. You encoded absolute positions, and the dot product depends on the relative position alone.
 #
 # There is more. One matrix $M_k$ moves the encoding of *any* position by $k$. The figure shows one pair with a frequency of half a radian. The step from 0 to 1 and the step from 10 to 11 are the same rotation.
 
@@ -344,7 +346,7 @@ figures.arrows(
 # <details><summary>On k alone</summary>Yes. One matrix moves every position by k. It rotates each pair by the angle b.</details>
 # <details><summary>On p alone</summary>Then moving by 1 and moving by 5 would use the same matrix.</details>
 #
-# A learned projection can contain such a matrix. Then a query can ask for “the token three positions before me”, at any position. But a model has to learn this: in attention, embeddings are added to the encodings and projections come in between.
+# A learned projection can contain such a matrix. Then a query can ask for “the token three positions before me”, at any position. But a model has to learn this. Attention never compares two bare encodings: each is added to an embedding first and then multiplied by a learned projection.
 
 # %% [markdown]
 # **Exercise** (15 minutes). Write $M_k$ for all pairs. The pairs do not mix, so outside the 2 × 2 blocks on the diagonal all entries are 0. Find one block on paper first.
@@ -579,7 +581,7 @@ nearest = f"{distances.min().item():.2f}, at position {distances.argmin() + 1}"
 print(f"smallest distance from position 0 among 100,000 positions: {nearest}")
 
 # %% [markdown]
-# What to see: the curve continues unchanged beyond position 10000. Among 100,000 positions, none is closer to position 0 than position 1 is. The distance of two encodings depends only on the offset of their positions. So no two positions in this range have nearly the same encoding.
+# What to see: the curve goes on in the same way beyond position 10000. Among 100,000 positions, none is closer to position 0 than position 1 is. The distance of two encodings depends only on the offset of their positions. So, with this width of 64, no two positions in this range have nearly the same encoding.
 #
 # The base is not a length. It sets the longest wavelength, which the next exercise computes.
 
@@ -630,18 +632,18 @@ longest = wavelengths(512)[-1].item()
 print(f"d_model = 512: the longest wavelength is {longest:.0f} positions; 2π · 10000 = 62832")
 
 # %% [markdown]
-# What to see: the longest wavelength is close to $2\pi \cdot 10000$ positions. Section 8 measures what happens on longer texts.
+# What to see: the longest wavelength is close to $2\pi \cdot 10000$ positions. So the formula gives a vector at any length. Section 8 measures whether a *model* can use it there.
 #
-# **A good place to stop.** You have built the encoding of the first Transformer and corrected two slides. Next come three other ways and a comparison.
+# **A good place to stop.** You have built the first Transformer's encoding and corrected two slides. Three other ways and a comparison follow.
 
 # %% [markdown]
 # ## 4 · A learned table
 #
 # The second way: give each position its own vector and train it like an embedding. Such **learned positional embeddings** are used in BERT, GPT-2 and the Vision Transformer.
 #
-# The price: the table *ends*. There is no row `max_length`, so a longer input must raise a clear error.
+# The price: the table *ends* at `max_length`. Longer inputs must raise an error.
 #
-# **Predict.** `x` has the shape (batch, length, d_model) = (32, 10, 64). Someone adds `table[:x.shape[0]]`, and the table has 100 rows. What happens?
+# **Predict.** `x` has the shape (batch, length, d_model) = (32, 10, 64). Someone adds `table[:x.shape[0]]`; the table has 100 rows. What happens?
 #
 # <details><summary>An error: (32, 10, 64) and (32, 64) do not match</summary>Yes: 10 meets 32. If the batch happened to be as large as the length, the shapes would match and nobody would notice. Count axes from the end: the length is x.shape[-2].</details>
 # <details><summary>It works: 10 rows are added</summary>x.shape[0] is 32, the batch size. 32 rows come out of the table.</details>
@@ -782,11 +784,11 @@ with Check("LearnedPositions", "two modules have a table each") as check:
 # END HIDDEN TESTS
 
 # %% [markdown]
-# ## 5 · A bias for each distance
+# ## 5 · A bias for each offset
 #
-# A rule of grammar rarely mentions *word 17*. It mentions *the word before*. So the third way gives offsets to attention directly. A **relative position bias** is a learned parameter for each offset and each head, added to the scores before softmax. Nothing is added to the embeddings. T5 and the Swin Transformer use variants of it.
+# A rule of grammar rarely mentions *word 17*. It mentions *the word before*. So the third way works with offsets directly, inside attention. A **relative position bias** is a learned parameter for each offset and each head, added to the scores before softmax. Nothing is added to the embeddings. T5 and the Swin Transformer use variants of it.
 #
-# The **offset** of a query and a key is *key position − query position*: −1 is the token before, +1 the token after. The table has a row for each offset from −max_distance to +max_distance. Larger offsets use the row at the nearest end.
+# The **offset** of a query and a key is *key position − query position*: −1 is the token before, +1 the token after. The table has a row for each offset from −max_distance to +max_distance. Offsets beyond these limits use the row at the nearer end.
 #
 # Here are four queries, six keys, and max_distance = 2.
 
@@ -807,8 +809,8 @@ figures.steps(
 # %% [markdown]
 # **Predict.** A model was trained on texts of 100 tokens with max_distance = 8. It now reads a text of 1000 tokens. Can it compute the bias for every pair?
 #
-# <details><summary>Yes: every offset has a trained row</summary>Right. Offsets beyond 8 use the row of 8, and all the far pairs of the 100 tokens have trained that row. Section 8 measures whether the <em>model</em> still works.</details>
-# <details><summary>No: most offsets have no row</summary>Offsets beyond 8 have one: the row of 8.</details>
+# <details><summary>Yes: every offset has a trained row</summary>Right. Offsets beyond ±8 use the row of −8 or +8, and all the far pairs of the 100 tokens have trained these two rows. Section 8 measures whether the <em>model</em> still works.</details>
+# <details><summary>No: most offsets have no row</summary>Offsets beyond ±8 have one: the row of −8 or +8.</details>
 # <details><summary>Only after more training, on long texts</summary>A table of absolute positions would need it. Here no row depends on the length.</details>
 
 # %% [markdown]
@@ -932,11 +934,11 @@ figures.arrows(
 )
 
 # %% [markdown]
-# The dot product of two arrows depends on their lengths and on the angle between them. Rotate the query at position $m$ by $m\,\omega$ and the key at position $n$ by $n\,\omega$. The angle between them changes by $(n - m)\,\omega$. So their score depends on their contents and on their offset, and on nothing else.
+# The dot product of two arrows depends on their lengths and on the angle between them. Rotate the query at position $m$ by $m\,\omega$ and the key at position $n$ by $n\,\omega$. The angle between them changes by $(n - m)\,\omega$. So the dot product depends on their contents and on their offset, and on nothing else. A score is the sum of such dot products over all pairs, so the same holds for it.
 #
 # **Predict.** You move a whole text by 100 positions. What happens to the scores?
 #
-# <details><summary>They all change, because every arrow turns</summary>Every arrow turns, but all by the same angle. Think of the angle between two of them.</details>
+# <details><summary>They all change, because every arrow turns</summary>Every arrow turns, but the arrows of one pair all turn by the same angle. Think of the angle between a query and a key.</details>
 # <details><summary>They shrink</summary>A rotated arrow keeps its length.</details>
 # <details><summary>Nothing</summary>Yes. A score contains the relative position and not the absolute one, as in section 5, but without a table.</details>
 
@@ -948,16 +950,16 @@ for m, n in ((2, 5), (102, 105), (2, 6)):
 # %% [markdown]
 # What to see: moving both by 100 changes nothing. Another offset does.
 #
-# Take a query or a key $q$ of width $d$ at position $p$. Its pair $i$ turns by $\theta_i = p\,\omega_i$, with $\omega_i = 1 / 10000^{2i/d}$ as in section 2:
+# Take a query or a key $x$ of width $d$ at position $p$. Its pair $i$ turns by $\theta_i = p\,\omega_i$, with $\omega_i = 1 / 10000^{2i/d}$ as in section 2:
 #
-# $$\mathrm{RoPE}(q)_{2i} = q_{2i}\cos\theta_i - q_{2i+1}\sin\theta_i \qquad \mathrm{RoPE}(q)_{2i+1} = q_{2i}\sin\theta_i + q_{2i+1}\cos\theta_i$$
+# $$\mathrm{RoPE}(x)_{2i} = x_{2i}\cos\theta_i - x_{2i+1}\sin\theta_i \qquad \mathrm{RoPE}(x)_{2i+1} = x_{2i}\sin\theta_i + x_{2i+1}\cos\theta_i$$
 #
-# (Su et al., *RoFormer*, 2021.) Neighbouring features form a pair: 0 and 1, 2 and 3. This layout is called **interleaved**.
+# (Su et al., *RoFormer*, 2021.) Neighbouring features form a pair, 0 and 1, 2 and 3: the **interleaved** layout.
 #
 # **From the lecture**: *Transformer*, STATS403, lecture 7. The slides “positional embedding (encoding)” give this formula.
 
 # %% [markdown]
-# **Exercise** (20 minutes). Rotate each row of `x` by its own position. The positions are an argument because they need not be 0, 1, 2, …: a language model that generates token 57 has a single query, at position 57.
+# **Exercise** (20 minutes). Rotate each row of `x` by its own position. The positions need not be 0, 1, 2, …: a language model that generates text reads one new token at a time. After writing token 57, it has one new query, at position 57.
 #
 # <details><summary>Hint 1</summary>Compute the angles first: (length, pairs), from <code>positions[:, None]</code> and the frequencies. They broadcast against x with any leading dimensions.</details>
 # <details><summary>Hint 2</summary><code>x[..., 0::2]</code> holds the first feature of each pair, <code>x[..., 1::2]</code> the second. Each new feature needs both old ones. To interleave the results, stack them along a new last axis and flatten the last two axes.</details>
@@ -1090,11 +1092,13 @@ with Check("rotary_embedding", "other odd widths, and odd lengths") as check:
 # END HIDDEN TESTS
 
 # %% [markdown]
+# For a row `x` at position $p$, your rotation is `x @ shift_matrix(-p, d)`: the sign is reversed because section 3 stores the sine first. The scores need only that queries and keys turn the same way.
+#
 # Here your own function rotates four pairs. Move the position and see which dials turn fast and which hardly move.
 #
 # **Puzzle.** The first dial has frequency 1. At which position from 1 to 63 is it closest to its start? Why is it never exactly there?
 #
-# <details><summary>Show the answer</summary>At position 44, about 1° beyond seven full turns: 44 / 7 ≈ 2π, the old approximation 22/7 for π. It is never exactly at its start because no multiple of 2π is a whole number.</details>
+# <details><summary>Show the answer</summary>At position 44, about 1° beyond seven full turns: 44 / 7 ≈ 2π, the old approximation 22/7 for π. It is never exactly at its start because no number of full turns is a whole number of radians: π is irrational.</details>
 
 # %%
 from transformer_course.widgets import show_rotary
@@ -1102,7 +1106,7 @@ from transformer_course.widgets import show_rotary
 show_rotary(rotary_embedding, d_model=8, title="your rotary embedding: scores depend on the offset")
 
 # %% [markdown]
-# What to see: the dials turn with the frequencies of section 2. The two curves start from different positions and coincide: the dot product depends on the offset alone.
+# What to see: the dials turn with the frequencies of section 2. The two curves start from different positions and coincide: all positions hold the same vector here, so the dot product depends on the offset alone.
 #
 # Some libraries pair feature $i$ with feature $i + d/2$ instead of interleaving. Weights trained with one layout work with the other only after their rows are reordered.
 #
@@ -1219,7 +1223,7 @@ with Check("rotary_attention", "gradients to all three inputs") as check:
 # %% [markdown]
 # ## 7 · Which one fits your task?
 #
-# You have four ways to encode positions. Which one is best? Measure it on two tasks with sequences of eight digits.
+# You have four ways to encode positions. Which one is best? Compare them on two tasks with sequences of eight digits.
 #
 # - *Backwards*: reverse the sequence. Position 0 must output the digit of position 7, position 1 that of position 6.
 # - *Two before*: output the digit two positions before.
@@ -1237,7 +1241,7 @@ for task, answer in tasks.items():
     print(f"{task:11}", *["-"] * FIRST[task], *known)
 
 # %% [markdown]
-# All six use the same model, one layer of attention with one head. Relative, ALiBi and rotary change the attention itself. The two functions below make these changes. ALiBi is your `relative_bias` with a table that does not learn. Each distance costs 1/2, the slope of the first of eight heads in the paper (Press et al., 2022). The paper's models attend only to earlier tokens; here the bias falls in both directions.
+# All six use the same model, one layer of attention with one head. Relative, ALiBi and rotary change the attention itself. The two functions below make these changes. ALiBi is your `relative_bias` with a table that does not learn. Each step of distance costs 1/2, the slope of the first of eight heads in the paper (Press et al., 2022). The paper's models attend only to earlier tokens; here the bias falls in both directions.
 
 # %%
 ALIBI = -0.5 * torch.arange(-63, 64).abs()[:, None]  # offsets -63 … 63, one head
@@ -1339,7 +1343,7 @@ for task in tasks:
     figures.runs(measured, "accuracy", f"{task}: accuracy on new sequences, 3 seeds")
 
 # %% [markdown]
-# What to see: the best encoding depends on the task.
+# What to see: which encodings are enough depends on the task.
 #
 # - *Backwards* needs *absolute* positions. Sinusoidal and learned solve it; relative and rotary do not.
 # - *Two before* needs a *relative* position. Relative and rotary solve it. Sinusoidal and learned do too, at this length.
@@ -1406,11 +1410,11 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: relative is right at the ends and no better than none in the middle. Rotary, whose scores depend on the offset too, is right at the first and the last position.
+# What to see: relative is always right at positions 0 and 7, in about 80 % of the cases at 1 and 6, and no better than none from 2 to 5. The +7 argument explains 0 and 7; next to the ends, too, some offsets are missing. Rotary, whose scores depend on the offset too, is right at 0 and 7.
 #
-# ALiBi is best in the middle, where the mirror position is a direct neighbour. At the ends it is worst: the mirror position is far away and gets little weight. The bias is the only difference between ALiBi and none, so it is what makes ALiBi worse there.
+# ALiBi is best in the middle, where the mirror position is a direct neighbour. At the ends it is worst: the mirror position is far away. The bias is the only difference from none, so it is the cause.
 #
-# Draw ALiBi's bias over the offsets, beside the bias that the relative model has *learned* for Two before.
+# The next cell draws ALiBi's bias for each offset, beside the bias that relative *learned* for Two before.
 
 # %%
 learned_bias = [finder.bias[2:13, 0].tolist() for finder in finders["Two before", "relative"]]
@@ -1424,16 +1428,16 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: the learned bias has its peak at offset −2. ALiBi's peak is at 0, whatever the slope, and −2 and +2 get the same bias. So ALiBi prefers *near* tokens. It was designed for **autoregressive** models, which generate one token after another.
+# What to see: the learned bias peaks at offset −2. ALiBi's peaks at 0, whatever the slope, and −2 and +2 get the same bias. ALiBi prefers *near* tokens. It was designed for autoregressive models, which generate token by token. They attend only to earlier tokens, so left and right need not be told apart, and recent tokens often matter most.
 #
-# A preference that is built into a model before training is an **inductive bias**. Choose the encoding whose inductive bias fits your task.
+# A preference built in before training is an **inductive bias**. Choose the encoding whose inductive bias fits your task and the lengths it must handle.
 
 # %% [markdown]
 # ## 8 · Longer than in training
 #
-# All models were trained on eight digits. Real texts can be longer. To **extrapolate** is to work outside the range seen in training. For sequence lengths this is called **length generalisation**.
+# All models were trained on eight digits. To **extrapolate** is to work outside the range seen in training. For sequence lengths this is **length generalisation**.
 #
-# How new is position 20? Compare its sinusoidal encoding with those of positions 0 to 7.
+# How new is the sinusoidal encoding of position 20?
 
 # %%
 encoding = sinusoidal_encoding(21, 32)
@@ -1446,6 +1450,8 @@ print(f"distance from position 20 to the nearest of 0-7: {nearest:.2f}")
 # What to see: position 20 is far from all trained positions, more than twice as far as neighbours are from each other. Its encoding is new to the model.
 #
 # The authors of the sinusoidal encoding chose it because “it may allow the model to extrapolate to sequence lengths longer than the ones encountered during training”.
+#
+# The next cell scores only the last six digits. As in training, each of them has at least two digits before it and at most five after it. New are the positions and the many digits far to the left.
 #
 # **Predict.** Four of the encodings solve Two before on 8 digits. On 24 digits, which of them still have an accuracy above 80 %?
 #
@@ -1484,28 +1490,25 @@ draw(over_lengths(63), "Two before, on longer sequences (mean and range of 3 see
 #
 # - *Learned* falls to a random guess, about 10 %. Its rows beyond position 7 were never trained.
 # - *Sinusoidal* falls at once as well. Section 3 found a matrix that works at every position, but training on eight positions did not find one.
-# - *Relative* and *rotary* extrapolate much further, and then lose accuracy too.
+# - *Relative* loses accuracy slowly from 16 digits on. *Rotary* is right up to 32 digits; at 64 it has lost much, and the seeds differ widely.
 #
-# Why do relative and rotary lose accuracy? A possible cause is the far digits. There are more and more of them, and each takes a little of the weight. To test this, mask all keys more than 7 positions away and change nothing else.
+# Why do relative and rotary lose accuracy? A possible cause is the growing number of far digits: each takes a little of the weight. To test this, mask all keys more than 7 positions away and change nothing else.
 
 # %%
 draw(over_lengths(7), "The same models, with a window of ±7 positions (3 seeds)", legend_columns=4)
 
 # %% [markdown]
-# What to see: with the window, relative and rotary are right at all lengths again. So the far digits are the cause. For relative, it is their number: far offsets share the trained rows for −7 and +7. For rotary, the far offsets are also new, and this test does not separate the two causes.
+# What to see: with the window, relative and rotary are right at all lengths again. So the far digits are the cause. For relative, it is their number: all far digits lie to the left of the scored ones and share the trained row for −7. (The rows for +6 and +7 were never trained: in Two before, queries 0 and 1 do not count in the loss.) For rotary, the far offsets are also new, and this test does not separate the two causes.
 #
 # Beyond 8 digits, sinusoidal and learned stay below 100 %: the positions are new. Sinusoidal partly recovers at some lengths; this experiment does not show why.
 
 # %% [markdown]
-# ## 9 · Parity
+# ## 9 · Compare with independent code
 #
-# Compare your functions with independent code:
-#
-# - *Sinusoids*: the formula in NumPy.
-# - *RoPE*: one complex number per pair, times $e^{\mathrm{i}\theta}$, as in Llama's code.
-# - *Relative bias*: a float `attn_mask`, which PyTorch adds to the scores.
+# Each cell checks your functions against other code.
 
 # %%
+# The formula, in NumPy
 formula = np.zeros((100, 64))
 for p in range(100):
     for pair in range(32):
@@ -1515,6 +1518,7 @@ difference = np.abs(sinusoidal_encoding(100, 64).numpy() - formula).max()
 print(f"sinusoidal, against NumPy: largest difference {difference:.0e} (float32)")
 
 # %%
+# One complex number per pair, times e^(iθ), as in Llama's code
 x, positions = numbers(2, 4, 10, 64), torch.arange(10)
 theta = positions[:, None] / 10000 ** (torch.arange(32, dtype=torch.float64) / 32)
 as_complex = torch.complex(x[..., 0::2].contiguous(), x[..., 1::2].contiguous())
@@ -1527,6 +1531,7 @@ difference = (near @ near.mT - moved @ moved.mT).abs().max().item()
 print(f"RoPE, all positions moved by 1000: largest difference of the scores {difference:.0e}")
 
 # %%
+# A float attn_mask, which PyTorch adds to the scores
 bias = relative_bias(10, 10, numbers(7, 4, seed=1))
 theirs = F.scaled_dot_product_attention(x, x, x, attn_mask=bias)
 mine = torch.softmax(x @ x.mT / 64**0.5 + bias, -1) @ x
@@ -1543,7 +1548,7 @@ print(f"relative bias, as PyTorch's attn_mask: largest difference {difference:.0
 
 # %% answer only_places [markdown] points=2
 # <!-- BEGIN SOLUTION -->
-# Right: what is added encodes the absolute position. Wrong: the dot product of two encodings is a sum of cosines of (p − q) ω, which depends on the offset alone, and one matrix, the same for all positions, moves an encoding by k steps. So a learned projection can ask for "three tokens before me". But the encoding is mixed with the embedding, and the scores also contain products of content with position, which the model must learn to separate and which it has only seen at the positions of its training. RoPE rotates queries and keys, so each score depends on the offset by construction; nothing is added to the embeddings, and the values stay as they are.
+# Right: what is added encodes the absolute position. Wrong: the dot product of two encodings is a sum of cosines of (m − n) ω, which depends on the offset alone, and one matrix, the same for all positions, moves an encoding by k steps. So a learned projection can ask for "three tokens before me". But the encoding is mixed with the embedding, and the scores also contain products of content with position, which the model must learn to separate and which it has only seen at the positions of its training. RoPE rotates queries and keys, so each score depends on the offset by construction; nothing is added to the embeddings, and the values stay as they are.
 # <!-- END SOLUTION -->
 
 
@@ -1552,15 +1557,15 @@ print(f"relative bias, as PyTorch's attn_mask: largest difference {difference:.0
 #
 # - Attention alone is permutation equivariant: reorder the tokens, and the outputs are reordered with them.
 # - *Sinusoidal*: sine and cosine pairs of different frequencies, added to the embeddings. Their dot product depends on the offset, and one matrix moves every position by $k$.
-# - The base sets the longest wavelength, almost $2\pi \cdot 10000$ positions. It is not a maximum length.
+# - The base sets the longest wavelength: in a wide encoding almost $2\pi \cdot 10000$ positions. It is not a maximum length.
 # - *Learned*: a vector for each absolute position; it ends at `max_length`.
-# - *Relative bias*: a parameter for each offset and head, added to the scores. ALiBi fixes it.
+# - *Relative bias*: a parameter for each offset and head, added to the scores. In ALiBi this bias is fixed, not learned.
 # - *RoPE* rotates queries and keys, never values. A score depends on the contents and on the offset.
 
 # %% [markdown]
 # And from the measurements, which cover one layer and two tasks and are no ranking:
 #
-# - Which encoding wins depends on the task. Absolute positions solved Backwards, relative ones did not.
+# - Which encodings are enough depends on the task: absolute positions solved both at the training length, relative ones only *Two before*.
 # - Beyond the training length, relative and rotary kept *Two before* far longer than sinusoidal and learned.
 #
 # **The question that is left.** You now have attention, heads, masks, norms, residual connections, dropout and positions. How do they combine into one block, in which order, and how deep can you stack it? That is lesson 7, the encoder.
