@@ -54,7 +54,8 @@ def build_misconceptions(lesson: Lesson, told: Step) -> list[Path]:
     target = lesson.course.misconceptions / f"{lesson.name}.jsonl"
     # what a check sees of an answer has crossed the channel
     channel = sorted((paths.ROOT / "autograder" / "execution" / "isolation").glob("*.py"))
-    built_from = _digest([lesson.path, bank, *_kit_files(kit / "checks"), *channel])
+    run = json.dumps([(cell.grade_id, cell.source) for cell in lesson.cells if cell.role])
+    built_from = _digest([bank, *_kit_files(kit / "checks"), *channel], run)
     if target.exists() and built_from in target.read_text(encoding="utf-8").split("\n")[0]:
         return []
     from autograder.authoring.prove import (
@@ -118,8 +119,8 @@ def _kit_files(folder: Path) -> list[Path]:
     return sorted(file for file in folder.rglob("*") if file.suffix in (".py", ".js", ".css"))
 
 
-def _digest(files: Iterable[Path]) -> str:
-    digest = hashlib.sha256()
+def _digest(files: Iterable[Path], text: str = "") -> str:
+    digest = hashlib.sha256(text.encode())
     for file in files:
         digest.update(file.read_bytes())
     return digest.hexdigest()[:16]
