@@ -7,7 +7,7 @@
 #
 # **You take away** `MultiHeadAttention`, the block that every later lesson uses.
 #
-# **Time**: 115–130 minutes, with a marked place to stop half way.
+# **Time**: 115–130 minutes, with a marked place to stop halfway.
 
 # %% [markdown]
 # *The dog chased the cat.* To understand *chased*, a model needs two other tokens: who chases, and who is chased. But the attention weights of *chased* sum to 1. Suppose that it gives about half to each noun:
@@ -21,15 +21,15 @@ figures.word_links(
 )
 
 # %% [markdown]
-# The weights in this picture are made up. In part 7 you train a model that makes its own.
+# These weights are made up. In part 7 you train a model that makes its own.
 #
-# **Predict.** Swap the nouns: *the cat chased the dog*. Again *chased* gives half to each noun. What does its output tell about the sentence?
+# **Predict.** Swap the nouns: *the cat chased the dog*. Again *chased* gives half to each noun. What does its output tell you about the sentence? (A noun has the same value in both positions.)
 #
 # <details><summary>Who chased whom</summary>½ <em>dog</em> + ½ <em>cat</em> and ½ <em>cat</em> + ½ <em>dog</em> are the same vector. Nothing that reads only this vector can tell the two sentences apart.</details>
 # <details><summary>That there is a dog and a cat, but not who chased whom</summary>Yes. A sum does not keep the order of its terms.</details>
 # <details><summary>Nothing at all</summary>It still tells that there is a dog and a cat. What is lost is who chased whom.</details>
 #
-# How can a token attend to two others *and* know which is which? That is the question of this lesson.
+# How can a token attend to two others *and* know which is which? That is this lesson's question.
 
 # %% [markdown]
 # **Recall.** Three questions on lessons 1 and 2 before you start. Answer first, then open your choice.
@@ -48,7 +48,7 @@ figures.word_links(
 #
 # 3. What does True mean in a mask of this course?
 #
-# <details><summary>This key is forbidden</summary>That is the convention of <code>nn.MultiheadAttention</code>, which you meet again in part 8.</details>
+# <details><summary>This key is masked out</summary>That is the convention of <code>nn.MultiheadAttention</code>, which you meet again in part 8.</details>
 # <details><summary>This query may attend to this key</summary>Yes, as in <code>F.scaled_dot_product_attention</code>.</details>
 # <details><summary>This token is padding</summary>A padding mask says False there: no query may attend to padding.</details>
 #
@@ -90,7 +90,7 @@ figures.steps(
 )
 
 # %% [markdown]
-# What to see, pair by pair: with ½ and ½, both outputs at *chased* are equal. With 0.6 and 0.4 they differ, so nothing is lost in principle. But the next layer receives both nouns in one vector, and must take the blend apart. With two nouns that is easy. Part 7 tries it with 60.
+# What to see, pair by pair: with ½ and ½, both outputs at *chased* are equal. With 0.6 and 0.4 they differ, so nothing is lost in principle. But both nouns pass through the same matrices into one vector, and the next layer must take this blend apart. With two nouns that is easy. Part 7 tries it with 60.
 #
 # There is a simpler way: let two heads fetch one noun each.
 
@@ -103,7 +103,7 @@ figures.word_links(
 )
 
 # %% [markdown]
-# These are the outputs for both sentences, with the two heads side by side, and with their mean:
+# Let each head give *all* its weight to its noun, and leave the values as they are. These are the outputs for both sentences, with the two heads side by side, and with their mean:
 
 # %%
 side_by_side = torch.stack([torch.cat([dog, cat]), torch.cat([cat, dog])])
@@ -117,24 +117,22 @@ figures.steps(
 )
 
 # %% [markdown]
-# What to see: side by side, a linear layer can read each noun by itself. Averaged, they are the blend of ½ and ½ again.
+# What to see: side by side, a linear layer can read each noun by itself. Averaged, they are the half-and-half blend again. (In part 2, each head has learned matrices of its own, so even their sum can keep the nouns apart.)
 
 # %% [markdown]
 # ## 2 · Heads side by side
 #
-# **Multi-head attention** runs several heads on the same input and puts their outputs side by side. Let $h$ be the number of heads and $d$ the width of the model. Head $i$ has three matrices of its own:
+# **Multi-head attention** runs several heads on the same input and puts their outputs side by side. With $h$ heads and a model of width $d$, head $i$ has three matrices of its own:
 #
-# $$H_i = \mathrm{Attention}(X W^Q_i,\; X W^K_i,\; X W^V_i) \qquad i = 0, \dots, h - 1$$
+# $$H_i = \mathrm{Attention}(X W^Q_i,\; X W^K_i,\; X W^V_i) \qquad W^Q_i, W^K_i, W^V_i \in \mathbb{R}^{d \times d}$$
 #
-# The next layer expects width $d$ again. The **output projection** is a learned matrix $W^O$ that maps the heads' outputs back to width $d$:
+# The **output projection** is a learned matrix $W^O$ that mixes the heads' outputs and maps them back to width $d$:
 #
-# $$Y = [\,H_0 \;\; H_1 \;\; \cdots \;\; H_{h-1}\,]\; W^O$$
+# $$Y = [\,H_0 \;\; H_1 \;\; \cdots \;\; H_{h-1}\,]\; W^O \qquad W^O \in \mathbb{R}^{hd \times d}$$
 #
-# $W^O$ also mixes the heads.
+# Here each head is as wide as the model.
 #
 # **From the lecture**: “MHA (v1): multiple heads” in *Transformers (Part 2)*.
-#
-# The attention of lessons 1 and 2 is given.
 
 
 # %% given attention
@@ -156,7 +154,7 @@ def attention(
 
 
 # %% [markdown]
-# **Exercise** (20 minutes). Build this module, with a loop over the heads. Each head is as wide as the model.
+# **Exercise** (20 minutes). Build this module, with a loop over the heads and the given `attention`. Each head is as wide as the model.
 #
 # <details><summary>Hint 1</summary>PyTorch finds layers in an <code>nn.ModuleList</code>, but not in a plain list: <code>nn.ModuleList(nn.Linear(…) for _ in range(num_heads))</code>.</details>
 # <details><summary>Hint 2</summary>Each head gives an output and weights. <code>torch.cat(outputs, dim=-1)</code> puts the outputs side by side. The weights need a new axis, (batch, heads, length, length): <code>torch.stack(weights, dim=1)</code> makes it.</details>
@@ -351,14 +349,16 @@ eight_full = ConcatMultiHead(512, 8)
 print(f"{sum(weight.numel() for weight in eight_full.parameters()):,} parameters")
 
 # %% [markdown]
-# That is expensive. So make each head *narrow*, $d_{\text{head}} = d / h$ wide: here 64. Eight heads of width 64 are together as wide as one head of width 512.
+# That is expensive. So make each head *narrow*, $d_{\text{head}} = d / h$ wide: here 64. Together, eight heads are 512 wide again.
 #
-# Now one matrix of 512 × 512 can make the queries of all heads at once. Of the 512 query features of a token, the first 64 go to head 0, the next 64 to head 1, and so on. Keys and values work the same way. *The heads become an axis*, like the batch.
+# Now one matrix of 512 × 512 can make the queries of all heads at once. Of a token's 512 query features, the first 64 go to head 0, the next 64 to head 1, and so on. Keys and values likewise. *The heads become an axis*, like the batch.
+#
+# What you give up: each head compares and passes on only 64 features. Very many heads are very narrow.
 
 # %% [markdown]
 # ## 4 · Split into heads, and merge again
 #
-# Splitting goes from (batch, length, d_model) to (batch, heads, length, d_head). After that, attention treats each head as a sequence of its own. Here are three tokens with four features each, split into two heads.
+# Splitting goes from (batch, length, d_model) to (batch, heads, length, d_head). Then attention treats each head as a sequence of its own. Here are three tokens of four features, in two heads.
 
 # %%
 counted = [[0.0, 1.0, 2.0, 3.0], [4.0, 5.0, 6.0, 7.0], [8.0, 9.0, 10.0, 11.0]]
@@ -525,7 +525,7 @@ with Check("merge_heads", "many sizes, float32, and views") as check:
 #
 # **Puzzle.** How many of the 24 numbers does the one-step `view` put where your split puts them?
 #
-# <details><summary>Answer</summary>Four: 0 and 1 at the beginning, 22 and 23 at the end. All others end up in a wrong head or a wrong row.</details>
+# <details><summary>Answer</summary>Four: 0 and 1 at the beginning, 22 and 23 at the end. All others end up in the wrong head, the wrong row, or both.</details>
 
 # %%
 from transformer_course.widgets import show_reshape
@@ -535,7 +535,7 @@ show_reshape(split_heads, merge_heads, length=4, d_model=6, num_heads=3)
 # %% [markdown]
 # What to see: in your split, each row of a head holds numbers of a single token, the one in the same row of x. In the view, tokens are torn apart.
 #
-# **Predict.** Shapes also help you check formulas. A lecture slide gives for each of $h$ heads: $\text{output}_\ell = \mathrm{softmax}(X Q_\ell K_\ell^\top X^\top) * X V_\ell$, with $\text{output}_\ell \in \mathbb{R}^{d/h}$. $X$ holds $n$ tokens of width $d$; the three matrices are $d \times d/h$. Accept two things: on this slide, $*$ is a matrix product, and the scale follows later. Is anything wrong?
+# **Predict.** Shapes also help you check formulas. A lecture slide gives for each of $h$ heads: $\text{output}_\ell = \mathrm{softmax}(X Q_\ell K_\ell^\top X^\top) * X V_\ell$, with $\text{output}_\ell \in \mathbb{R}^{d/h}$. $X$ holds $n$ tokens of width $d$. Careful: here $Q_\ell$, $K_\ell$, $V_\ell$ are the *weight matrices* of head $\ell$, which part 2 calls $W^Q_i$, $W^K_i$, $W^V_i$. Each is $d \times d/h$. Accept two things: on this slide, $*$ is a matrix product, and the scale follows later. Is anything wrong?
 #
 # <details><summary>No, nothing</summary>Go through the shapes: the weights are n × n, and X V is n × d/h.</details>
 # <details><summary>The shape of the output: it should be n × d</summary>That is what all heads give, side by side. One head is d/h wide.</details>
@@ -552,11 +552,11 @@ print("one head gives", tuple(one_output.shape))
 # %% [markdown]
 # ### Bug hunt: what is split?
 #
-# Another lecture also makes its heads $d_h = d / h$ wide. But it slices $X$. In its example, $d = 16$ and there are two heads. Head 0 works on `X[:, :8]` and head 1 on `X[:, 8:]`. In its formulas, the index $h$ is the number of a head:
+# Another lecture also makes its heads $d_h = d / h$ wide. But it slices $X$. In its example, $d = 16$ and there are two heads. Head 0 works on `X[:, :8]` and head 1 on `X[:, 8:]`. In its formulas, the index $h$ says *which* head it is, 0 or 1:
 #
 # $$Q_h = X_h W^{(q)}_h, \quad K_h = X_h W^{(k)}_h, \quad V_h = X_h W^{(v)}_h \qquad \text{each } W_h \text{ of shape } [d_h, d_h]$$
 #
-# The next cell compares this with part 3, where you multiply first and then slice the product $XW$. To keep it small, $d = 8$. The cell changes feature 3 of each token, and prints how much the queries of each head change.
+# The next cell compares this with the way of part 3: multiply first, then slice the product $XW$. To keep it small, $d = 8$. The cell changes feature 3 of each token, and prints the largest change in the queries of each head.
 #
 # **From the lecture**: “MHA (v1.5): multiple heads + split” in *Transformers (Part 2)*.
 
@@ -590,7 +590,7 @@ figures.masks(
 )
 
 # %% [markdown]
-# What to see: a dot means that this query feature depends on that feature of the token. On the left, each head is blind to half of each token. If feature 3 says *is an animal*, head 1 can never ask for it. On the right each head reads the whole token, and only the *result* is narrow. So project first, then split. (The slices have fewer parameters, and pay for it with this blindness.)
+# What to see: a dot means that this query feature depends on that feature of the token. On the left, each head is blind to half of each token. The same holds for keys and values. So if feature 3 says *is an animal*, head 1 can neither look for animals by it nor fetch it from another token. On the right each head reads the whole token, and only the *result* is narrow. So project first, then split. (The slices have fewer parameters, and pay for it with this blindness.)
 
 # %% [markdown]
 # **Exercise** (5 minutes). Write the queries of all heads as they should be, for any number of heads.
@@ -751,14 +751,14 @@ output, weights = attention(narrow_heads, narrow_heads, narrow_heads)
 print("weights", tuple(weights.shape), "outputs", tuple(output.shape))
 
 # %% [markdown]
-# Each score is a dot product of $d_{\text{head}}$ numbers, so it is divided by $\sqrt{d_{\text{head}}}$.
+# Each score is a dot product of $d_{\text{head}}$ numbers, so it is divided by $\sqrt{d_{\text{head}}}$. `attention` reads this width from its queries.
 #
-# Queries may come from one sequence, and keys and values from another. The two may differ in length. In lesson 11, for example, the tokens of a translation attend to those of the original. So `forward` takes query, key and value. For self-attention, pass the same x three times.
+# Queries may come from one sequence, keys and values from another of different length. In lesson 11, a translation attends to the original. So `forward` takes all three. For self-attention, pass x three times.
 #
-# With heads, the scores are (batch, heads, query, key). So a mask (batch, query or 1, key) needs a heads axis. Without it, its batch axis would line up with the heads.
+# With heads, the scores are (batch, heads, query, key). So a mask (batch, query or 1, key) needs a heads axis. Without it, its batch axis would line up with the heads: usually an error, but silently wrong with as many sequences as heads.
 
 # %% [markdown]
-# **Exercise** (20 minutes). Build it with your `split_heads`, your `merge_heads` and the given `attention`, without a loop over the heads.
+# **Exercise** (20 minutes). Build it with `split_heads`, `merge_heads` and `attention`, without a loop over the heads.
 #
 # <details><summary>Hint 1</summary>Begin without a mask. Six lines are enough: three projections with their splits, attention, merge, output projection.</details>
 # <details><summary>Hint 2</summary>A mask with three axes gets a fourth: <code>mask[:, None]</code>. A mask (query, key) fits as it is, and so does one that already has its heads axis.</details>
@@ -1211,7 +1211,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: with heads of full width, twice the heads take twice the parameters. With split heads the line is flat. In the table, the multiplications behave the same way. The time ratio depends on your machine, and on the loop, which runs one head after another.
+# What to see: with heads of full width, twice the heads take twice the parameters. With split heads the line is flat. In the table, the multiplications behave the same way. (The step from 26 to 27 is no cost of heads: the given `attention` multiplies by an identity matrix to show you the weights.) The time ratio depends on your machine, and on the loop, which runs one head after another.
 #
 # Memory is different:
 
@@ -1226,7 +1226,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: with split heads, memory grows too, though far less. Each head keeps its own attention weights, (length, length), however narrow it is. Here the sequences are short. These weights grow with the *square* of the length, so in long sequences they take most of the memory.
+# What to see: with split heads, memory grows too, though far less. Each head keeps its own attention weights, (length, length), however narrow it is. Here the sequences are short. These weights grow with the *square* of the length, so in long sequences they take most of the memory, if all are stored.
 
 # %% [markdown]
 # ### Bug hunt: a table of models
@@ -1318,14 +1318,14 @@ for many in (24, 16):
     print(f"XL with {many} heads of width 128: {in_all / 1e9:.2f} billion parameters")
 
 # %% [markdown]
-# With 16 heads of width 128 the count fits. In row 13B a digit seems to be wrong: 40 heads of width 128 make 5120. The slide copied both rows correctly: they are in the GPT-3 paper itself (Brown et al., 2020).
+# With 16 heads of width 128 the count fits. (So it would with 32 of width 64: the count tells only their total width.) In row 13B a digit seems wrong: 40 heads of width 128 make 5120. Both rows are like this in the GPT-3 paper (Brown et al., 2020).
 
 # %% [markdown]
 # ## 7 · One head or two?
 #
-# Now the opening question, as an experiment: can one head tell who chased whom? The sentences are like *the dog chased the cat today*, with 60 nouns. At *chased*, the model must name both the subject and the object.
+# Now test it: can one head tell who chased whom? The sentences are like *the dog chased the cat today*, with 60 nouns. At *chased*, the model must name the subject and the object.
 #
-# A model could memorise the pairs that it sees. So some pairs are **held out**: training never shows them, and they serve only as a test. Every noun still occurs in training, as subject and as object.
+# A model could memorise the pairs that it sees. So some pairs are **held out**: training never shows them; they serve as a test. Every noun still occurs in training, as subject and as object.
 
 # %%
 NOUNS, VERB = 60, 2  # the number of nouns, the position of the verb
@@ -1379,7 +1379,7 @@ for many in (1, 2):
     print(f"{many} head(s): {total} parameters")
 
 # %% [markdown]
-# Every model gets the same 600 steps of training, at the same learning rate. An answer counts as right if both nouns are right.
+# In this comparison, every model gets the same 600 steps of training, at the same learning rate. An answer counts as right if both nouns are right.
 #
 # A model **generalises** if it is right on held-out pairs too. **Overfitting** means that a model is right on its training data, but not on held-out data.
 
@@ -1439,7 +1439,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: with two heads, both lines come close to 1 early, in every run: this model generalises. With one head, accuracy on held-out pairs stays far below accuracy on training pairs. The mean hides how much these runs differ, so here is each of them:
+# What to see: with two heads, both lines come close to 1 early, in every run: this model generalises. With one head, the *mean* accuracy on held-out pairs stays far below that on training pairs. The mean hides how much these runs differ, so here is each of them:
 
 # %%
 verb_weights, in_training, on_held_out = [], [], []
@@ -1478,12 +1478,12 @@ figures.steps(
 )
 
 # %% [markdown]
-# What to see: each head has found a noun of its own. Nothing in the loss asks for one noun per head. Training found this division of labour by itself.
+# What to see: in this sentence, each head attends mostly to a noun of its own. Nothing in the loss asks for that: training found this division of labour.
 
 # %% [markdown]
 # ### Why not 0.6 and 0.4?
 #
-# A head that attends to both nouns does keep them apart if its weights are unequal. So what goes wrong? Fix such weights by hand: 0.6 · subject + 0.4 · object, in every sentence. Only the embeddings and the read-out are trained. The first read-out is linear. The second has a ReLU between two linear layers. A **nonlinearity** is a function that is not linear, such as ReLU, which replaces negative numbers with 0.
+# A head that attends to both nouns does keep them apart if its weights are unequal. So what goes wrong? Fix such weights: 0.6 · subject + 0.4 · object, in every sentence. Only the embeddings and the read-out are trained. The first read-out is linear. The second has a ReLU between two linear layers. A **nonlinearity** is a function that is not linear, such as ReLU, which replaces negative numbers with 0.
 #
 # **Predict.** How often does the *linear* read-out name the object correctly, on training pairs?
 #
@@ -1533,9 +1533,13 @@ for seed in range(3):
 figures.runs(measured, "accuracy", "Reading 0.6 · subject + 0.4 · object (3 runs each)")
 
 # %% [markdown]
-# What to see: the linear read-out names every subject and almost no object. Why? The logit of a noun is 0.6 · its match with the subject + 0.4 · its match with the object (each match is a dot product). To beat nouns that do not occur, the object must match itself best. But every noun is the object of some sentence. So the subject matches itself best too, and its share is larger: the subject wins.
+# What to see: the linear read-out names every subject and almost no object. Why? The read-out has a vector for each candidate A. Its match with a noun is the dot product with that noun's embedding. So the object logit is
 #
-# A nonlinear read-out fits the training pairs, but it overfits. With embeddings of width 64 it overfits less.
+# $$\text{logit}(A) = 0.6 \cdot \text{match}(A, \text{subject}) + 0.4 \cdot \text{match}(A, \text{object}) + \text{bias}(A)$$
+#
+# For the true object to beat absent nouns in every sentence, each noun must match itself best. But then the subject matches itself best too, and it has the larger weight: it wins as “object”.
+#
+# A nonlinear read-out fits the training pairs, but it overfits. With everything four times as wide, it is right on more held-out pairs.
 
 # %% [markdown]
 # So how did some runs with one head get most training pairs right? Their weights depend on the nouns:
@@ -1548,14 +1552,14 @@ for seed, reader in enumerate(readers["one head"]):
     print(f"run {seed}: in 9 of 10 pairs, weight {low:.2f} to {high:.2f} on the subject")
 
 # %% [markdown]
-# What to see: where a run attends to both, its weights change from pair to pair. With fixed weights, a linear read-out failed even in training. So the changing weights allow the fit, but they often fail on held-out pairs.
+# What to see: where a run attends to both, weights change between pairs. This makes the fit possible, but it often does not carry over to held-out pairs.
 #
-# So “one head cannot attend to two tokens” is too strong. One head gives a blend, and what follows must take it apart. Two heads give two vectors. Each noun is read by itself, so a new pair of known nouns is no harder.
+# “One head cannot attend to two tokens” is too strong. But both nouns pass through *the same* matrices, and what follows must take this blend apart. With two heads, $W^O$ adds both into one vector too. But each noun comes through its own head's matrices, so they can lie in different directions. A linear layer can read each, even in a new pair.
 
 # %% [markdown]
 # ### Layer by layer
 #
-# Another way to attend twice is one layer after another. Here are two layers of two heads. Choose each head in turn, and find *chased*.
+# You can also attend twice in two layers, here of two heads. Choose each, and find *chased*.
 #
 # **Puzzle.** Which of the four heads does the model need most?
 
@@ -1571,7 +1575,7 @@ with torch.no_grad():
 show_attention(torch.cat(layers), six_words, title="two layers of your multi-head attention")
 
 # %% [markdown]
-# To test your answer, the next cell removes one head at a time.
+# To test your answer, the next cell switches off one head at a time.
 
 # %%
 print(f"all heads: {accuracies(deep, held_out_pairs)[2]:.0%} of the held-out pairs right")
@@ -1588,7 +1592,7 @@ for depth, layer in enumerate(deep.layers):
 # %% [markdown]
 # What to see: the damage differs from head to head. Was your answer right? A map shows where a head attends, but not what the model does with the result.
 #
-# Removing parts of a trained network is called **pruning**. Your model has few heads to spare, but a large model can have many. In a trained translation model, Voita et al. found heads that attend to neighbours, follow grammar or find rare words. Most others could be pruned with little harm (*Analyzing Multi-Head Self-Attention*, 2019).
+# Switching off a part to see what it does is called **ablation**. Removing it for good, to make the model smaller, is **pruning**. Your model has few heads to spare, but a large model can have many. In a trained translation model, Voita et al. found heads that attend to neighbours, follow grammar or find rare words. Most others could be pruned with little harm (*Analyzing Multi-Head Self-Attention*, 2019).
 
 # %% [markdown]
 # ## 8 · The real thing
@@ -1730,7 +1734,7 @@ for width, has_bias, dtype in (
 # END HIDDEN TESTS
 
 # %% [markdown]
-# Now compare the two blocks, with a mask and without one. Two things about PyTorch's block differ. It returns the *mean* of the heads' weights, unless you ask for each with `average_attn_weights=False`. And its mask means the opposite: True = forbidden. If the mask differs between sequences, batch and heads share one axis.
+# Now compare the two blocks, with a mask and without one. PyTorch's block differs in four things. It expects (length, batch, d_model), unless you pass `batch_first=True`. It returns the *mean* of the heads' weights, unless you ask for each with `average_attn_weights=False`. Its mask means the opposite: True = masked out. And a query that may attend to nothing can give NaN. If its `attn_mask` differs between sequences, its shape is (batch · heads, query, key).
 
 # %%
 torch.manual_seed(0)
