@@ -100,7 +100,7 @@ figures.curves(
 # %% [markdown]
 # ## 2 · Layer norm: one token at a time
 #
-# Take one token, a vector of $d$ features. **Layer norm** subtracts from each feature of a token the mean of all its features, then divides by their standard deviation. The result has mean 0 and standard deviation 1.
+# Take one token, a vector of $d$ features. **Layer norm**, short for layer normalisation, subtracts from each feature of a token the mean of all its features, then divides by their standard deviation. The result has mean 0 and standard deviation 1.
 #
 # Here are two tokens of four features. Each row is normalised by itself.
 
@@ -135,19 +135,19 @@ equal_features = torch.tensor([7.0, 7.0, 7.0, 7.0])
 print((equal_features - equal_features.mean()) / equal_features.std(correction=0))
 
 # %% [markdown]
-# The variance is 0, and 0 / 0 is NaN. **Eps**, $\epsilon$, is a small constant such as 0.00001 that keeps the divisor of a norm above zero. The other two are parameters:
+# The variance is 0, and 0 / 0 is NaN. **Eps**, $\epsilon$, is a small constant such as 0.00001 that keeps the divisor of a norm above zero. The others are parameters:
 #
 # - The **gain** $\gamma$ of a norm multiplies each normalised feature.
 # - The **bias** $\beta$ of a norm is added to each feature at the end.
 #
-# Both have one entry for each feature, shared by all tokens. Training can make a useful feature large again.
+# Both have one entry for each feature, shared by all tokens. The gain can make a useful feature large again.
 
 # %% [markdown]
 # **Predict.** You multiply all features of a token by 10 and add 3. How does its layer norm change? (Ignore eps.)
 #
 # <details><summary>It is 10 times as large</summary>The 3 disappears with the mean. But you divide by a standard deviation that is 10 times as large too.</details>
 # <details><summary>It does not change</summary>Yes. The norm undoes the scale and the shift.</details>
-# <details><summary>It is 10 times as large, plus 3</summary>The mean changes in the same way. The standard deviation becomes 10 times as large.</details>
+# <details><summary>It is 10 times as large, plus 3</summary>The mean changes in the same way, so the 3 cancels. The standard deviation becomes 10 times as large, so the 10 cancels too.</details>
 
 # %% [markdown]
 # **Exercise** (12 minutes). Write layer norm. The input may have any number of axes; the features are the last one.
@@ -367,20 +367,20 @@ def norm_of_the_slide(token: Tensor) -> Tensor:
 balanced = torch.tensor([1.5, 0.5, -0.5, -1.5])  # its mean is 0
 balanced = balanced / balanced.std(correction=0)  # and its standard deviation 1
 for name, token in {
-    "mean 0, deviation 1": balanced,
-    "mean 0, deviation 100": 100 * balanced,
-    "mean 5, deviation 1": balanced + 5,
+    "mean 0, std 1": balanced,
+    "mean 0, std 100": 100 * balanced,
+    "mean 5, std 1": balanced + 5,
 }.items():
     after = norm_of_the_slide(token)
-    print(f"{name:22} -> mean {after.mean():6.2f}, deviation {after.std(correction=0):5.2f}")
+    print(f"{name:15} -> mean {after.mean():6.2f}, std {after.std(correction=0):5.2f}")
 
 # %% [markdown]
-# What to see: the first token comes out right. The second one keeps a standard deviation of 10. The third one is far off. Compare the formula with yours, symbol by symbol. How many differences do you find?
+# What to see: the first token comes out right. The second one comes out with a standard deviation of 10 instead of 1. The third one has neither mean 0 nor standard deviation 1. Compare the formula with yours, symbol by symbol. How many differences do you find?
 
 # %% [markdown]
 # **Exercise** (6 minutes). Write the correct divisor: what should stand *below the fraction line*, for each token.
 #
-# <details><summary>Hint</summary>There are two slips and a harmless difference. What turns a sum into a mean? How many roots does the slide take in all? And where does your own function add eps?</details>
+# <details><summary>Hint</summary>There are two slips and a third difference, which matters only where the variance is not large beside eps. What turns a sum into a mean? How many roots does the slide take in all? And where does your own function add eps?</details>
 
 
 # %% exercise repaired_divisor
@@ -695,7 +695,7 @@ with Check("rms_norm", "float32, views, and gradients") as check:
 
 
 # %% [markdown]
-# **A good place to stop.** You have layer norm as a function and as a module, and RMS norm. You know how a wrong norm passes a weak test. Next come batch norm, the residual connection, and the two networks from the start.
+# **A good place to stop.** You have layer norm (function and module) and RMS norm. You know how a wrong norm can pass a weak test. Next come batch norm, the residual connection, and the two networks from the start.
 
 # %% [markdown]
 # ## 5 · Batch norm, and why Transformers avoid it
@@ -709,7 +709,7 @@ with Check("rms_norm", "float32, views, and gradients") as check:
 #
 # A **CNN** (convolutional neural network) slides small filters over an image. Many CNNs use batch norm.
 #
-# **From the lecture**: *Transformer: Part I (Encoder)*, CS7150, slide "How to use BatchNorm in an RNN?" (which reads one token at a time). The first objection: "Variable lengths in the input". What does padding do to a mean?
+# **From the lecture**: *Transformer: Part I (Encoder)*, CS7150, slide "How to use BatchNorm in an RNN?". (An RNN, a recurrent neural network, reads one token at a time.) First objection: "Variable lengths in the input". What does padding do to a mean?
 
 # %%
 two_sequences = torch.tensor(
@@ -887,11 +887,11 @@ show_norm_axes(
 )
 
 # %% [markdown]
-# What to see: only with *leave padding out* switched on. Your function computed the mean and the variance in the same way.
+# What to see: the channel has mean 0 and standard deviation 1 only with *leave padding out* switched on. Your function computed the mean and the variance in the same way.
 #
 # You can leave out padding, but not the other sequences. Take *one sequence* and put it into two different batches.
 #
-# **Predict.** Compare the two results for its first token. With which norm do they differ?
+# **Predict.** Compare the two results for its first token. With batch norm, with layer norm, or with both: where do they differ?
 #
 # <details><summary>With both</summary>Layer norm uses only the features of the token itself. The rest of the batch takes no part.</details>
 # <details><summary>With batch norm only</summary>Yes: the mean and the variance of a channel depend on every sequence of the batch.</details>
@@ -918,16 +918,18 @@ for name, (first, second) in results.items():
     print(f"{name}: the same token differs by up to {(first - second).abs().max():.2f}")
 
 # %% [markdown]
-# What to see: both rows show the *same token*, normalised. With batch norm it depends on the rest of the batch; with layer norm it does not. If a model may see only earlier tokens, such a mean is also a leak (lesson 2).
+# What to see: both rows show the *same token*, normalised. Only with batch norm does it depend on the rest of the batch. Batch norm also leaks information from later tokens (lesson 2).
+#
+# <details><summary>And in evaluation, after training?</summary>There, <code>nn.BatchNorm1d</code> uses its running averages instead. Then the dependence is gone, but the model computes something else than in training.</details>
 
 # %% [markdown]
 # ## 6 · Residual connections: add, do not replace
 #
-# A norm keeps the features in range on the way *up*. Gradients travel *down*, and each layer multiplies them too.
+# A norm keeps the features in range on the way *up*, from first layer to last. Gradients travel *down*, from last to first, and each layer multiplies them too.
 #
-# A **residual connection** adds the input of a layer to its output: $x + f(x)$. (He and others, 2015.) So $f$ learns only the *residual*, the change to $x$.
+# A **residual connection** adds the input of a layer to its output: $x + f(x)$. (He and others, 2015.) So $f$ learns the *residual*, the change to $x$.
 #
-# A **sublayer** is the layer inside a residual connection, for example attention. With norm and addition it is a *block*. There are two arrangements.
+# A **sublayer** is the layer inside a residual connection, such as attention. Here, a *block* is one sublayer with whatever surrounds it (in lesson 7, two sublayers). Two arrangements exist.
 
 # %%
 figures.stations(
@@ -1116,7 +1118,7 @@ with Check("Residual", "two modules share no norm") as check:
 # %% [markdown]
 # ### Bug hunt: "the gradient is 1"
 #
-# **From the lecture**: *Transformers*, CSCI 4360/6360, slide "Residual Connection". It sets $X^{(i)} = X^{(i-1)} + \text{Layer}(X^{(i-1)})$ and says that the gradient through the residual connection is 1. Measure the gradient of the whole sum, for three layers that work on a single number.
+# **From the lecture**: *Transformers*, CSCI 4360/6360, slide "Residual Connection". It sets $X^{(i)} = X^{(i-1)} + \text{Layer}(X^{(i-1)})$ and says that the gradient through the residual connection is 1. Read generously, this is true of one path, the one around the layer. But many readers take it to be the gradient of the whole sum. Measure that, for three layers that work on a single number.
 
 # %%
 for name, layer in {
@@ -1134,7 +1136,7 @@ for name, layer in {
 # For a vector, the gradient becomes a matrix. The **Jacobian** of a layer is the matrix $J$ whose entry in row $i$, column $j$ says how fast output $i$ changes with input $j$.
 
 # %% [markdown]
-# **Exercise** (4 minutes). Write what the slide should say: the Jacobian of the whole sum.
+# **Exercise** (4 minutes). Write what the slide leaves out: the Jacobian of the whole sum.
 #
 # <details><summary>Hint</summary>The derivative of a sum is the sum of the derivatives. What is the Jacobian of a function that returns its input? Not a matrix full of ones: output 1 does not depend on input 2.</details>
 
@@ -1181,14 +1183,14 @@ with Check("repaired_gradient", "what autograd finds") as check:
 
 
 # %% [markdown]
-# So through $n$ residual layers the Jacobian is the product $(I + J_n) \cdots (I + J_2)(I + J_1)$. Multiply it out: one of its terms is $I$, the path around all layers. Without residual connections, only $J_n \cdots J_1$ remains.
+# So through $n$ residual layers with no norm on the stream (pre-norm), the Jacobian is the product $(I + J_n) \cdots (I + J_2)(I + J_1)$. Multiply it out: one of its terms is $I$, the path around all layers. Without residual connections, only $J_n \cdots J_1$ remains. In post-norm, the Jacobian of a norm stands between the factors, and no term is $I$.
 #
-# But the other terms can cancel this one, or grow far beyond it. You measure that next.
+# Even in pre-norm, the other terms can cancel $I$, or grow far beyond it. You measure that next.
 
 # %% [markdown]
 # ## 7 · Forty blocks: switch off one part at a time
 #
-# Each block of this experiment contains two matrices of its own with a ReLU between them. A ReLU sets negative numbers to 0. It is a **nonlinearity**, a function that keeps a stack of matrices from collapsing into a single matrix. Around the matrices, a block has a norm, a residual connection, both or neither. The next two cells build these blocks.
+# Each block contains two matrices with a ReLU between them. As in lesson 3, the ReLU is the nonlinearity: without it, the two would collapse into one. Around the matrices, a block has a norm, a residual connection, both or neither.
 
 
 # %% folded=true
@@ -1242,7 +1244,7 @@ blocks = {
 
 # %%
 def arriving(name: str, depth: int) -> Tensor:
-    """The norm of the gradient at the bottom, divided by that at the top, in 5 runs."""
+    """The length of the gradient at the bottom, divided by that at the top, in 5 runs."""
     torch.manual_seed(0)
     stack = nn.Sequential(*(blocks[name](5, 64) for _ in range(depth)))
     x = torch.randn(5, 50, 64, requires_grad=True)
@@ -1268,14 +1270,14 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: with neither, less than a billionth of the gradient arrives after 64 blocks. With residual connections only, it *grows* more than ten-thousandfold. In both settings with norms, it stays within a factor of about twenty.
+# What to see: with neither, less than a billionth of the gradient arrives after 64 blocks: each ReLU blocks about half of it, and the matrices do not make up for that. With residual connections only, it *grows* more than a hundred-thousandfold. In both settings with norms, it stays within a factor of about twenty.
 #
 # So the norm keeps the *size* of the gradient, with or without a residual connection. Is size all that matters? Train networks of 40 blocks on 8 × 8 images of handwritten digits: 1,437 for training, 360 held out.
 #
 # **Predict.** *Neither* reads the fewest held-out digits. Which setting reads the second fewest?
 #
-# <details><summary>Norm only</summary>Yes, by far. A gradient of a good size is not yet a useful gradient. The rest of this part looks for the reason.</details>
-# <details><summary>Residual only</summary>Its gradients are far too large at the start. Still, it learns to read more digits than that.</details>
+# <details><summary>Norm only</summary>Yes, and by a wide margin. A gradient of a good size is not yet a useful gradient. The rest of this part looks for the reason.</details>
+# <details><summary>Residual only</summary>Its gradients are far too large at the start. Still, it learns to read more digits than <em>norm only</em>.</details>
 # <details><summary>Both, post-norm</summary>At the right learning rate, it reads more than half of the digits.</details>
 
 # %% folded=true
@@ -1335,17 +1337,19 @@ def at_best_rate(name: str, block) -> list[float]:
 
 print("mean accuracy of 3 seeds, at each learning rate")
 accuracy = {name: at_best_rate(name, block) for name, block in blocks.items()}
-figures.runs(accuracy, "held-out accuracy", "Forty blocks, each setting at its best learning rate")
+figures.runs(
+    accuracy, "held-out accuracy", "Forty blocks, each setting at the best of three learning rates"
+)
 
 # %% [markdown]
-# What to see: *norm only* reads about two digits in ten, hardly more than guessing, although its gradients have a good size. *Residual only* and post-norm read more than half, and pre-norm about nine in ten.
+# What to see: *norm only* reads about two digits in ten at the smallest rate, and only guesses at the others, although its gradients have a good size. (That is the smallest one tried. A still smaller one might do better.) *Residual only* and post-norm read more than half, and pre-norm about nine in ten.
 #
-# In the table, pre-norm learns at all three rates. Post-norm fails at the largest one. For this task, that fits the slide's "can use larger learning rate". Lesson 7 measures both in whole Transformers.
+# <details><summary>The slide says of pre-norm: "can use larger learning rate". Does the table agree?</summary>For this task, yes. Pre-norm learns at all three rates, post-norm fails at the largest one. Lesson 7 measures both in whole Transformers.</details>
 
 # %% [markdown]
 # ### Why does the norm alone fail?
 #
-# A popular explanation: after so many layers, all inputs have become *alike*, and nothing can be read from them. Measure it before training, by the mean cosine similarity between the vectors of different images. 1 means that all have the same direction.
+# A popular explanation: after so many layers, all inputs have become *alike*, and nothing can be read from them. Measure it before training, by the mean |cosine| between the vectors of different images. 1 means that all lie on one line, whatever their sign. No pixel is negative, so it starts at about 0.67.
 
 # %%
 blocks["norm, no ReLU"] = lambda runs, width: Partial(
@@ -1355,7 +1359,7 @@ blocks["norm, no ReLU"] = lambda runs, width: Partial(
 
 @torch.no_grad()
 def similarity(name: str) -> list[list[float]]:
-    """Mean cosine similarity between 100 images after every fifth block, in 5 runs."""
+    """Mean |cosine| between 100 images after every fifth block, in 5 runs."""
     torch.manual_seed(0)
     x = pixels[:100] @ (torch.randn(5, 64, WIDTH) / 64**0.5)
     measured = []
@@ -1363,7 +1367,7 @@ def similarity(name: str) -> list[list[float]]:
         x = blocks[name](5, WIDTH)(x) if depth else x
         if depth % 5 == 0:
             unit = F.normalize(x, dim=-1)
-            pairs = (unit @ unit.mT).sum((1, 2)) - 100  # less each image with itself
+            pairs = (unit @ unit.mT).abs().sum((1, 2)) - 100  # less each image with itself
             measured.append(pairs / (100 * 99))
     return torch.stack(measured, dim=1).tolist()
 
@@ -1373,21 +1377,21 @@ figures.curves(
     list(range(0, DEPTH + 1, 5)),
     {name: similarity(name) for name in compared},
     x="depth: number of blocks",
-    y="mean cosine similarity",
+    y="mean |cosine similarity|",
     title="Do the images become alike? (5 runs: mean and range)",
 )
 
 # %% [markdown]
-# What to see: with *norm only*, the vectors of all images point in nearly the same direction. *Residual only* comes close, and yet it reads more than half. Without the ReLU, the images do *not* become alike. This switches the cause off.
+# What to see: with *norm only*, all images lie on nearly the same line. *Residual only* comes close, and yet it reads more than half. Without the ReLU, they end up less alike, but still more than at the start. This only weakens the suspected cause.
 #
-# **Predict.** Norm only, without the ReLU: how many digits do such networks read?
+# **Predict.** Norm only, without the ReLU: how many digits does it read?
 #
 # <details><summary>As few as before, in every run</summary>Some runs read clearly more.</details>
 # <details><summary>About nine in ten, as with both</summary>Far fewer.</details>
-# <details><summary>More on average, but far fewer than with both</summary>Yes, and the runs differ widely. There is another cause.</details>
+# <details><summary>More on average, but far fewer than with both</summary>Yes, and the runs differ widely. Something else still holds them back.</details>
 
 # %% [markdown]
-# Another possible cause works on the way down. A random matrix stretches some directions and shrinks others, and a product of many does so even more. Do the *gradients* become alike? Feed in 50 at the top, with a mean |cosine| of about 0.14, and compare them at the bottom.
+# Another possible cause works on the way down. A random matrix stretches some directions and shrinks others, a product of many even more. Do the *gradients* become alike? Feed in 50 random gradients at the top (mean |cosine| about 0.14) and compare them at the bottom.
 #
 # An **orthogonal matrix** rotates or reflects vectors and stretches no direction. It is the control.
 
@@ -1420,7 +1424,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: with *norm only*, the gradients become alike, with the ReLU and without it. Whatever error the top reports, nearly the same direction arrives at the bottom. Orthogonal matrices alone help somewhat. With both changes, the gradients stay different. With residual connections they are less alike than with *norm only*, most clearly with pre-norm.
+# What to see: with *norm only*, the gradients become alike, with the ReLU and without it. Whatever error the top reports, nearly the same direction, or its opposite, arrives at the bottom. Orthogonal matrices alone help somewhat. With both changes, the gradients stay different. With residual connections they are less alike than with *norm only*, most clearly with pre-norm.
 #
 # Now train with each change by itself, then with both.
 
@@ -1434,12 +1438,12 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: with both changes, the norm alone comes close to *both, pre-norm*. Each change alone does much less, and without the ReLU the runs differ widely. So the popular explanation is only half of the answer: the inputs become alike, *and* the gradients do. A norm sets the scale and prevents neither. With a residual connection, you can keep the ReLU and the random matrices.
+# What to see: with both changes, the norm alone comes close to *both, pre-norm*. Each change alone does much less. So the popular explanation is incomplete: on the way up the inputs become alike, and on the way down the gradients do. Only the two changes together remove both. A norm sets the scale and prevents neither. With a residual connection, you can keep the ReLU and the random matrices.
 
 # %% [markdown]
 # ### Then what is the norm for?
 #
-# *Residual only* read fewer digits than *both*. Each block adds to the stream, so its scale grows from block to block. Is that the reason?
+# *Residual only* read fewer digits than *both*. Each block adds to the stream, so its scale grows. Is that the reason?
 #
 # **Predict.** Keep the residual connections, use no norm, and multiply each branch by $1/\sqrt{40}$, so that the stream hardly grows. How many digits will it read?
 #
@@ -1522,7 +1526,7 @@ print(f"batch_norm: largest difference {difference.abs().max():.1e}")
 # ## Where you stand
 #
 # - Layers *multiply*: a few percent off, and after fifty layers the features explode or vanish.
-# - Layer norm: each token minus its mean, over √(variance + eps), then gain and bias. RMS norm drops mean and bias. Batch norm depends on the rest of the batch.
+# - Layer norm: each token minus its mean, over √(variance + eps), then gain and bias. RMS norm drops mean and bias. In training, batch norm depends on the rest of the batch.
 # - A residual connection computes $x + f(x)$. Its Jacobian is $I + J$, not 1. Pre-norm keeps the residual stream free of norms.
 # - With forty blocks, the networks with norms alone hardly learned. The residual connection let the network learn, and the norm took care of the scale.
 #
