@@ -3,7 +3,7 @@
 #
 # **You build** dropout as a function, as a module and inside attention. Then you use it to estimate how uncertain a prediction is.
 #
-# **You need** `nn.Module` and its two modes, `train()` and `eval()`; mean, standard deviation and probability; attention weights (lesson 1).
+# **You need** `nn.Module` and its two modes, `train()` and `eval()`; mean, standard deviation and probability; attention weights and temperature (lesson 1), masking (lesson 2) and batch norm (lesson 4).
 #
 # **You take away** why dropout scales what it keeps, what it does against overfitting, how it compares with other kinds of regularisation, and the mistakes that raise no error.
 #
@@ -28,7 +28,7 @@ from transformer_course.checks import Check, numbers
 # %% [markdown]
 # ## 1 · A network that learns its labels too well
 #
-# With residuals and norms, even a deep network trains (lesson 4). Here is a network that fits its training labels too well. It learns from 400 images of handwritten digits, 8 by 8 pixels. But about 3 in 10 of the labels have been replaced by a random digit. **Label noise** means that some labels of a data set are wrong.
+# With residuals and norms, even a deep network trains (lesson 4). Here is a network that fits its training labels too well. It learns from 400 images of handwritten digits, 8 by 8 pixels. About 3 in 10 of the labels have been replaced by a random digit, which is right by chance in a tenth of these cases. **Label noise** means that some labels of a data set are wrong.
 
 # %%
 pixels, digits = load_digits(return_X_y=True)
@@ -110,7 +110,7 @@ measured_at = list(range(0, 151, 10))
 print(f"{sum(part.numel() for part in digit_network().parameters()):,} parameters")
 
 # %% [markdown]
-# **Predict.** After 150 steps the network predicts all 400 training labels, wrong ones included. What does its held-out accuracy do on the way?
+# **Predict.** After 150 steps the network predicts practically all 400 training labels, wrong ones included. What does its held-out accuracy do on the way?
 #
 # <details><summary>It rises to nearly 100 %</summary>The network has memorised about a hundred wrong labels as well. A held-out digit that resembles one of those images gets its wrong label.</details>
 # <details><summary>It rises, then falls</summary>Yes. First the network learns what most labels have in common. Then it bends this rule around every wrong label.</details>
@@ -128,9 +128,9 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: each line is the mean of three seeds (initial parameters and label noise), each band goes from the lowest to the highest. Training accuracy reaches about 100 %. Held-out accuracy peaks early, then loses about 20 points. **Overfitting** means that a network improves on its training data while it gets worse on new data.
+# What to see: each line is the mean of three seeds (initial parameters and label noise), each band goes from the lowest to the highest. Training accuracy reaches about 100 %. Held-out accuracy peaks early, then loses about 20 points. Overfitting (lesson 2) shows clearly here: held-out accuracy falls while training accuracy still improves.
 #
-# Outside a lesson you rarely have labels known to be correct. A **validation set** is held-out data on which you monitor training and choose settings: here 400 further images. Their labels are noisy too, so even a perfect classifier would score only about 73 %. A **test set** is held-out data that plays no part in any choice: here the 997 digits.
+# Outside a lesson you rarely have labels known to be correct. A **validation set** is held-out data on which you monitor training and choose settings: here 400 further images. Their labels are noisy too, so even a perfect classifier would score only about $0.7 + 0.3 \cdot 0.1 = 73\,\%$. A **test set** is held-out data that plays no part in any choice: here the 997 digits.
 
 # %%
 for step in (30, 150):
@@ -303,7 +303,7 @@ figures.curves(
 # %% [markdown]
 # ### Bug hunt: the slide's ½
 #
-# In evaluation nothing is dropped. So activations are larger in magnitude than they were in training, on average. The lecture's slide derives your result for $p = 1/2$, and compensates at test time “by scaling the activations back down by ½”.
+# In evaluation nothing is dropped. So each activation is its full value, while in training its expectation was only $1 - p$ times that. The lecture's slide derives your result for $p = 1/2$, and compensates at test time “by scaling the activations back down by ½”.
 #
 # **Predict.** For which $p$ is this ½ right?
 #
@@ -374,7 +374,7 @@ print(
 )
 
 # %% [markdown]
-# What to see: in the first two lines, training and evaluation agree. In the third, evaluation has half the mean of training.
+# What to see: training and evaluation disagree only in the third line.
 
 # %% [markdown]
 # ## 4 · Inverted dropout
@@ -382,6 +382,8 @@ print(
 # **Inverted dropout** divides the kept elements by $1 - p$ in training, so that evaluation needs no correction. Each element gets its own draw $m$ from a **Bernoulli distribution**, which gives 1 (keep) with probability $1 - p$ and 0 (drop) otherwise:
 #
 # $$\mathrm{dropout}(x) = \frac{m\,x}{1 - p} \qquad\qquad E[\mathrm{dropout}(x)] = (1 - p)\,\frac{x}{1 - p} + p \cdot 0 = x$$
+#
+# This holds for $p < 1$. At $p = 1$ the result is 0.
 #
 # The **dropout mask** is the tensor of all draws, in the same shape as $x$.
 #
@@ -395,7 +397,7 @@ print(
 # **Exercise** (15 minutes). Write it. `torch.rand(shape, generator=…)` draws numbers uniformly from 0 to 1 (1 itself never occurs). Do not call `F.dropout`: at the end you compare with it.
 #
 # <details><summary>Hint 1</summary>First handle the case that is not training. Then: with which probability is a uniform draw from 0 to 1 below p?</details>
-# <details><summary>Hint 2</summary>At p = 1 everything is dropped and 1 − p is 0. A tensor divided by 0 is inf, and inf · 0 is NaN. Treat p = 1 separately.</details>
+# <details><summary>Hint 2</summary>At p = 1 everything is dropped and 1 − p is 0. Then <code>1 / (1 - p)</code> raises <code>ZeroDivisionError</code>, and a tensor divided by 0 gives inf or NaN, which multiplying by the mask does not remove. Treat p = 1 separately.</details>
 
 
 # %% exercise dropout
@@ -702,7 +704,7 @@ print("after eval(): ", [part.training for part in block.eval().modules()])
 #
 # **Predict.** What does `model.eval()` do to the computation of gradients?
 #
-# <details><summary>It switches it off</summary>That is <code>torch.no_grad()</code>. The two are independent, and most evaluation code needs both.</details>
+# <details><summary>It switches it off</summary>That is <code>torch.no_grad()</code>. The two are independent, and evaluation code usually uses both.</details>
 # <details><summary>It detaches the output</summary>The output keeps its graph: you can call <code>backward()</code> in evaluation mode.</details>
 # <details><summary>Nothing</summary>Yes. It sets <code>training</code> to False in every module, and that is all.</details>
 
@@ -865,8 +867,9 @@ figures.masks(kept_in, "query", tokens)
 def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
     """Drop each attention weight with probability p, in training only.
 
-    (…, query, key) -> the same shape. The expectation of each weight is the weight itself, and the
-    value of a kept weight does not depend on which others are dropped. At p = 1, zeros.
+    (…, query, key) -> the same shape. For p < 1 the expectation of each weight is the weight
+    itself, and the value of a kept weight does not depend on which others are dropped. At p = 1
+    the result is zeros.
     """
     # BEGIN SOLUTION
     return dropout(weights, p, training)
@@ -1008,16 +1011,16 @@ with_sums = [[*row.tolist(), row.sum().item()] for row in rows.values()]
 figures.steps({"weights of one query": (with_sums, "key", ["1", "2", "3", "sum"])}, "", list(rows))
 
 # %% [markdown]
-# What to see: the eight possible rows sum to anything from 0 to 2, but the mean of many draws is the row of evaluation. If you renormalised each row, the mean would be another row, in which the large weight has shrunk. (It sums to less than 1: some draws leave no weight.) Training and evaluation would disagree.
+# What to see: the sums of the eight possible rows range from 0 to 2, but the mean of many draws is the row of evaluation. If you renormalised each row, the mean would be another row, in which the large weight has shrunk. (It sums to less than 1: some draws leave no weight.) Training and evaluation would disagree.
 
 # %% [markdown]
 # ## 7 · Does it help?
 #
-# Back to the noisy labels. Train the same network for the same 150 steps, now with your `Dropout` after both hidden layers. $p = 0.5$ is the classic value for hidden layers. $p = 0.7$ was the best of 0.2, 0.5, 0.7 and 0.8 on the validation set.
+# Back to the noisy labels. Train the same network for 150 steps, now with your `Dropout` after both hidden layers. $p = 0.5$ is the classic value for hidden layers. $p = 0.7$ was the best of 0.2, 0.5, 0.7 and 0.8 on the validation set.
 #
 # **Predict.** Without dropout, held-out accuracy peaks early and falls by about 20 points. What does dropout change?
 #
-# <details><summary>The peak comes earlier, and the fall after it is as deep</summary>Noise slows training down, so the peak does not come earlier. The wrong labels are learned more slowly as well.</details>
+# <details><summary>The peak comes earlier, and the fall after it is as deep</summary>The random masks slow learning down, so the peak does not come earlier. And the wrong labels are learned more slowly too, so the fall is not as deep.</details>
 # <details><summary>The peak comes later, and the fall after it is much smaller</summary>Yes. Dropout slows down all learning, but memorising wrong labels most of all. The larger p is, the slower it gets.</details>
 # <details><summary>The peak comes at the same step, but it is much lower</summary>The next figure shows a later peak, and a slightly higher one. In evaluation all units are present.</details>
 
@@ -1043,7 +1046,7 @@ figures.curves(
 #
 # - **Weight decay** shrinks all parameters a little in every step. Its strength, 15, was the best of 1, 3, 5, 10, 15 and 20. (Usual values are 0.01 to 0.1, but for far more steps.)
 # - A *smaller network*: 12 units in each hidden layer, in place of 128. 12 was the best of 8, 10, 12, 16 and 24.
-# - **Early stopping** ends training where validation accuracy is highest, here without dropout.
+# - **Early stopping** keeps the parameters of the step with the highest validation accuracy, here without dropout.
 
 
 # %% folded=true
@@ -1097,9 +1100,9 @@ for missing in (0.0, 0.5):
     print(f"no dropout in training, {missing:.0%} of the units missing: {left:.0%} held out")
 
 # %% [markdown]
-# **Predict.** With all units present, weight decay is only a few points behind dropout. Which of the two does better with half of its units missing?
+# **Predict.** With all units present, weight decay is only a few points behind dropout. Which of the two does better with 60 % of its hidden units missing?
 #
-# <details><summary>Weight decay: its parameters are small</summary>Small parameters do not help when half of the inputs of every unit disappear.</details>
+# <details><summary>Weight decay: its parameters are small</summary>Small parameters do not replace missing units: the layers above lose most of their inputs.</details>
 # <details><summary>Both alike: their accuracy is similar</summary>It is similar with all units present. That says nothing about missing ones.</details>
 # <details><summary>Dropout: it has been trained with missing units</summary>Yes. This is the very situation it was trained in.</details>
 
@@ -1124,14 +1127,14 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: the networks that were trained with dropout lose little when units are missing. The others lose far more. So the slide is right about redundancy.
+# What to see: the networks that were trained with dropout lose little when units are missing, the others far more. So the slide is right about redundancy.
 #
-# But is redundancy the reason for the higher accuracy? At the left end, all units are present. Weight decay and 30 steps of training are only a few points behind, *without* redundancy. So most of the gain does not need it. Whether dropout's small lead needs it remains open.
+# But is redundancy the reason for the higher accuracy? At the left end, all units are present. Weight decay and 30 steps of training are only a few points behind, with far *less* redundancy. So most of the gain does not need as much. Whether dropout's small lead needs it remains open.
 
 # %% [markdown]
 # ### Without label noise
 #
-# Now train the same network on the *correct* labels. There are no wrong labels to memorise. Does dropout still help?
+# Train the same network on the *correct* labels. There are no wrong labels to memorise. Does dropout still help?
 #
 # From here on the networks use PyTorch's `nn.Dropout`, because your function in part 8 has to find it by its type.
 
@@ -1177,14 +1180,14 @@ figures.steps(
 # %% [markdown]
 # What to see: the predictions differ from mask to mask. **Monte Carlo dropout** (Gal and Ghahramani, 2016) predicts with many random masks and returns the mean and the standard deviation of the predictions. The hope is that a large standard deviation, the *spread*, warns of a wrong answer.
 #
-# **Predict.** Why not call `model.train()` and predict fifty times?
+# **Predict.** For these networks `model.train()` is enough, as in the last cell. What can go wrong with other models?
 #
 # <details><summary>It would change the weights</summary>Only an optimiser step changes the weights. But training mode may change something else: read the next answer.</details>
 # <details><summary>It switches on more than dropout</summary>Yes. In training mode batch norm takes its statistics from the batch, so a prediction depends on the other examples. It also updates its running statistics: afterwards the model is not the one you had.</details>
-# <details><summary>It would work: dropout is all that differs between the modes</summary>Other modules differ as well. Which norm of lesson 4 behaves differently in training?</details>
+# <details><summary>Nothing: dropout is all that differs between the modes</summary>Other modules differ as well. Which norm of lesson 4 behaves differently in training?</details>
 
 # %% [markdown]
-# **Exercise** (20 minutes). Write Monte Carlo dropout for any model. Put only the modules of type `nn.Dropout` into training mode, and all others into evaluation mode. Leave the model as you found it: afterwards each module is in its old mode, even if some were in training and others were not.
+# **Exercise** (20 minutes). Write Monte Carlo dropout for any model whose dropout consists of `nn.Dropout` modules. Put only these into training mode, all others into evaluation mode. (So attention dropout in `nn.MultiheadAttention`, which is no such module, stays off.) Afterwards each module is in its old mode, even if modes were mixed.
 #
 # <details><summary>Hint 1</summary><code>model.modules()</code> gives the model and all modules inside it, at any depth. <code>isinstance(part, nn.Dropout)</code> finds those to switch on.</details>
 # <details><summary>Hint 2</summary><code>part.train()</code> and <code>part.eval()</code> also act on all modules <em>inside</em> part. To restore the modes one by one, set <code>part.training</code> itself.</details>
@@ -1555,12 +1558,14 @@ figures.curves(
 )
 
 # %% [markdown]
-# A model is **overconfident** when its confidence is higher than its accuracy. What to see: from 30° on, all three confidences are far above the accuracy. At 90° nearly all digits get the same answer, at high confidence. Fifty masks lower the confidence at every angle, even on upright digits. A single temperature does most of the same. So most of the effect is general caution, not a response to the rotation.
+# A model is **overconfident** when its confidence is higher than its accuracy. What to see: from 30° on, all three confidences are far above the accuracy. At 90° nearly all digits get the same answer. Fifty masks lower the confidence at every angle, even on upright digits. Up to 60° a single temperature does about the same: general caution, not a response to the rotation. At 75° and 90° the masks lower it more, but both stay above 90 %.
+#
+# <details><summary>Why do nearly all digits get the same answer at 90°? Is this a bug?</summary>No. Upright digits are taller than wide, rotated ones wider than tall. To a network that has seen only upright digits they probably all resemble the 4, the class that is widest for its height.</details>
 
 # %% [markdown]
 # ### Does the spread find the errors?
 #
-# Uncertainty should be higher for wrong answers than for right ones. **AUROC** (area under the ROC curve) is the probability that a random wrong answer has a higher uncertainty than a random right one. Chance is 0.5, a perfect warning is 1.
+# Wrong answers should be more uncertain than right ones. **AUROC** (area under the ROC curve) is the probability that a random wrong answer is more uncertain than a random right one. Chance is 0.5, a perfect warning is 1.
 
 
 # %%
@@ -1621,14 +1626,14 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: now the spread has the highest mean and one pass the lowest. The figure of the confidences suggests why: at 90° one pass is more confident than on upright digits. But all values are nearer to 0.5, chance, than to 1.
+# What to see: all values are nearer to 0.5, chance, than to 1. The confidences suggest why: at 90°, where nearly every answer is wrong, one pass and fifty masks alike are *more* confident than on upright digits. The spread has the highest mean and one pass the lowest, but none separates right from wrong answers well.
 #
-# So, for these networks: near the training data, rank answers by the confidence of one pass. Far from it, the masks help a little, and nothing here is a reliable warning.
+# So here: near the training data, rank answers by the confidence of one pass. Far from it, the masks help a little, and nothing here is a reliable warning.
 
 # %% [markdown]
 # ## 9 · The real thing
 #
-# PyTorch has `F.dropout`, `nn.Dropout`, and `dropout_p` in its attention. Two correct functions need not draw the same masks. So compare what must agree: evaluation, the kept elements, their gradients, and the fraction that is dropped.
+# PyTorch has `F.dropout`, `nn.Dropout`, and `dropout_p` in its attention. Two correct functions may draw different masks. So compare what must agree: evaluation, the kept elements, their gradients, and the fraction dropped.
 
 # %%
 torch.manual_seed(0)
@@ -1671,7 +1676,7 @@ first, second = (
 print("nothing is trained here; same result twice:", torch.equal(first, second))
 
 # %% [markdown]
-# What to see: `F.scaled_dot_product_attention` drops whenever `dropout_p` is above 0. A module that calls it has to pass 0 in evaluation itself.
+# What to see: `F.scaled_dot_product_attention` drops whenever `dropout_p` is above 0. A module that calls it must itself pass 0 in evaluation.
 
 # %% [markdown]
 # ## 10 · In your own words
@@ -1691,7 +1696,7 @@ print("nothing is trained here; same result twice:", torch.equal(first, second))
 # - Inverted dropout divides what it keeps by $1 - p$ in training. Classic dropout multiplies by $1 - p$ in evaluation. Never do both.
 # - `eval()` switches off dropout modules, not gradients. A function with `dropout_p` has to be told.
 # - After dropout, the remaining attention weights are *not* renormalised.
-# - Dropout reduces overfitting. Here tuned weight decay and early stopping came close. Of the networks tested with missing units, only those with dropout were redundant.
+# - Dropout reduces overfitting. Here tuned weight decay and early stopping came close. Of the networks tested with missing units, those with dropout lost by far the least.
 # - Monte Carlo dropout gives a mean and a spread. Near the training data, the confidence of a single pass found errors better than the spread.
 #
-# **What comes next.** Nothing in attention, norm or dropout knows the order of the tokens. How does a model tell *dog bites man* from *man bites dog*? Lesson 6: positional encodings.
+# **What comes next.** Apart from the causal mask, nothing so far knows the order of the tokens. How does a model tell *dog bites man* from *man bites dog*? Lesson 6: positional encodings.
