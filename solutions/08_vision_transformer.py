@@ -5,7 +5,7 @@
 #
 # **You need** lessons 1 to 7: attention, heads, layer norm, dropout, positions and the encoder block. In PyTorch, a batch of images has the shape (batch, channels, height, width).
 #
-# **You take away** `VisionTransformer`, two ways to inspect its attention, and measurements of what it knows about images before any training.
+# **You take away** `VisionTransformer`, two ways to inspect its attention, and measurements of what it knows about images before training, and what it learns from them.
 #
 # **Time**: about 160 minutes. A good place to stop is marked after about 100 minutes.
 
@@ -34,7 +34,7 @@ torch.set_num_threads(1)  # such small models train fastest on one core
 #
 # ## 1 · A sequence made of squares
 #
-# Your encoder turns a sequence of vectors into a sequence of vectors. So far the vectors stood for words. A photo has no words. How do you turn it into a sequence?
+# Your encoder turns a sequence of vectors into a sequence of vectors. So far the vectors stood for words or digits. A photo has no words. How do you turn it into a sequence?
 #
 # The first idea is one token for each pixel. But attention compares every token with every token.
 #
@@ -374,7 +374,7 @@ with Check("PatchEmbedding", "two modules do not share their weights") as check:
 #
 # **From the lecture** (Data C182, Lecture 12, slide "Application: image classification (ViT)"): the linear projection of flattened patches "is basically a Conv2d".
 #
-# A **convolution** applies one small linear layer, the *kernel*, to every window of an image, with the same weights everywhere. Take the slide at its word: use a `Conv2d` whose kernel is as large as a patch.
+# A **convolution** applies one small linear layer to every window of an image, with the same weights everywhere. The weights of one of its outputs are a *kernel*. Take the slide at its word: use a `Conv2d` whose kernel is as large as a patch.
 
 # %%
 as_said = nn.Conv2d(3, 16, kernel_size=32)
@@ -475,11 +475,13 @@ figures.steps(
 print(*inspect.signature(nn.TransformerEncoderLayer).parameters, sep=", ")
 
 # %% [markdown]
-# **Exercise** (30 minutes). Build the model. This is the largest exercise of the lesson. Begin with your `PatchEmbedding`. The blocks are PyTorch's `nn.TransformerEncoderLayer`, whose arguments are printed above. You need pre-norm, GELU as the activation, and the batch as the first axis. Stack `num_layers` of them, each with its own weights, and put one `nn.LayerNorm` after the last. You choose the names of the parts.
+# For a batch of digits (section 6): (batch, 1, 12, 12) → tokens (batch, 16, 32) → with the class token (batch, 17, 32) → blocks → row 0 (batch, 32) → logits (batch, 10).
+#
+# **Exercise** (30 minutes). Build the model. It is the largest here. Begin with your `PatchEmbedding`. The blocks are PyTorch's `nn.TransformerEncoderLayer`, whose arguments are printed above. You need pre-norm, GELU as the activation, and the batch as the first axis. Stack `num_layers` of them, each with its own weights, and put one `nn.LayerNorm` after the last. Pass `dropout` to the blocks, and nowhere else. Here `image_size` matters: it gives the number of rows of the table. Choose the names of the parts.
 #
 # <details><summary>Hint 1: parameters</summary><code>nn.Parameter(torch.zeros(1, 1, d_model))</code> on <code>self</code> is a learned class token. Make the table of positions in the same way, and start it with small random numbers: <code>0.02 * torch.randn(…)</code>.</details>
 # <details><summary>Hint 2: the class token in front</summary><code>torch.cat([…, …], dim=1)</code> joins two tensors along the axis of tokens. Before it, <code>expand(len(images), -1, -1)</code> gives every image its class token.</details>
-# <details><summary>Hint 3: the stack</summary>An <code>nn.ModuleList</code> of blocks works. <code>nn.TransformerEncoder</code> does too: it copies the layer that you give it, and takes the final norm as <code>norm</code>. If it warns about nested tensors, set <code>enable_nested_tensor=False</code>.</details>
+# <details><summary>Hint 3: the stack</summary>An <code>nn.ModuleList</code> of blocks works. <code>nn.TransformerEncoder</code> does too: it copies the layer that you give it (so all blocks start with equal weights, but each trains its own), and takes the final norm as <code>norm</code>. If it warns about nested tensors, set <code>enable_nested_tensor=False</code>.</details>
 # <details><summary>Hint 4: the mean</summary>If your model has a class token with "mean" too, leave it out of the mean.</details>
 
 
@@ -1125,7 +1127,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: the loss falls, and still all three runs stay below the baseline. Does a Vision Transformer lack something that a simpler model has?
+# What to see: the loss falls, and still all three runs stay below the baseline. One reason is plain: after six epochs its loss is still falling, and section 7 returns to this. The other question: what could a model know from the start?
 #
 # ## 7 · What does a model know before training?
 #
@@ -1164,7 +1166,7 @@ for cnn in cnns:
 #
 # <details><summary>The ViT: every patch attends to every patch</summary>Attention can compare all patches. But a moved digit has other patches, at other positions.</details>
 # <details><summary>Logistic regression</summary>It has one weight for each pixel and class. Move the digit, and every weight meets the wrong pixel.</details>
-# <details><summary>The CNN</summary>Yes. The same kernel is applied everywhere.</details>
+# <details><summary>The CNN</summary>Yes. The same kernel is applied at every pixel, and the maximum at the end discards the position. Your ViT also has one kernel, but applies it only at every third pixel, and then adds a position.</details>
 
 
 # %%
@@ -1230,13 +1232,13 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: an untrained ViT's logits change at least as much for a moved digit as for another image. An untrained CNN's change less. Nothing has been trained yet: that is an inductive bias.
+# What to see: an untrained ViT's logits change at least as much for a moved digit as for another image. An untrained CNN's change less. That is an inductive bias.
 #
 # Again two pixels disturb the CNN less than one. A suspect, not tested here, is its max pooling: over squares of 2 by 2, it is equivariant only to shifts by an even number of pixels.
 #
 # ### Assumption 2: neighbours belong together (locality)
 #
-# Now destroy the neighbourhoods. With your own functions, cut all images into patches, and put them back in another order. Three ways: *one* order of the 16 patches, drawn once for all images; one order of the 144 *pixels*; and a *new* order of the patches for each image.
+# Now destroy the neighbourhoods. With your own functions, cut images into patches, and put them back in another order. Three ways: shuffle the 16 patches, in the *same* way for all images. Shuffle the 144 *pixels*, again all images alike. Shuffle the patches in a *new* way for each image.
 
 
 # %%
@@ -1263,13 +1265,14 @@ train_mixed, test_mixed = in_new_orders(train_images), in_new_orders(test_images
 arranged = [test_images, in_one_order(test_images, 3, patch_order), test_pixels, test_mixed]
 figures.tiles(
     [images[i, 0] for i in (0, 1) for images in arranged],
-    ["as it is", "one patch order", "one pixel order", "new patch orders"] * 2,
+    ["as it is", "patches,\nsame shuffle", "pixels,\nsame shuffle", "patches,\nnew shuffle each"]
+    * 2,
     title="Two digits, arranged in four ways",
     across=4,
 )
 
 # %% [markdown]
-# **Predict.** You train and test a ViT on images whose patches are in *one* order. What does this cost it?
+# **Predict.** You train and test a ViT on images whose patches are shuffled, in the *same* way for all images. What does this cost it?
 #
 # <details><summary>It cannot learn them at all</summary>You cannot read them. But nothing ever told the model that patch 7 lies below patch 3.</details>
 # <details><summary>About half of its accuracy</summary>What does the model lose, if patch 11 is always where patch 5 was? The rows of its table start as random vectors.</details>
@@ -1286,7 +1289,7 @@ def position_table(model: nn.Module) -> Tensor:
 
 
 rearranged_vit = copy.deepcopy(vits[0]).eval()
-table = position_table(rearranged_vit)
+table = position_table(rearranged_vit)  # a view: writing to it changes the model
 table[1:] = table[1:][patch_order]  # the rows move like the patches; row 0 is the class token's
 with torch.no_grad():
     logits = vits[0].eval()(test_images)
@@ -1294,9 +1297,9 @@ with torch.no_grad():
 print(f"largest difference of the logits: {(rearranged_logits - logits).abs().max().item():.0e}")
 
 # %% [markdown]
-# What to see: with the rows of its table in the order of the patches, the model gives the same logits, up to rounding. To a ViT, images in one order are exactly as easy as the originals. **From the lecture** (CS7150, Transformer Part I, slide on representing each patch): "Positional encoding: 1D is sufficient".
+# What to see: with the rows of its table in the order of the patches, the logits stay the same up to rounding. To a ViT, images all shuffled in the same way are exactly as easy as the originals. **From the lecture** (CS7150, Transformer Part I, slide on representing each patch): "Positional encoding: 1D is sufficient". The slide means that rows in reading order do as well as a two-dimensional encoding. Your result shows why: each row is free, so no numbering is built in.
 #
-# **Predict.** A common belief is that a CNN is lost without neighbourhoods. You train one on images whose *pixels* are in one order, the same for all images. What happens to its accuracy?
+# **Predict.** A common belief is that a CNN is lost without neighbourhoods. You train one on images whose *pixels* are shuffled, in the same way for all images. What happens to its accuracy?
 #
 # <details><summary>It falls by a few points</summary>Yes. Neighbourhoods help this CNN, but it can do without them.</details>
 # <details><summary>It falls to chance</summary>That is the common belief. The same pixels still carry the same information, at other positions.</details>
@@ -1316,20 +1319,20 @@ for seed in range(3):
 figures.runs(
     {
         "ViT, as it is": vit_accuracies,
-        "ViT, new patch orders": mixed_vits,
+        "ViT, patches, new shuffle each": mixed_vits,
         "CNN, as it is": [accuracy(cnn, test_images, test_labels) for cnn in cnns],
-        "CNN, one pixel order": pixel_cnns,
+        "CNN, pixels, same shuffle": pixel_cnns,
     },
     "held-out accuracy",
     "Trained and tested on rearranged digits",
 )
 
 # %% [markdown]
-# What to see: one order of all pixels costs the CNN a few points, no more. And the ViT, which gets a new order of patches with every image, still reads most digits. All it knows is which patches there are, not where: it sees a *bag of patches*, and for these digits that is enough to read most of them.
+# What to see: shuffling all pixels in the same way costs the CNN about six points, which triples its errors. But it is far from lost. And the ViT, which gets a new order of patches with every image, still reads most digits. All it knows is which patches there are, not where: it sees a *bag of patches*, and for these digits that is enough to read most of them.
 #
 # ### Fewer images
 #
-# On 1,437 images, the neighbourhoods are worth a few points. What happens when you have only 100? Every network takes 140 steps, about as many as before.
+# On 1,437 images, the neighbourhoods are worth a few points. What happens when you have only 100? Every network takes 140 steps, about as many as before, in smaller batches.
 
 
 # %% folded=true
@@ -1356,7 +1359,7 @@ def linear_with_few(seed: int) -> float:
 
 settings = {
     "CNN": (new_cnn, train_images, test_images),
-    "CNN, pixels in one order": (new_cnn, train_pixels, test_pixels),
+    "CNN, pixels, same shuffle": (new_cnn, train_pixels, test_pixels),
     "ViT": (new_vit, train_images, test_images),
 }
 by_few = {
@@ -1367,7 +1370,7 @@ by_few["logistic regression"] = [linear_with_few(seed) for seed in range(3)]
 # %%
 with_all = {
     "CNN": [accuracy(cnn, test_images, test_labels) for cnn in cnns],
-    "CNN, pixels in one order": pixel_cnns,
+    "CNN, pixels, same shuffle": pixel_cnns,
     "ViT": vit_accuracies,
     "logistic regression": [linear_accuracy] * 3,
 }
@@ -1384,7 +1387,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: with 100 images, the ViT falls much further behind than with 1,437. Locality alone is not the reason. Between the two CNNs only the neighbourhoods differ, and the gap stays a few points. With 100 images, even the CNN on rearranged pixels is far ahead of the ViT, and so is a linear classifier. A model that assumes less has more to learn from the data. So give it more data.
+# What to see: with 100 images, the ViT falls much further behind than with 1,437. Locality alone is not the reason: between the two CNNs, the gap stays a few points. Even the CNN on rearranged pixels is far ahead of the ViT, and so is a linear classifier. Both have less freedom than the ViT: one shares its kernels, the other is linear. But at 140 steps the ViT may also simply be unfinished. So give it two things, and compare them: more data, and more steps.
 #
 # ### More images from few
 #
@@ -1415,7 +1418,7 @@ figures.tiles(
 )
 
 # %% [markdown]
-# **Fine-tuning** is training a trained model further, usually on other data or for another task. Fine-tune your three ViTs in two ways, with the same number of steps: for six epochs on the 1,437 originals, or for two epochs on the originals *and* their copies. In both, the second half has a smaller learning rate.
+# **Fine-tuning** is training a trained model further, usually on other data or for another task. Fine-tune your three ViTs in two ways, with nearly the same number of steps: for six epochs on the 1,437 originals, or for two epochs on the originals *and* their copies. In both, the second half has a smaller learning rate.
 #
 # **Predict.** The copies are moved by at most one pixel. Which held-out digits does augmentation help with?
 #
@@ -1468,16 +1471,16 @@ if len(missed):
     )
 
 # %% [markdown]
-# At full size, more examples come from **pretraining**: training on a very large data set first, before fine-tuning on your own. The paper compares the ViT with the **ResNet**, a CNN with residual connections. Trained on 1.3 million images alone, the ViT stays a few points behind. Pretrained on 300 million, it is ahead. **From the lecture** (CS60216, slide "Image Classification"): it "outperforms ResNet-based baselines with substantially less compute".
+# At full size, more examples come from **pretraining**: training on a very large data set first, before fine-tuning on your own. The paper compares the ViT with the **ResNet**, a CNN with residual connections. Trained on 1.3 million images alone, the ViT stays a few points behind. Pretrained on 300 million, it is ahead. Later work (DeiT, Touvron et al., 2020) came close to CNNs with 1.3 million, by strong augmentation and by learning from a trained CNN. **From the lecture** (CS60216, slide "Image Classification"): the pretrained ViT "outperforms ResNet-based baselines with substantially less compute".
 
 # %% [markdown]
 # ### Does the table know the grid?
 #
-# **Predict.** The rows of the table start as random vectors. After training, which two patches get the most similar positions?
+# **Predict.** The rows of the table start as random vectors. After training, at which distance are the positions of two patches most similar, on average?
 #
-# <details><summary>Two neighbours</summary>The paper found this after millions of photos. Look at what your digits taught.</details>
-# <details><summary>Two opposite corners</summary>Yes. Look at the digits again: these corners are nearly always black.</details>
-# <details><summary>All pairs are alike</summary>That is the untrained table: all similarities are near zero.</details>
+# <details><summary>1 step: neighbours</summary>The paper found this after millions of photos. Look at what your digits taught.</details>
+# <details><summary>6 steps: opposite corners</summary>Yes. Both corners are nearly always black. So is the rest of the left and right columns, but at the other distances many pairs are mixed: one patch black, one with ink.</details>
+# <details><summary>No distance stands out</summary>That is the untrained table: all similarities are near zero.</details>
 
 
 # %%
@@ -1531,7 +1534,7 @@ def attention_of(model: nn.Module, images: Tensor) -> list[Tensor]:
     return found
 
 
-for number, weights in enumerate(attention_of(digit_reader, test_images)):
+for number, weights in enumerate(attention_of(digit_reader, test_images), start=1):
     print(f"block {number}: (images, heads, tokens, tokens) = {tuple(weights.shape)}")
 
 # %% [markdown]
@@ -1562,6 +1565,13 @@ figures.steps(
 # <details><summary>It does not matter: a product is a product</summary>Matrices do not commute. The order decides which block came first.</details>
 # <details><summary>A row of block 2 says which tokens it mixes; block 1 says what those were made of</summary>Yes. Start at a row of the last block, and go back: each factor further right belongs to an earlier block.</details>
 # <details><summary>Block 1 counts most</summary>All blocks count alike: each is a factor once.</details>
+
+# %%
+print("second @ first:", second @ first, sep="\n")
+print("first @ second:", first @ second, sep="\n")
+
+# %% [markdown]
+# What to see: only in the first product does token 0 receive a quarter from token 2.
 #
 # **Exercise** (10 minutes). Write `attention_rollout`.
 #
@@ -1663,12 +1673,12 @@ show_reader(0)
 show_reader(7)
 
 # %% [markdown]
-# What to see: different heads attend to different patches. Choose another head and block in the view (it says *layer*), and compare with the rollout.
+# What to see: different heads attend to different patches. Choose another head and block in the view (it says *layer*, and counts from 0), and compare with the rollout.
 #
 # **Predict.** You add up what reaches the class token from patches with ink. In three trained ViTs it is far more than the share of patches that have ink. What do you compare this with before you say "it has learned to attend to the digit"?
 #
 # <details><summary>With the training accuracy</summary>It says how well the model classifies, not what its attention owes to training.</details>
-# <details><summary>With another digit</summary>Every digit is in the middle of its image, so another one tells you little.</details>
+# <details><summary>With another digit</summary>A good second control: it tells whether the model looks at this digit, or only at the middle. But first you must know what training has changed.</details>
 # <details><summary>With an untrained model</summary>Yes. Attention may prefer some patches before it has learned anything.</details>
 
 
@@ -1680,22 +1690,27 @@ def share_from_ink(model: nn.Module) -> float:
 
 
 has_ink = patchify(test_images, 3).mean(-1) > 0.05  # (images, patches)
+usual_ink = (patchify(train_images, 3).mean(-1) > 0.05).float().mean(0)  # (patches,)
+from_position = ((usual_ink * has_ink).sum(-1) / usual_ink.sum()).mean().item()
 figures.runs(
     {
         "patches with ink": [has_ink.float().mean().item()],
         "rollout, untrained": [share_from_ink(vit) for vit in untrained_vits],
         "rollout, trained": [share_from_ink(vit) for vit in augmented],
+        "only where ink usually is": [from_position],
     },
     "share",
     "What reaches the class token from patches with ink",
 )
 
 # %% [markdown]
-# What to see: a little less than half of the patches have ink. In an untrained model, about the same share reaches the class token from them: its attention does not prefer them. After training it is about four fifths. So training has turned the attention towards the digit. Still, such maps are a hint, not a proof: rollout ignores the values and the feed-forward networks, and its *half* is an assumption.
+# What to see: nearly half of the patches have ink. In an untrained model, about the same share reaches the class token from them; after training, about four fifths. So training has turned the attention to the patches that usually have ink. Whether it attends to *this* digit is open: weights that only know where ink usually is reach about 92 %.
+#
+# Such maps are a hint, not a proof: rollout also ignores the values and the feed-forward networks, and its *half* is an assumption.
 #
 # ## 9 · Larger images
 #
-# Your model reads images of 12 by 12. Now it gets images of 18 by 18. The patches are no problem: there are 6 by 6 of them. But its table of positions has rows for a grid of 4 by 4 only.
+# Your model reads images of 12 by 12. Now they are 18 by 18: 6 by 6 patches. But its table of positions has rows for a grid of 4 by 4 only.
 
 # %%
 grid = position_table(digit_reader)[1:].reshape(4, 4, 32)
@@ -1861,7 +1876,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: the interpolated table is ahead, before fine-tuning and after it. The two differ only in where the old rows are put. Even so, interpolation alone is not enough: in an enlarged digit, each patch holds a smaller part of a stroke. So Vision Transformers are adapted to larger images in two steps: interpolate the positions, then fine-tune.
+# What to see: the interpolated table is ahead, before fine-tuning and after it. Only the tables were different at the start. Even so, interpolation alone is not enough. A likely reason: in an enlarged digit, each patch holds a smaller part of a stroke. So Vision Transformers are adapted to larger images in two steps: interpolate the positions, then fine-tune.
 #
 # ## 10 · Parity
 #
@@ -1878,7 +1893,7 @@ with torch.no_grad():
 print(f"patch embedding and Conv2d: largest difference {difference.abs().max().item():.0e}")
 
 # %% [markdown]
-# Second, Hugging Face's `ViTModel`, if the library `transformers` is installed. It gets all the parameters of your trained model, so nothing is downloaded. Its parts have other names. The two folded cells below say which is which, and copy them.
+# Second, Hugging Face's `ViTModel`, if the library `transformers` is installed. It gets the parameters of your trained model (the head stays yours), so nothing is downloaded. Its parts have other names. The two folded cells below say which is which, and copy them.
 
 
 # %% folded=true
@@ -1953,7 +1968,7 @@ else:
     print("Hugging Face's library is not installed here; `pip install transformers` installs it")
 
 # %% [markdown]
-# What to see: differences of 0, or around 1e-15, are only rounding. `google/vit-base-patch16-224` has the same parts as your model, with 12 blocks and a width of 768.
+# What to see: the differences are 0 or around 1e-15, which is rounding. `google/vit-base-patch16-224` has the same parts as your model, with 12 blocks and a width of 768.
 #
 # ## 11 · In your own words
 #
@@ -1970,8 +1985,8 @@ else:
 # - An image becomes a sequence of $\frac{H}{p} \cdot \frac{W}{p}$ patches. The patch embedding, one linear layer, makes a token of each. It equals a `Conv2d` whose stride is its kernel size.
 # - A class token, or mean pooling, gives one vector for the image. The classification head turns it into logits.
 # - The positions are a learned table. The order of its rows is arbitrary, and it can be interpolated to a larger grid.
-# - A CNN has a stronger inductive bias than a ViT: it reads digits moved by distances that it has never seen, and it needs fewer images.
+# - A CNN has a stronger inductive bias than a ViT: it reads digits moved by distances that it has never seen, and with the same few steps it does better on few images.
 # - A ViT learns such things from examples instead: by data augmentation, or by pretraining before fine-tuning. Augmentation teaches what it shows.
-# - Attention rollout is a hint at what the class token uses. Compare it with an untrained model.
+# - Attention rollout is a hint at what the class token uses. Compare it with an untrained model, and with weights that only know where ink usually is.
 #
 # **What comes next.** Your encoder reads: it takes in a whole image or sentence, and classifies it. It cannot write. What turns it into a model that generates a text, token by token? That is lesson 9, the decoder.
