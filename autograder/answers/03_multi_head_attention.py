@@ -1744,8 +1744,8 @@ def attention_parameters(d_model: int, bias: bool) -> int:
 
 
 # %% wrong heads_fit divisible
-# You ask whether the number of heads divides d_model, and ignore d_head. How wide are all heads
-# together?
+# You ask whether the number of heads divides d_model, and ignore d_head. Compute the width
+# of all heads together.
 def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
     return d_model % num_heads == 0
 
