@@ -240,7 +240,7 @@ def test_what_cannot_be_graded_says_why(small, recorder, cells, state, note):
 def test_the_limits_are_the_options(small, monkeypatch):
     hows: list[ExecutionConfig] = []
     monkeypatch.setattr(
-        "autograder.gradebook.grade.grade",
+        "autograder.commands.grade_command.grade",
         lambda classroom, lesson, todo, how, stop: hows.append(how) or [],
     )
     small.types("grade")
