@@ -54,7 +54,8 @@ def test_the_command_in_its_head_is_one_that_the_grader_takes():
     (run,) = re.findall(r"docker run (.*?transformer-course .*?/class)\b", commands)
     options, _, typed = run.partition(" transformer-course ")
     mounted = re.findall(r'-v "\$PWD/class:(\S+)"', options)
-    assert cli.parser().parse_args(shlex.split(typed)).classroom.as_posix() == mounted[0]
+    words = shlex.split(typed)
+    assert cli.parser(words[0]).parse_args(words).classroom.as_posix() == mounted[0]
     for option in ("--network none", "--read-only", "--tmpfs /tmp", "--cap-drop ALL"):
         assert option in options
     (build,) = re.findall(r"docker build -f (\S+) -t transformer-course \.", commands)
