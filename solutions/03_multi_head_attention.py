@@ -1186,15 +1186,16 @@ def seconds_of(layer: nn.Module, inputs: tuple[Tensor, ...]) -> float:
 torch.manual_seed(0)
 one_batch = torch.randn(4, 24, 256)  # (batch, length, d_model)
 counts_of_heads = [1, 2, 4, 8, 16]
-costs: dict[str, list[tuple[float, float, float]]] = {"full width": [], "split": []}
+cost_table: dict[str, list[tuple[float, float, float]]] = {"full width": [], "split": []}
 ratio = 0.0
 for count in counts_of_heads:
     wide, split = ConcatMultiHead(256, count), MultiHeadAttention(256, count, bias=False)
-    costs["full width"].append(cost_of(wide, (one_batch,)))
-    costs["split"].append(cost_of(split, (one_batch,) * 3))
+    cost_table["full width"].append(cost_of(wide, (one_batch,)))
+    cost_table["split"].append(cost_of(split, (one_batch,) * 3))
     ratio = seconds_of(wide, (one_batch,)) / seconds_of(split, (one_batch,) * 3)
 
 print("in millions     parameters   multiplications   bytes kept")
+costs = cost_table
 for title, rows_of in costs.items():
     for count, row in ((1, rows_of[0]), (16, rows_of[-1])):
         print(f"{title:10} {count:3}  {row[0]:11.1f} {row[1]:17.0f} {row[2]:12.1f}")
@@ -1419,16 +1420,17 @@ def train(model: nn.Module, steps: int = 600, rate: float = 0.02) -> list[list[f
 # <details><summary>Two heads are better, above all on held-out pairs</summary>Yes. Run it, and compare what happens on training pairs and on held-out pairs.</details>
 
 # %%
-readers: dict[str, list[Reader]] = {"one head": [], "two heads": []}
+both_kinds: dict[str, list[Reader]] = {"one head": [], "two heads": []}
 accuracy_of: dict[str, list[list[float]]] = {}
 for many, title in ((1, "one head"), (2, "two heads")):
     histories = []
     for seed in range(3):
         torch.manual_seed(seed)
-        readers[title].append(Reader(many))
-        histories.append(train(readers[title][-1]))
+        both_kinds[title].append(Reader(many))
+        histories.append(train(both_kinds[title][-1]))
     in_training, held_out = torch.tensor(histories).permute(2, 0, 1).tolist()
     accuracy_of |= {f"{title}, training": in_training, f"{title}, held out": held_out}
+readers = both_kinds
 
 figures.curves(
     list(range(0, 601, 50)),

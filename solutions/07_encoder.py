@@ -1640,9 +1640,11 @@ def jumper(depth: int, d_ff: int, task: Task, seed: int) -> Reader:
 
 settings = {"1 block, 1 jump": (1, 195, one_jump), "1 block, 2 jumps": (1, 195, two_jumps)}
 settings |= {"2 blocks, 2 jumps": (2, 64, two_jumps)}
-accuracies, jumpers = {}, {}
-for name, (depth, d_ff, task) in settings.items():
-    jumpers[name] = [jumper(depth, d_ff, task, seed) for seed in range(3)]
+jumpers = {
+    name: [jumper(*setting, seed) for seed in range(3)] for name, setting in settings.items()
+}
+accuracies = {}
+for name, (_, _, task) in settings.items():
     accuracies[name] = [held_out_accuracy(reader, task) for reader in jumpers[name]]
     size = sum(part.numel() for part in jumpers[name][0].parameters())
     print(f"{name:18} {size:,} parameters  ", *(f"{share:.1%}" for share in accuracies[name]))

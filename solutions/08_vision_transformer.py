@@ -1101,12 +1101,13 @@ def new_vit() -> nn.Module:
     return VisionTransformer(12, 3, 1, 10, d_model=32, num_layers=2, num_heads=2, d_ff=64)
 
 
-vits, losses = [], []
+trained, losses = [], []
 for seed in range(3):
     torch.manual_seed(seed)
     vit = new_vit()
     losses.append(train_classifier(vit, train_images, train_labels, epochs=6, lr=0.003).tolist())
-    vits.append(vit)
+    trained.append(vit)
+vits = trained
 figures.curves(
     list(range(1, 7)),
     {"training loss of three runs": losses},

@@ -108,7 +108,10 @@ def luminance(colour: tuple[float, ...]) -> float:
     ("draw", "message"),
     [
         (lambda: figures.attention_map(torch.ones(2, 3), ["a", "b"]), r"\(2, 2\); got \(2, 3\)"),
-        (lambda: figures.curves([1], {name: [1] for name in "abcdefg"}, *"xyz"), "most 6 .* 7"),
+        (
+            lambda: figures.curves([1], {name: [1] for name in "abcdefg"}, "x", "y", "z"),
+            "most 6 .* 7",
+        ),
         (lambda: figures.attention_map(torch.ones(2), ["a", "b"]), r"\(2, 2\); got \(2,\)"),
         (lambda: figures.arrows({"x": [1, 2, 3]}, ("a", "b")), r"each vector .* got \(1, 3\)"),
         (lambda: figures.word_links({"t": (["a", "b"], 0, [1.0])}), r"t must .* \(1, 2\)"),
