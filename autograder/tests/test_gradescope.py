@@ -197,7 +197,8 @@ def assert_specified(results: dict[str, Any]) -> None:
 
 @pytest.fixture(scope="module")
 def lesson(tmp_path_factory):
-    path = tmp_path_factory.mktemp("lesson") / "01_small.py"
+    path = tmp_path_factory.mktemp("lesson") / "solutions" / "01_small.py"
+    path.parent.mkdir()
     path.write_text(TEXT, encoding="utf-8")
     return read_lesson(path)
 
