@@ -261,7 +261,7 @@ def test_the_command_writes_it_and_says_what_to_set(lesson, tmp_path, capsys):
     assert settings.hidden == "nothing"
     assert released.lesson == "01_small"
     with pytest.raises(SystemExit, match="is a folder: name a file"):
-        cli.main(["gradescope", "--to", str(tmp_path)])
+        cli.main(["gradescope", "--to", str(tmp_path)], lesson.course)
 
 
 # --- the image ----------------------------------------------------------------------------
