@@ -141,6 +141,6 @@ def test_prove_keeps_what_it_proved(lesson, tmp_path):
 def prove() -> int:
     """The exit code of the command."""
     with pytest.raises(SystemExit) as ended:
-        cli.main(["prove"])
+        cli.main(["prove"], lesson.course)
     assert isinstance(ended.value.code, int)
     return ended.value.code
