@@ -131,14 +131,14 @@ def test_a_proof_that_fails_is_not_kept(lesson):
 
 
 def test_prove_keeps_what_it_proved(lesson, tmp_path):
-    assert prove() == 0
+    assert prove(lesson) == 0
     assert proofs.fits(proofs.BANK, lesson, proofs.digest_of_bank(lesson))
     replace("autograder/answers/01_small.py", "2 * x", "3 * x")(tmp_path)
-    assert prove() == 1
+    assert prove(lesson) == 1
     assert not proofs.fits(proofs.BANK, lesson, proofs.digest_of_bank(lesson))
 
 
-def prove() -> int:
+def prove(lesson: Lesson) -> int:
     """The exit code of the command."""
     with pytest.raises(SystemExit) as ended:
         cli.main(["prove"], lesson.course)
