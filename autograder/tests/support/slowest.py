@@ -147,6 +147,13 @@ TABLE: dict[str, dict[str, Worst | str]] = {
         "f'(?={first})'": OURS,
         "f'^({REPLACE}|{BY})'": OURS,
     },
+    "autograder/authoring/glossary.py": {
+        r"(?<![*\w])\*\*([^*\n]+)\*\*(?![*\w])": OURS,
+        r"(?:(?<=[.!?])|(?<=[.!?][)*”]))\s+(?=[A-Z“$`*\[(])": OURS,
+        r"\n\s*\n|\n(?=[-*|#] |\d\. |<)": OURS,
+        r"<[^>]+>": OURS,
+        r"^(?:[-*#]+|\d+\.) ": OURS,
+    },
     "autograder/authoring/new.py": {r"[0-9]{2}": OURS, r"[a-z][a-z0-9_]*": OURS},
     "autograder/authoring/reference.py": {r"\b(?:\w+\.)+(?=[A-Z])": OURS},
     "autograder/execution/sandbox.py": {r"(?m)^CapEff:\s*(\w+)": OURS},
