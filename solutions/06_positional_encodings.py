@@ -7,11 +7,12 @@
 #
 # **You take away** `sinusoidal_encoding`, `LearnedPositions`, `relative_bias`, `rotary_embedding`, and a way to choose between them by what your task needs.
 #
-# **Time**: about 130 minutes, with a place to stop halfway.
+# **Time**: about 190 minutes: 130 for the exercises, the rest to read, predict and run. A good place to stop is marked after about 85.
 #
 # **How to work**: read, predict, run, cell by cell. This notebook imports nothing from the other lessons.
 
 # %% given imports
+import functools
 import math
 
 import numpy as np
@@ -69,12 +70,12 @@ def compare(encoding: Tensor | float = 0.0) -> None:
 compare()
 
 # %% [markdown]
-# What to see: the two maps are identical. (Both list *dog*, *bites*, *man*, in this order. In the layer's own output, the rows moved with the words.) Attention is **permutation equivariant**: reorder the tokens, and the outputs are only reordered with them. That suits a set, but a sentence is not a set. A **positional encoding** tells the model where each token is.
+# What to see: the two maps are identical. (Both list the words in the same order. In the layer's own output, the rows moved too.) Attention without a mask is **permutation equivariant**: reorder the tokens, and the outputs are only reordered with them. That suits a set, but a sentence is not a set. A **positional encoding** tells a model where each token is.
 
 # %% [markdown]
 # ### Three questions from earlier lessons
 #
-# Answer each, then open it.
+# Answer, then open.
 #
 # **Recall 1.** Attention weights have the shape (query, key). Along which axis do they sum to 1?
 #
@@ -107,7 +108,7 @@ print("weights at query 2, key 5:   ", weights[:, 2, 5].tolist())
 #
 # **Predict.** What is the cosine similarity of the two at position 500?
 #
-# <details><summary>Almost 1</summary>Yes. Features are around 1 in size, so 500 drowns them: the sum says “500”, and hardly anything about the word.</details>
+# <details><summary>Almost 1</summary>Yes. Features are around 1 in size, so 500 outweighs them: the sum says “500”, and hardly anything about the word.</details>
 # <details><summary>The same as at position 0</summary>Both vectors get the same addition, but that does not keep the angle between them: it turns both towards the added vector. The larger the addition, the smaller the angle.</details>
 # <details><summary>Almost 0, because the words differ</summary>Both get the same large vector. What they share then outweighs what distinguishes them.</details>
 
@@ -118,11 +119,11 @@ for p in (0, 1, 10, 100, 500):
     print(f"both at position {p:3}: cosine similarity {similarity:.4f}")
 
 # %% [markdown]
-# Divided by the length, positions run from 0 to 1. But then one step is 1/10 in a short text, 1/500 in a long one.
+# What to see: a large counter hides the word. Dividing it by the length of the text would help, but then one step is 1/10 in a short text and 1/500 in a long one.
 #
-# You want values that stay bounded, differ from position to position and do not depend on the text's length. Binary counting has all three, as long as there are enough bits. The last bit changes at every position, the one before it at every second position, the next at every fourth.
+# You want values that stay bounded, differ from position to position and do not depend on the length. Binary counting has all three, with enough bits. The last bit changes at every position, the one before it at every second, the next at every fourth.
 #
-# But bits jump: from 3 (011) to 4 (100) all three change, although the positions are neighbours. Replace each bit by a smooth wave, so that neighbours get similar values. The **wavelength** of a wave is the number of positions after which it repeats.
+# But bits jump: from 3 (011) to 4 (100) all three change. Replace each bit by a smooth wave, so that neighbours get similar values. The **wavelength** of a wave is the number of positions after which it repeats.
 
 # %% folded=true
 # Draws eight positions as bits and as waves, click to unfold
@@ -155,13 +156,13 @@ figures.arrows(
 )
 
 # %% [markdown]
-# This is the **sinusoidal encoding**: $d_{\text{model}}/2$ pairs of columns, each a sine and a cosine of the same angle. Pair $i$ has the **frequency** $\omega_i$, the angle in radians by which it advances from one position to the next. For position $p$ and $i = 0, 1, 2, \dots$:
+# The **sinusoidal encoding** of a position consists of $d_{\text{model}}/2$ pairs, each the sine and the cosine of one angle. Pair $i$ has the **frequency** $\omega_i$, the angle in radians by which it advances from one position to the next. For position $p$ and $i = 0, 1, 2, \dots$:
 #
 # $$\mathrm{PE}_{p,\,2i} = \sin(p\,\omega_i) \qquad \mathrm{PE}_{p,\,2i+1} = \cos(p\,\omega_i) \qquad \omega_i = \frac{1}{10000^{2i/d_{\text{model}}}}$$
 #
-# (Vaswani et al., *Attention Is All You Need*, 2017, section 3.5.) 10000 is called the **base**.
+# (Vaswani et al., *Attention Is All You Need*, 2017, section 3.5.)
 #
-# With bits, the wavelength doubles from column to column. Here each pair multiplies it by $10000^{2/d_{\text{model}}}$, and the fastest pair comes first.
+# The **base**, here 10000, sets how fast the frequencies fall. With bits, the wavelength doubles from column to column. Here it grows by the factor $10000^{2/d_{\text{model}}}$ from pair to pair.
 #
 # **Predict.** How many different frequencies does an encoding with $d_{\text{model}} = 8$ have?
 #
@@ -170,7 +171,7 @@ figures.arrows(
 # <details><summary>4, one for each pair of columns</summary>Yes: 1, 1/10, 1/100 and 1/1000. Columns 0 and 1 have the first, columns 2 and 3 the second, and so on.</details>
 
 # %% [markdown]
-# **Exercise** (20 minutes). Write the encoding. Columns come in pairs: for an odd width, raise a `ValueError` before you compute anything.
+# **Exercise** (25 minutes). Write the encoding. Columns come in pairs: for an odd width, raise a `ValueError` before you compute anything.
 #
 # <details><summary>Hint 1</summary><code>torch.arange(0, d_model, 2)</code> holds the values of 2i, one for each pair. Compute the frequencies from them. With the positions as a column, <code>[:, None]</code>, one product gives all angles: (length, pairs).</details>
 # <details><summary>Hint 2</summary>Sines go into the even columns and cosines into the odd ones. Either fill <code>table[:, 0::2]</code> and <code>table[:, 1::2]</code> of an empty table, or stack both along a new last axis and flatten.</details>
@@ -315,13 +316,13 @@ compare(sinusoidal_encoding(3, 4))
 # Any distinct vectors would tell positions apart, even random ones. Sinusoids do more. Attention compares vectors by dot products. So take the dot products of all pairs of encodings.
 
 # %%
-encoding = sinusoidal_encoding(7, 8)
-seven = [str(p) for p in range(7)]
-products = {"PE · PE for each pair of positions": (encoding @ encoding.T, "position", seven)}
-figures.steps(products, "position", seven)
+encoding = sinusoidal_encoding(5, 8)
+five = [str(p) for p in range(5)]
+products = {"PE · PE for each pair of positions": (encoding @ encoding.T, "position", five)}
+figures.steps(products, "position", five)
 
 # %% [markdown]
-# What to see: each diagonal is constant. Positions 1 and 3 are as similar as positions 4 and 6. The reason is $\sin a \sin b + \cos a \cos b = \cos(a - b)$, once for each pair. For positions $m$ and $n$:
+# What to see: each diagonal is constant. Positions 0 and 2 are as similar as positions 2 and 4. The reason is $\sin a \sin b + \cos a \cos b = \cos(a - b)$, once for each pair. For positions $m$ and $n$:
 #
 # $$\mathrm{PE}_m \cdot \mathrm{PE}_n = \sum_i \cos\big((m - n)\,\omega_i\big)$$
 #
@@ -349,7 +350,7 @@ figures.arrows(
 # A learned projection can contain such a matrix. Then a query can ask for “the token three positions before me”, at any position. But a model has to learn this. Attention never compares two bare encodings: each is added to an embedding first and then multiplied by a learned projection.
 
 # %% [markdown]
-# **Exercise** (15 minutes). Write $M_k$ for all pairs. The pairs do not mix, so outside the 2 × 2 blocks on the diagonal all entries are 0. Find one block on paper first.
+# **Exercise** (20 minutes). Write $M_k$ for all pairs. The pairs do not mix, so outside the 2 × 2 blocks on the diagonal all entries are 0. Find one block on paper first.
 #
 # <details><summary>Hint 1</summary>In row times matrix, the first column of the block gives the new sine, the second the new cosine. Read the factors of sin a and cos a off the two formulas.</details>
 # <details><summary>Hint 2</summary>Either make the block of each pair and join them with <code>torch.block_diag(*blocks)</code>, or fill a matrix of zeros: <code>matrix[2 * i, 2 * i]</code> is the upper left corner of block i.</details>
@@ -494,14 +495,14 @@ def as_listed(length: int, d: int) -> Tensor:
     return listed
 
 
-yours, listed = sinusoidal_encoding(7, 8), as_listed(7, 8)
+yours, listed = sinusoidal_encoding(5, 8), as_listed(5, 8)
 figures.steps(
     {
-        "your encoding: PE · PE": (yours @ yours.T, "position", seven),
-        "the listing: PE · PE": (listed @ listed.T, "position", seven),
+        "your encoding: PE · PE": (yours @ yours.T, "position", five),
+        "the listing: PE · PE": (listed @ listed.T, "position", five),
     },
     "position",
-    seven,
+    five,
 )
 print("vector lengths, yours:      ", yours.norm(dim=1).numpy().round(2))
 print("vector lengths, the listing:", listed.norm(dim=1).numpy().round(2))
@@ -583,7 +584,7 @@ print(f"smallest distance from position 0 among 100,000 positions: {nearest}")
 # %% [markdown]
 # What to see: the curve goes on in the same way beyond position 10000. Among 100,000 positions, none is closer to position 0 than position 1 is. The distance of two encodings depends only on the offset of their positions. So, with this width of 64, no two positions in this range have nearly the same encoding.
 #
-# The base is not a length. It sets the longest wavelength, which the next exercise computes.
+# So the base is not a maximum length. Together with the width, it sets the wavelengths, which you compute next.
 
 # %% [markdown]
 # **Exercise** (5 minutes). Compute the wavelength of each pair: the number of positions for one full turn of $2\pi$ radians.
@@ -632,34 +633,32 @@ longest = wavelengths(512)[-1].item()
 print(f"d_model = 512: the longest wavelength is {longest:.0f} positions; 2π · 10000 = 62832")
 
 # %% [markdown]
-# What to see: the longest wavelength is close to $2\pi \cdot 10000$ positions. So the formula gives a vector at any length. Section 8 measures whether a *model* can use it there.
+# What to see: the longest wavelength is a little below $2\pi \cdot 10000$ positions, because the last exponent is 510/512, not 1. It is no limit either: the formula gives a vector for every position. Section 8 asks whether a *model* can use it.
 #
-# **A good place to stop.** You have built the first Transformer's encoding and corrected two slides. Three other ways and a comparison follow.
+# **A good place to stop.** You have built the first Transformer's encoding and corrected two slides. Three other ways follow.
 
 # %% [markdown]
 # ## 4 · A learned table
 #
-# The second way: give each position its own vector and train it like an embedding. Such **learned positional embeddings** are used in BERT, GPT-2 and the Vision Transformer.
+# A table of **learned positional embeddings** holds one trained vector for each absolute position. BERT, GPT-2 and the Vision Transformer use one. The price: it *ends* at `max_length`. Longer inputs must raise an error.
 #
-# The price: the table *ends* at `max_length`. Longer inputs must raise an error.
-#
-# **Predict.** `x` has the shape (batch, length, d_model) = (32, 10, 64). Someone adds `table[:x.shape[0]]`; the table has 100 rows. What happens?
+# **Predict.** `x` has the shape (batch, length, d_model) = (32, 10, 64). Someone adds `table[:x.shape[0]]` from a table of 100 rows. What happens?
 #
 # <details><summary>An error: (32, 10, 64) and (32, 64) do not match</summary>Yes: 10 meets 32. If the batch happened to be as large as the length, the shapes would match and nobody would notice. Count axes from the end: the length is x.shape[-2].</details>
 # <details><summary>It works: 10 rows are added</summary>x.shape[0] is 32, the batch size. 32 rows come out of the table.</details>
 # <details><summary>Each sequence of the batch gets its own row</summary>For that, the rows would need the shape (32, 1, 64). It is a real mistake too: then all tokens of a sequence get the same position.</details>
 
 # %%
-table = numbers(100, 64)
+hundred_rows = numbers(100, 64)
 for batch in (32, 10):
-    x = torch.zeros(batch, 10, 64)
+    zeros = torch.zeros(batch, 10, 64)
     try:
-        print(f"batch of {batch}: no error,", tuple((x + table[: x.shape[0]]).shape))
+        print(f"batch of {batch}: no error,", tuple((zeros + hundred_rows[: zeros.shape[0]]).shape))
     except RuntimeError as error:
         print(f"batch of {batch}:", error)
 
 # %% [markdown]
-# **Exercise** (10 minutes). Write the module: it adds the first rows of a trained table to its input. Call the table `table`, because the check loads it by this name.
+# **Exercise** (15 minutes). Write the module: it adds the first rows of a trained table to its input. Call the table `table`, because the check loads it by this name.
 #
 # <details><summary>Hint</summary><code>self.table.weight</code> is the table itself, (max_length, d_model). Take its first rows with a slice. Compare the two lengths before you add anything.</details>
 
@@ -814,7 +813,7 @@ figures.steps(
 # <details><summary>Only after more training, on long texts</summary>A table of absolute positions would need it. Here no row depends on the length.</details>
 
 # %% [markdown]
-# **Exercise** (15 minutes). Make the bias for all pairs and all heads.
+# **Exercise** (20 minutes). Make the bias for all pairs and all heads.
 #
 # <details><summary>Hint 1</summary>Key positions as a row, query positions as a column: their difference is the table of offsets. <code>clamp(low, high)</code> limits values to a range.</details>
 # <details><summary>Hint 2</summary><code>table[rows]</code>, with <code>rows</code> of shape (query, key), has the shape (query, key, heads). Which axis should the heads be?</details>
@@ -922,7 +921,7 @@ with Check("relative_bias", "a table that is not contiguous, and its gradient") 
 # %% [markdown]
 # ## 6 · Rotate instead of add
 #
-# The fourth way is used in Llama, Mistral, Qwen and most other language models of today: **rotary position embedding**, or RoPE. It uses the frequencies of section 2, but adds nothing to the embeddings. It *rotates* the queries and keys. A pair of features is an arrow in the plane. The arrow turns by an angle: the position times the frequency of the pair.
+# The fourth way is used in Llama, Mistral, Qwen and most other language models of today. In **rotary position embedding** (RoPE), each query and each key is *rotated* by angles that are proportional to its position. Nothing is added to the embeddings. A pair of features is an arrow in the plane. It turns by the position times the frequency of the pair, with the frequencies of section 2.
 
 # %%
 figures.arrows(
@@ -950,16 +949,16 @@ for m, n in ((2, 5), (102, 105), (2, 6)):
 # %% [markdown]
 # What to see: moving both by 100 changes nothing. Another offset does.
 #
-# Take a query or a key $x$ of width $d$ at position $p$. Its pair $i$ turns by $\theta_i = p\,\omega_i$, with $\omega_i = 1 / 10000^{2i/d}$ as in section 2:
+# Take a query or a key $x$ at position $p$. Its width $d$ is that of one *head*. Its pair $i$ turns by $\theta_i = p\,\omega_i$, with $\omega_i = 1 / 10000^{2i/d}$ as in section 2:
 #
 # $$\mathrm{RoPE}(x)_{2i} = x_{2i}\cos\theta_i - x_{2i+1}\sin\theta_i \qquad \mathrm{RoPE}(x)_{2i+1} = x_{2i}\sin\theta_i + x_{2i+1}\cos\theta_i$$
 #
-# (Su et al., *RoFormer*, 2021.) Neighbouring features form a pair, 0 and 1, 2 and 3: the **interleaved** layout.
+# In this **interleaved** layout, neighbouring features form a pair: 0 and 1, 2 and 3.
 #
-# **From the lecture**: *Transformer*, STATS403, lecture 7. The slides “positional embedding (encoding)” give this formula.
+# **From the lecture**: *Transformer*, STATS403, lecture 7, slides “positional embedding (encoding)”. The paper is Su et al., *RoFormer*, 2021.
 
 # %% [markdown]
-# **Exercise** (20 minutes). Rotate each row of `x` by its own position. The positions need not be 0, 1, 2, …: a language model that generates text reads one new token at a time. After writing token 57, it has one new query, at position 57.
+# **Exercise** (25 minutes). Rotate each row of `x` by its own position. The positions need not be 0, 1, 2, …: a language model that generates text has one new query at a time, for example at position 57 alone.
 #
 # <details><summary>Hint 1</summary>Compute the angles first: (length, pairs), from <code>positions[:, None]</code> and the frequencies. They broadcast against x with any leading dimensions.</details>
 # <details><summary>Hint 2</summary><code>x[..., 0::2]</code> holds the first feature of each pair, <code>x[..., 1::2]</code> the second. Each new feature needs both old ones. To interleave the results, stack them along a new last axis and flatten the last two axes.</details>
@@ -1110,6 +1109,17 @@ show_rotary(rotary_embedding, d_model=8, title="your rotary embedding: scores de
 #
 # Some libraries pair feature $i$ with feature $i + d/2$ instead of interleaving. Weights trained with one layout work with the other only after their rows are reordered.
 #
+# **Predict.** Large models often compute in bfloat16, a 16-bit format with 8 significant bits. Which positions can a rotation in bfloat16 *not* tell apart?
+#
+# <details><summary>None: positions are whole numbers</summary>Only up to 256 is every whole number exact in bfloat16. Run the next cell.</details>
+# <details><summary>Some neighbours beyond 256</summary>Yes. 257 needs nine significant bits, so it is rounded.</details>
+
+# %%
+print(torch.arange(254, 261).bfloat16().tolist())
+
+# %% [markdown]
+# What to see: 257 is rounded to 256, and 259 to 260. The angle of the first pair is then wrong by a whole radian. So libraries compute the angles in float32, even if queries and keys are bfloat16.
+#
 # In a model, RoPE is *inside* every attention layer, after the projections and before the scores. Queries and keys are rotated. Values are not: they carry content, and a rotation would make the same content look different at each position.
 
 # %% [markdown]
@@ -1228,7 +1238,7 @@ with Check("rotary_attention", "gradients to all three inputs") as check:
 # - *Backwards*: reverse the sequence. Position 0 must output the digit of position 7, position 1 that of position 6.
 # - *Two before*: output the digit two positions before.
 #
-# Two more models join the comparison. “None” has no positional encoding and is the baseline. The other uses **ALiBi** (attention with linear biases), a relative bias that is *fixed*: each step of distance lowers the score by the same amount. It has no parameters.
+# Two more models join the comparison. “None” has no positional encoding and is the baseline. The other uses a fixed bias: **ALiBi** (attention with linear biases) lowers a score by the same amount for each step of distance. It has no parameters.
 
 # %%
 tasks = {"Backwards": lambda digits: digits.flip(1), "Two before": lambda digits: digits.roll(2, 1)}
@@ -1317,6 +1327,11 @@ def correct(finder: Finder, task: str, length: int = 8) -> Tensor:
     return hits[:, FIRST[task] :].float().mean(0)
 
 
+@functools.cache  # trains three models when a task and a way are first asked for, and keeps them
+def finders(task: str, way: str) -> list[Finder]:
+    return [train(way, task, seed) for seed in range(3)]
+
+
 # %% [markdown]
 # **Predict.** RoPE is used in most of today's language models. Does it solve both tasks?
 #
@@ -1325,25 +1340,17 @@ def correct(finder: Finder, task: str, length: int = 8) -> Tensor:
 # <details><summary>Only Backwards</summary>Backwards needs the absolute position. Section 6 showed that RoPE's scores do not contain it.</details>
 
 # %%
-finders = {
-    (task, way): [train(way, task, seed) for seed in range(3)] for task in tasks for way in ways
-}
-accuracy = {}
-for (task, way), trained in finders.items():
-    accuracy[task, way] = [correct(finder, task).mean().item() for finder in trained]
+# Trains 36 models: 2 tasks, 6 ways, 3 seeds
 print(f"{'accuracy':12}" + "".join(f"{task:>22}" for task in tasks))
 for way in ways:
-    cells = [accuracy[task, way] for task in tasks]
-    shown = [f"{np.mean(c):.0%} ({min(c):.0%} to {max(c):.0%})" for c in cells]
-    print(f"{way:12}" + "".join(f"{one:>22}" for one in shown))
-
-# %%
-for task in tasks:
-    measured = {way: accuracy[task, way] for way in ways}
-    figures.runs(measured, "accuracy", f"{task}: accuracy on new sequences, 3 seeds")
+    print(f"{way:12}", end="")
+    for task in tasks:
+        each = [correct(finder, task).mean().item() for finder in finders(task, way)]
+        print(f"{f'{np.mean(each):.0%} ({min(each):.0%} to {max(each):.0%})':>22}", end="")
+    print()
 
 # %% [markdown]
-# What to see: which encodings are enough depends on the task.
+# What to see: each entry is the mean of three seeds, with the range. Which encodings are enough depends on the task.
 #
 # - *Backwards* needs *absolute* positions. Sinusoidal and learned solve it; relative and rotary do not.
 # - *Two before* needs a *relative* position. Relative and rotary solve it. Sinusoidal and learned do too, at this length.
@@ -1351,32 +1358,36 @@ for task in tasks:
 #
 # A random guess among ten digits is right in 10 % of the cases. Without positions, the model reaches about a third.
 #
-# **Predict.** Which digit does it output?
+# **Predict.** Which digit does it output in *Backwards*?
 #
-# <details><summary>The digit at the query's own position</summary>In Backwards this digit is right only by chance, in 10 % of the cases.</details>
+# <details><summary>The digit at the query's own position</summary>This digit is right only by chance, in 10 % of the cases.</details>
 # <details><summary>Any digit of the sequence, at random</summary>That gives about 21 %: right in one of eight cases, and by chance in a tenth of the others.</details>
-# <details><summary>The most frequent digit of the sequence</summary>Yes. The model can tell how often each digit occurs, but not where. Then the most frequent digit is the best answer.</details>
+# <details><summary>The most frequent of all eight digits</summary>Close. The model can tell how often each digit occurs, but not where. One of the eight is never the one asked for, though. Which one?</details>
+# <details><summary>The most frequent of the other seven digits</summary>Yes. No position is its own mirror, so the query's own digit is never the one asked for. The query knows this digit, so the model can leave it out of the count.</details>
 
 # %%
 digits = torch.randint(10, (500, 8), generator=torch.Generator().manual_seed(99))
-counts = F.one_hot(digits, 10).sum(1)  # (sequence, digit): how often each digit occurs
-most_frequent = counts == counts.amax(1, keepdim=True)  # True for all digits that tie
-for seed, finder in enumerate(finders["Backwards", "none"]):
-    with torch.no_grad():
-        answers = finder(digits).argmax(-1)
-    share = most_frequent.gather(1, answers).float().mean().item()
-    print(f"none, seed {seed}: {share:.0%} of its answers are a most frequent digit")
+own = F.one_hot(digits, 10)  # (sequence, query, digit): 1 at the query's own digit
+counts = own.sum(1, keepdim=True)  # how often each digit occurs in the sequence
+for rule, counted in {"all eight": counts.expand_as(own), "the other seven": counts - own}.items():
+    most_frequent = counted == counted.amax(-1, keepdim=True)  # True for all digits that tie
+    print(f"answers that are a most frequent digit of {rule:15}:", end="")
+    for finder in finders("Backwards", "none"):
+        with torch.no_grad():
+            answers = finder(digits).argmax(-1, keepdim=True)
+        print(f"{most_frequent.gather(-1, answers).float().mean().item():8.1%}", end="")
+    print()
 
 # %% [markdown]
-# What to see: almost all answers are a most frequent digit. So about a third is the accuracy to beat.
+# What to see: for each of the three seeds, the rule with the other seven explains nearly all answers. So counting, without any positions, is right in about a third of the cases: the accuracy to beat.
 #
 # The maps below show two models that succeed. One attends mostly to the mirror position, the other to the offset −2. (In Two before, queries 0 and 1 have no answer.)
 
 # %%
 labels = [f"{p}: {digit}" for p, digit in enumerate(example[0].tolist())]
 with torch.no_grad():
-    reversing = finders["Backwards", "sinusoidal"][0](example, read_weights=True)[0]
-    looking_back = finders["Two before", "rotary"][0](example, read_weights=True)[0]
+    reversing = finders("Backwards", "sinusoidal")[0](example, read_weights=True)[0]
+    looking_back = finders("Two before", "rotary")[0](example, read_weights=True)[0]
 figures.steps(
     {
         "Backwards, sinusoidal": (reversing, "key", labels),
@@ -1397,7 +1408,7 @@ figures.steps(
 
 # %%
 by_position = {
-    way: [correct(finder, "Backwards").tolist() for finder in finders["Backwards", way]]
+    way: [correct(finder, "Backwards").tolist() for finder in finders("Backwards", way)]
     for way in ("none", "relative", "rotary", "ALiBi")
 }
 figures.curves(
@@ -1410,17 +1421,21 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: relative is always right at positions 0 and 7, in about 80 % of the cases at 1 and 6, and no better than none from 2 to 5. The +7 argument explains 0 and 7; next to the ends, too, some offsets are missing. Rotary, whose scores depend on the offset too, is right at 0 and 7.
+# What to see: relative is always right at positions 0 and 7, in about 80 % of the cases at 1 and 6, and no better than none from 2 to 5. The +7 argument explains 0 and 7; next to the ends, too, some offsets are missing. Rotary is right at 0 and 7 as well.
 #
-# ALiBi is best in the middle, where the mirror position is a direct neighbour. At the ends it is worst: the mirror position is far away. The bias is the only difference from none, so it is the cause.
+# ALiBi is best in the middle, where the mirror position is near, and worst at the ends, where it is far. The bias is the only difference from none, so it is the cause.
 #
-# The next cell draws ALiBi's bias for each offset, beside the bias that relative *learned* for Two before.
+# The next figure shows ALiBi's bias and the one that relative *learned* for Two before. It stops at +5: in this task, +6 and +7 are never trained, because queries 0 and 1 have no answer. Where do you expect each peak?
 
 # %%
-learned_bias = [finder.bias[2:13, 0].tolist() for finder in finders["Two before", "relative"]]
-fixed_bias = ALIBI[63 - 5 : 63 + 6, 0].tolist()
+trained_offsets = range(-7, 6)
+learned_bias = [
+    [finder.bias[7 + offset, 0].item() for offset in trained_offsets]
+    for finder in finders("Two before", "relative")
+]
+fixed_bias = [ALIBI[63 + offset, 0].item() for offset in trained_offsets]
 figures.curves(
-    range(-5, 6),
+    trained_offsets,
     {"relative, learned (3 seeds)": learned_bias, "ALiBi, fixed": fixed_bias},
     x="offset: key − query",
     y="bias added to the score",
@@ -1428,14 +1443,14 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: the learned bias peaks at offset −2. ALiBi's peaks at 0, whatever the slope, and −2 and +2 get the same bias. ALiBi prefers *near* tokens. It was designed for autoregressive models, which generate token by token. They attend only to earlier tokens, so left and right need not be told apart, and recent tokens often matter most.
+# What to see: the learned bias peaks at offset −2. ALiBi's bias peaks at 0, whatever the slope, and −2 and +2 get the same bias. ALiBi prefers *near* tokens. It was designed for autoregressive models, which attend only to earlier tokens. There, left and right need not be told apart, and recent tokens often matter most.
 #
-# A preference built in before training is an **inductive bias**. Choose the encoding whose inductive bias fits your task and the lengths it must handle.
+# An **inductive bias** is a preference that is built into a model before training. Choose the encoding whose inductive bias fits your task and the lengths it must handle.
 
 # %% [markdown]
 # ## 8 · Longer than in training
 #
-# All models were trained on eight digits. To **extrapolate** is to work outside the range seen in training. For sequence lengths this is **length generalisation**.
+# All models were trained on 8 digits. To **extrapolate** is to work outside the range seen in training. A model with **length generalisation** works on longer sequences than those in training.
 #
 # How new is the sinusoidal encoding of position 20?
 
@@ -1447,16 +1462,16 @@ print(f"distance between neighbouring positions:         {step:.2f}")
 print(f"distance from position 20 to the nearest of 0-7: {nearest:.2f}")
 
 # %% [markdown]
-# What to see: position 20 is far from all trained positions, more than twice as far as neighbours are from each other. Its encoding is new to the model.
+# What to see: the nearest trained position is 3.14 away, while neighbouring positions are only 1.17 apart. So the encoding of position 20 is new to the model.
 #
 # The authors of the sinusoidal encoding chose it because “it may allow the model to extrapolate to sequence lengths longer than the ones encountered during training”.
 #
-# The next cell scores only the last six digits. As in training, each of them has at least two digits before it and at most five after it. New are the positions and the many digits far to the left.
+# The next cell scores only the last 6 digits. As in training, each of them has at least 2 digits before it and at most 5 after it. New are the positions and the many digits far to the left.
 #
-# **Predict.** Four of the encodings solve Two before on 8 digits. On 24 digits, which of them still have an accuracy above 80 %?
+# **Predict.** Four of the encodings solve Two before on 8 digits. Which of them still reach an accuracy above 80 % on 24 digits?
 #
 # <details><summary>All except learned</summary>The quotation suggests it. See what happens to sinusoidal.</details>
-# <details><summary>Sinusoidal alone</summary>Its values are defined at any position, but the model has learned to use them at eight positions only.</details>
+# <details><summary>Sinusoidal alone</summary>Its values are defined at any position, but the model has learned to use them at 8 positions only.</details>
 # <details><summary>Relative and rotary</summary>Yes. To them, the offset −2 at position 20 is the same as at position 5.</details>
 
 # %%
@@ -1468,18 +1483,16 @@ def over_lengths(window: int) -> dict[str, list[list[float]]]:
     """Return the accuracy on the last six digits for each length, for each way and seed."""
     measured = {}
     for way in solvers:
-        trained = finders["Two before", way]
-        for finder in trained:
+        measured[way] = []
+        for finder in finders("Two before", way):
             finder.window = window
-        scored = [
-            [correct(f, "Two before", n)[-6:].mean().item() for n in lengths] for f in trained
-        ]
-        measured[way] = scored
+            scored = [correct(finder, "Two before", n)[-6:].mean().item() for n in lengths]
+            measured[way].append(scored)
     return measured
 
 
 def draw(measured: dict[str, list[list[float]]], title: str, legend_columns: int = 2) -> None:
-    x, y = "digits in a sequence (trained on 8)", "accuracy on the last six digits"
+    x, y = "digits in a sequence (trained on 8)", "accuracy on the last 6 digits"
     figures.curves(lengths, measured, x, y, title, bottom=0.0, legend_columns=legend_columns)
 
 
@@ -1489,53 +1502,59 @@ draw(over_lengths(63), "Two before, on longer sequences (mean and range of 3 see
 # What to see: at 8 digits all four are right.
 #
 # - *Learned* falls to a random guess, about 10 %. Its rows beyond position 7 were never trained.
-# - *Sinusoidal* falls at once as well. Section 3 found a matrix that works at every position, but training on eight positions did not find one.
-# - *Relative* loses accuracy slowly from 16 digits on. *Rotary* is right up to 32 digits; at 64 it has lost much, and the seeds differ widely.
+# - *Sinusoidal* falls at once as well. Section 3 found a matrix that works at every position; training on 8 positions did not.
+# - *Relative* loses accuracy slowly from 16 digits on. *Rotary* stays near 100 % up to 32 digits. At 64 it has lost much, and the seeds differ widely.
 #
-# Why do relative and rotary lose accuracy? A possible cause is the growing number of far digits: each takes a little of the weight. To test this, mask all keys more than 7 positions away and change nothing else.
+# Why do relative and rotary lose accuracy? Perhaps because there are more far digits, and each takes a little of the weight. If so, what happens when you mask all keys more than 7 positions away?
 
 # %%
 draw(over_lengths(7), "The same models, with a window of ±7 positions (3 seeds)", legend_columns=4)
 
 # %% [markdown]
-# What to see: with the window, relative and rotary are right at all lengths again. So the far digits are the cause. For relative, it is their number: all far digits lie to the left of the scored ones and share the trained row for −7. (The rows for +6 and +7 were never trained: in Two before, queries 0 and 1 do not count in the loss.) For rotary, the far offsets are also new, and this test does not separate the two causes.
+# What to see: nothing else has changed, and relative and rotary are right at all lengths again. So the far digits are the cause. For relative, it is their number: all far digits lie to the left of the scored ones and share the trained row for −7. For rotary, the far offsets are also new, and this test does not separate the two causes.
 #
 # Beyond 8 digits, sinusoidal and learned stay below 100 %: the positions are new. Sinusoidal partly recovers at some lengths; this experiment does not show why.
 
 # %% [markdown]
 # ## 9 · Compare with independent code
 #
-# Each cell checks your functions against other code.
+# Each cell compares your functions with code that does not use them.
 
 # %%
 # The formula, in NumPy
 formula = np.zeros((100, 64))
 for p in range(100):
-    for pair in range(32):
-        theta = p / 10000 ** (2 * pair / 64)
-        formula[p, 2 * pair : 2 * pair + 2] = np.sin(theta), np.cos(theta)
+    for i in range(32):
+        theta = p / 10000 ** (2 * i / 64)
+        formula[p, 2 * i : 2 * i + 2] = np.sin(theta), np.cos(theta)
 difference = np.abs(sinusoidal_encoding(100, 64).numpy() - formula).max()
 print(f"sinusoidal, against NumPy: largest difference {difference:.0e} (float32)")
 
 # %%
 # One complex number per pair, times e^(iθ), as in Llama's code
-x, positions = numbers(2, 4, 10, 64), torch.arange(10)
-theta = positions[:, None] / 10000 ** (torch.arange(32, dtype=torch.float64) / 32)
-as_complex = torch.complex(x[..., 0::2].contiguous(), x[..., 1::2].contiguous())
-spun = torch.view_as_real(as_complex * torch.exp(1j * theta)).reshape(x.shape)
-difference = (rotary_embedding(x, positions) - spun).abs().max().item()
+queries, ten = numbers(2, 4, 10, 64), torch.arange(10)
+theta = ten[:, None] / 10000 ** (torch.arange(32, dtype=torch.float64) / 32)
+as_complex = torch.complex(queries[..., 0::2].contiguous(), queries[..., 1::2].contiguous())
+spun = torch.view_as_real(as_complex * torch.exp(1j * theta)).reshape(queries.shape)
+difference = (rotary_embedding(queries, ten) - spun).abs().max().item()
 print(f"RoPE, against complex numbers: largest difference {difference:.0e}")
 
-near, moved = (rotary_embedding(x, positions + start) for start in (0, 1000))
+near, moved = (rotary_embedding(queries, ten + start) for start in (0, 1000))
 difference = (near @ near.mT - moved @ moved.mT).abs().max().item()
 print(f"RoPE, all positions moved by 1000: largest difference of the scores {difference:.0e}")
 
 # %%
-# A float attn_mask, which PyTorch adds to the scores
-bias = relative_bias(10, 10, numbers(7, 4, seed=1))
-theirs = F.scaled_dot_product_attention(x, x, x, attn_mask=bias)
-mine = torch.softmax(x @ x.mT / 64**0.5 + bias, -1) @ x
-difference = (mine - theirs).abs().max().item()
+# One bias at a time, and the softmax written out; PyTorch adds a float attn_mask to the scores
+biases = numbers(7, 4, seed=1)  # max_distance is 3, and there are four heads
+one_by_one = torch.zeros(4, 10, 10, dtype=torch.float64)
+for q in range(10):
+    for k in range(10):
+        one_by_one[:, q, k] = biases[min(max(k - q, -3), 3) + 3]
+written_out = torch.softmax(queries @ queries.mT / 64**0.5 + one_by_one, -1) @ queries
+by_pytorch = F.scaled_dot_product_attention(
+    queries, queries, queries, attn_mask=relative_bias(10, 10, biases)
+)
+difference = (written_out - by_pytorch).abs().max().item()
 print(f"relative bias, as PyTorch's attn_mask: largest difference {difference:.0e}")
 
 # %% [markdown]
@@ -1555,9 +1574,9 @@ print(f"relative bias, as PyTorch's attn_mask: largest difference {difference:.0
 # %% [markdown]
 # ## Where you stand
 #
-# - Attention alone is permutation equivariant: reorder the tokens, and the outputs are reordered with them.
+# - Attention without a mask is permutation equivariant: reorder the tokens, and the outputs are reordered with them.
 # - *Sinusoidal*: sine and cosine pairs of different frequencies, added to the embeddings. Their dot product depends on the offset, and one matrix moves every position by $k$.
-# - The base sets the longest wavelength: in a wide encoding almost $2\pi \cdot 10000$ positions. It is not a maximum length.
+# - The base is not a maximum length. Together with the width, it sets the wavelengths: in a wide encoding, the longest is almost $2\pi \cdot 10000$ positions.
 # - *Learned*: a vector for each absolute position; it ends at `max_length`.
 # - *Relative bias*: a parameter for each offset and head, added to the scores. In ALiBi this bias is fixed, not learned.
 # - *RoPE* rotates queries and keys, never values. A score depends on the contents and on the offset.
