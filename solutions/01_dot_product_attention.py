@@ -3,11 +3,11 @@
 #
 # **You build** attention, the operation at the heart of every Transformer. You start with the dot product of two vectors. You end with a module that gives the same numbers as PyTorch's own.
 #
-# **You need** Python, some PyTorch (tensors, `@`, how to write an `nn.Module`), the dot product, standard deviations, gradients, and softmax as the last step of a classifier.
+# **You need** Python, some PyTorch (tensors, `@`, how to write an `nn.Module`), the dot product, standard deviations, gradients, and how a classifier is trained (softmax, loss, Adam).
 #
 # **You take away** your own softmax, scaled dot-product attention, and a reason for every symbol in its formula.
 #
-# **Time**: 110–130 minutes, about 80 of them for the exercises. A good place to stop is after part 6.
+# **Time**: about 130 minutes: 82 for the exercises, the rest to read, predict and run. A good place to stop is after part 6, about 55 minutes in.
 #
 # Run the cells from top to bottom with Shift+Enter.
 
@@ -97,6 +97,10 @@ figures.attention_map(all_pairs, ["bank", "river", "money"], title="scores: all 
 
 # %% [markdown]
 # Read the map row by row. The row of *river* shows how well *river* matches each token: itself (4), then *bank* (2), and *money* not at all (0).
+#
+# **Predict.** Why is the score of *bank* with *river* as large as its score with itself?
+#
+# <details><summary>Compare the two arrows, then open</summary>A dot product mixes direction with length. <em>River</em> points another way, but it is longer: 2, against √2 for <em>bank</em>. Here the length makes up for the direction.</details>
 #
 # Remember this layout. In every attention map of the course, *a row belongs to a query*, the token that looks for information. *A column belongs to a key*, a token that may have it. Part 5 defines both precisely.
 
@@ -335,12 +339,14 @@ for names, rows in (
     figures.steps(stages, "token", names)
 
 # %% [markdown]
-# What to see: compare the first rows. Beside *river* and *money*, *bank* stays exactly in the middle. Beside *river* and *stream*, it moves towards water. The **context** of a token is the other tokens in its sequence. The embedding of *bank* is the same both times, and only its context has changed. After attention, the vector of a token depends on its context.
+# What to see: compare the first rows. *Bank* stays in the middle beside *river* and *money*. Beside *river* and *stream*, it moves towards water. The **context** of a token is the other tokens in its sequence. Only the context of *bank* has changed. After attention, the vector of a token depends on its context.
+#
+# All scores of *bank* are 2 here. So its weights are all ⅓, and its new vector is a plain mean. *River* has unequal weights.
 
 # %% [markdown]
 # ### Bug hunt: a formula on a slide
 #
-# **From the lecture**: *Transformers (Part 2)*, Data C182, slides "MHA (v0): attention scores". (Lines like this one name the university slides that a section uses or, as here, corrects.) These slides give attention as `softmax(X * X^T, dim=1)`. Run the product as it is written.
+# **From the lecture**: *Transformers (Part 2)*, Data C182, slides "MHA (v0): attention scores". (Such lines name the university slides that a section uses or corrects.) These slides give attention as `softmax(X * X^T, dim=1)`. Run the product as it is written.
 
 # %%
 try:
@@ -530,7 +536,7 @@ show_softmax(softmax, [1.0, 2.0, 3.0, 4.0], ["score 1", "score 2", "score 3", "s
 # %% [markdown]
 # What to see: without the division, one key takes almost all the weight when $d_k$ is large. With it, the weights stay spread out.
 #
-# Softmax is **saturated** when one weight is close to 1 and all others are close to 0. The slope of a weight with respect to its own score is $\partial w_j / \partial s_j = w_j (1 - w_j)$. With respect to another score it is $-w_j w_k$, never larger in size. So where $w_j (1 - w_j)$ is close to 0 for every key, almost no gradient gets through.
+# Softmax is **saturated** when one weight is close to 1 and all others are close to 0. The slope of a weight with respect to its own score is $\partial w_j / \partial s_j = w_j (1 - w_j)$. With respect to another score it is $-w_j w_k$, never larger in size. If $w_j (1 - w_j)$ is close to 0 for every key, almost no gradient passes from the weights to the scores.
 #
 # **Predict.** At which weight is this slope largest?
 #
@@ -538,7 +544,7 @@ show_softmax(softmax, [1.0, 2.0, 3.0, 4.0], ["score 1", "score 2", "score 3", "s
 # <details><summary>Close to 0</summary>There w itself is close to 0. A slightly higher score still loses against the others.</details>
 # <details><summary>At ½</summary>Yes: ½ · ½ = ¼. Here a small change of the score moves the weight most.</details>
 #
-# The next figure takes 200 random queries with 10 keys each: the largest of the ten slopes of each query, and then the median over the queries.
+# The next figure takes 200 random queries with 10 keys each. It shows the largest slope of each query, as a median over the queries.
 
 
 # %% folded=true
@@ -572,7 +578,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: without the scale, the median slope is almost zero when $d_k$ is large. Almost no gradient then reaches a typical query. Divided by $\sqrt{d_k}$, the scores keep standard deviation 1, and the slope does not fall.
+# What to see: without the scale, the median slope is almost zero when $d_k$ is large. Part 10 tests what this does to training. Divided by $\sqrt{d_k}$, the scores keep standard deviation 1, and the slope does not fall.
 #
 # **From the lecture**: *Transformers*, CSCI 4360/6360, slide "Scaled Dot Product", gives the same reason.
 
@@ -955,6 +961,13 @@ with Check("repaired_lambdas", "equal to PyTorch's attention") as check:
         check.equal(lambdas, weights[0], "PyTorch's weights")
 # END HIDDEN TESTS
 
+# %% [markdown]
+# Run your weights beside those of the slide. One key still gets the most, but now the others count, too:
+
+# %%
+print("λ as on the slide:", torch.softmax(wide_keys @ wide_query, 0).numpy().round(3))
+print("λ repaired:       ", repaired_lambdas(wide_query, wide_keys).numpy().round(3))
+
 
 # %% [markdown]
 # ## 9 · Self-attention as a module
@@ -1112,7 +1125,9 @@ held_out = torch.tensor([(words[ANIMAL], words[PLACE]) in unseen for words in se
 print(f"{len(sentences)} sentences, {int(held_out.sum())} of them held out, {len(index_of)} tokens")
 
 # %% [markdown]
-# The model starts from learned embeddings. Each layer adds the output of your attention to the vector of each token. The model's answer is the noun to which *it* gives more weight in the last layer, and training raises the weight of the right noun.
+# The model starts from learned embeddings. Each layer adds the output of your attention to the vector of each token. Nothing tells the model where a token stands: it sees which words there are, but not their order. These sentences can be understood without it. Lesson 6 adds positions.
+#
+# The model's answer is the noun to which *it* gives more weight in the last layer, and training raises the weight of the right noun.
 #
 # This is a shortcut for a small experiment. A full Transformer is trained on its outputs, and nobody tells it which tokens to attend to.
 
@@ -1142,16 +1157,29 @@ import functools
 
 
 @functools.cache  # a reader that was trained once is not trained again
-def trained(num_layers: int, seed: int, d_model: int = 16, enlarge: float = 1.0) -> Reader:
-    """Train for 100 steps. `enlarge` multiplies the query matrices before the first step."""
+def trained(
+    num_layers: int,
+    seed: int,
+    d_model: int = 16,
+    large: int | None = None,
+    factor: int = 1,
+    steps: int = 100,
+) -> Reader:
+    """Train a reader with Adam.
+
+    Before the first step, the query matrix of layer `large` is multiplied by 32. Each step of
+    this matrix is multiplied by `factor`.
+    """
     torch.manual_seed(seed)
     reader = Reader(num_layers, d_model)
-    with torch.no_grad():
-        for name, parameter in reader.named_parameters():
-            if "w_query" in name:
-                parameter.mul_(enlarge)
-    optimizer = torch.optim.Adam(reader.parameters(), lr=0.01)
-    for _ in range(100):
+    groups = []
+    for path, parameter in reader.named_parameters():
+        chosen = path == f"layers.{large}.w_query.weight"
+        groups.append({"params": [parameter], "lr": 0.01 * (factor if chosen else 1)})
+        if chosen:
+            parameter.data.mul_(32)
+    optimizer = torch.optim.Adam(groups)
+    for _ in range(steps):
         weights = reader(tokens[~held_out])[-1][:, IT]  # (batch, length)
         # minus the log of the weight that `it` gives to the right noun
         loss = F.nll_loss((weights + 1e-9).log(), meant[~held_out])
@@ -1243,9 +1271,10 @@ show_attention(torch.stack(layers)[:, None], names, title="your model's weights 
 # **Predict.** The first layer must carry something of *tired* or *wide* to the tokens that decide the ratio in the last layer. Which tokens are these?
 #
 # <details><summary>Only <em>it</em>, which then asks for the right noun</summary>A model could work like this. Most runs do not, as the figure below shows.</details>
-# <details><summary>The two nouns, which then match differently</summary>In most runs, yes. The figure below shows it.</details>
+# <details><summary>The nouns, which then match differently</summary>In most runs, yes, and often one of the two is enough. The figure below shows it.</details>
 # <details><summary>Only the last word, which decides on its own</summary>The ratio depends on the query of <em>it</em> and on the keys of the two nouns, and on nothing else.</details>
-#
+
+# %% [markdown]
 # **Activation patching** replaces some of a model's internal vectors with those from another input, to see whether its answer changes. Run the first layer on both sentences. Replace some vectors of “too tired” with those of “too wide”, and run the second layer. If the answer flips, these vectors carried the information.
 
 
@@ -1270,35 +1299,54 @@ def patched(seed: int, positions: list[int]) -> float:
 # %%
 figures.runs(
     {
-        "nothing replaced": [patched(seed, []) for seed in range(8)],
-        "“it” replaced": [patched(seed, [IT]) for seed in range(8)],
-        "nouns replaced": [patched(seed, [ANIMAL, PLACE]) for seed in range(8)],
-        "last word replaced": [patched(seed, [LAST]) for seed in range(8)],
+        "nothing": [patched(seed, []) for seed in range(8)],
+        "“it”": [patched(seed, [IT]) for seed in range(8)],
+        "“animal”": [patched(seed, [ANIMAL]) for seed in range(8)],
+        "“street”": [patched(seed, [PLACE]) for seed in range(8)],
+        "both nouns": [patched(seed, [ANIMAL, PLACE]) for seed in range(8)],
+        "“it”, both nouns": [patched(seed, [IT, ANIMAL, PLACE]) for seed in range(8)],
     },
     "log₂ (animal : street)",
-    "“Too tired”, with vectors from “too wide” (a dot is a run)",
+    "“Too tired”, with these vectors taken from “too wide” (a dot is a run)",
 )
 
 # %% [markdown]
-# Above zero *it* prefers the animal, below zero the street. Replacing the nouns' vectors flips the answer in most runs. Replacing the vector of *it* rarely does. Replacing the last word changes nothing, because the ratio does not depend on its vector.
+# Below zero *it* prefers the street. The last column flips in every run. It must, because the ratio depends on these three vectors alone.
 #
-# So in most runs the nouns carried the information. Some flip with either replacement, or with neither: runs may solve a task in different ways. All show why layers are stacked: *a layer can use what earlier layers have gathered.*
+# Both nouns flip the answer in most runs. In most of these one noun is enough: the animal in some, the street in others. Replacing only *it* rarely flips it. So runs may solve a task in different ways. All show why layers are stacked: *a layer can use what earlier layers have gathered.*
 
 # %% [markdown]
-# One question is left from part 6: do large scores hurt learning? Train the two-layer model again, but multiply its query matrices by 32 before the first step. The scores then start about 32 times larger.
+# Now test part 6: do large scores hurt training? Multiply the query matrix of *one* layer by 32 before training. Its scores start 32 times larger, as without the division by $\sqrt{d_k}$ at $d_k = 1024$.
+#
+# **Predict.** In which layer do large scores hurt?
+#
+# <details><summary>Only in the first</summary>Yes, as the figure below shows.</details>
+# <details><summary>Only in the last, which gives the answer</summary>The loss is −log w, where w is the weight on the right noun in this layer. The slope of −log w is 1/w in size. Times the slope w(1 − w) of softmax, that gives 1 − w: large while the answer is wrong. The log undoes the saturation.</details>
+# <details><summary>In both</summary>Part 6 suggests it. But the loss takes the log of a weight of the last layer. Open the second choice to see what that does.</details>
 
 # %%
-figures.runs(
-    {
-        "as before": [accuracy(trained(2, seed)) for seed in range(5)],
-        "scores 32 times larger": [accuracy(trained(2, seed, enlarge=32.0)) for seed in range(5)],
-    },
-    "held-out accuracy",
-    "Two layers, after 100 steps (a dot is a run)",
-)
+settings = {
+    "as before": {},
+    "last layer, scores × 32": {"large": 1},
+    "first layer, scores × 32": {"large": 0},
+    "first layer, scores × 32, steps × 32": {"large": 0, "factor": 32},
+}
+found = {
+    title: [accuracy(trained(2, seed, **options)) for seed in range(5)]
+    for title, options in settings.items()
+}
+figures.runs(found, "held-out accuracy", "Where do large scores hurt? (a dot is a run)")
+for title, large in (("as before", None), ("scores × 32", 0)):
+    starts = [trained(2, seed, large=large, steps=0)(tokens)[0] for seed in range(5)]
+    medians = [(start * (1 - start)).amax(-1).median().item() for start in starts]
+    print(f"first layer, {title:11}: slope at the start {min(medians):.3f} to {max(medians):.3f}")
 
 # %% [markdown]
-# What to see: in the same 100 steps, the runs that start with large scores stay behind. Two things may be at work: softmax starts saturated, and steps of the same size change these larger matrices relatively little. The division by $\sqrt{d_k}$ removes the first: it keeps a wide model from starting with saturated weights.
+# What to see: large scores do little or no harm in the last layer. In the first layer they cost accuracy. No log helps there, and the largest slope $w (1 - w)$ of the median query starts much smaller, as in part 6. So the division by $\sqrt{d_k}$ matters for training.
+#
+# Adam moves every entry by about the same amount. For a matrix that is 32 times larger, that is relatively little. Could this be the cause, and not the large scores?
+#
+# <details><summary>Find the column that tells, then open</summary>The last one. There each step of the matrix is 32 times larger, too, so the matrix changes relatively as much as before. Still the accuracy stays low. The steps are not the cause.</details>
 
 # %% [markdown]
 # ## 11 · The real thing
@@ -1342,9 +1390,9 @@ for name, (mine, theirs) in zip(("output", "weights"), results, strict=True):
 # ## Where you stand
 #
 # - The score of a query and a key is their dot product. It says how well the key matches what the query looks for.
-# - Softmax over the keys turns the scores of one query into attention weights: positive, with sum 1. Subtract the maximum first.
+# - Softmax over the keys turns the scores of one query into attention weights: positive, with sum 1. Subtract the maximum first, so that `exp` cannot overflow.
 # - The output is the weighted sum of the values, one row for each query.
-# - With independent features, dot products have standard deviation $\sqrt{d_k}$, and softmax of such large logits saturates. So divide by $\sqrt{d_k}$.
+# - Dot products of independent features with mean 0 and standard deviation 1 have standard deviation $\sqrt{d_k}$. When $d_k$ is large, their softmax saturates, and almost no gradient passes through it. Divided by $\sqrt{d_k}$, they keep standard deviation 1.
 # - Count axes from the end, and the same three lines serve every batch.
 # - In the first layer, each query and each key is made from its own token alone. In later layers, they can use what earlier layers gathered.
 #
