@@ -1,16 +1,16 @@
 # %% [markdown]
 # # Lesson 3 · Multi-head attention
 #
-# **You build** attention with several heads: first in a loop, then all heads at once. At the end your block loads the weights of PyTorch's block and gives the same numbers.
+# **You build** attention with several heads, first in a loop, then all at once. At the end it loads the weights of PyTorch's block and gives the same results.
 #
 # **You need** lessons 1 and 2: queries, keys, values, masks. You also need `reshape`, `transpose` and `torch.cat`.
 #
 # **You take away** `MultiHeadAttention`, the block that every later lesson uses.
 #
-# **Time**: 115–130 minutes, with a marked place to stop halfway.
+# **Time**: about 190 minutes: 115 for the exercises, the rest to read, predict and run. A place to stop is marked after 85.
 
 # %% [markdown]
-# *The dog chased the cat.* To understand *chased*, a model needs two other tokens: who chases, and who is chased. But the attention weights of *chased* sum to 1. Suppose that it gives about half to each noun:
+# *The dog chased the cat.* To understand *chased*, a model needs two other tokens: who chases, and who is chased. But the attention weights of *chased* sum to 1. Suppose it gives about half to each noun:
 
 # %%
 from transformer_course import figures
@@ -52,15 +52,17 @@ figures.word_links(
 # <details><summary>This query may attend to this key</summary>Yes, as in <code>F.scaled_dot_product_attention</code>.</details>
 # <details><summary>This token is padding</summary>A padding mask says False there: no query may attend to padding.</details>
 #
-# The next cell holds the imports.
 
 # %% given imports
+import copy
+import functools
 import math
 import time
 
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from torch.nn.utils.parametrize import register_parametrization
 from torch.utils.flop_counter import FlopCounterMode
 from transformer_course.checks import Check, numbers
 
@@ -117,7 +119,7 @@ figures.steps(
 )
 
 # %% [markdown]
-# What to see: side by side, a linear layer can read each noun by itself. Averaged, they are the half-and-half blend again. (In part 2, each head has learned matrices of its own, so even their sum can keep the nouns apart.)
+# What to see: side by side, a linear layer can read each noun by itself. Averaged, they are the half-and-half blend again. Here both heads have the same values. From part 2 on, each head makes its own.
 
 # %% [markdown]
 # ## 2 · Heads side by side
@@ -154,7 +156,7 @@ def attention(
 
 
 # %% [markdown]
-# **Exercise** (20 minutes). Build this module, with a loop over the heads and the given `attention`. Each head is as wide as the model.
+# **Exercise** (25 minutes). Build this module, with a loop over the heads and the given `attention`. Each head is as wide as the model.
 #
 # <details><summary>Hint 1</summary>PyTorch finds layers in an <code>nn.ModuleList</code>, but not in a plain list: <code>nn.ModuleList(nn.Linear(…) for _ in range(num_heads))</code>.</details>
 # <details><summary>Hint 2</summary>Each head gives an output and weights. <code>torch.cat(outputs, dim=-1)</code> puts the outputs side by side. The weights need a new axis, (batch, heads, length, length): <code>torch.stack(weights, dim=1)</code> makes it.</details>
@@ -334,6 +336,29 @@ with Check("ConcatMultiHead", "batches, orders, views, and modules that share no
     slopes = second.gradients(second.call(x, returns=names)[0].square())
     check.true(all(bool(s.abs().max() > 0) for s in slopes.values()), "a gradient to every layer")
 # END HIDDEN TESTS
+
+# %% [markdown]
+# Cut $W^O$ into $h$ blocks of $d$ rows, $W^O_i$ for head $i$. Then the formula of your module also reads:
+#
+# $$Y = \sum_i H_i\, W^O_i$$
+#
+# So each head has a matrix of its own, and the results are added.
+#
+# **Predict.** A friend takes the *mean* of two heads, and multiplies it by one matrix $W$. For which blocks of $W^O$ does your module give the same?
+#
+# <details><summary>For none: a mean loses what each head found</summary>Write the mean as a sum: ½ (H₀ + H₁) W is H₀ (½ W) + H₁ (½ W).</details>
+# <details><summary>For equal blocks, ½ W and ½ W</summary>Yes. The mean is the special case in which all heads get the same block. A learned W<sup>O</sup> can give each head a different one.</details>
+# <details><summary>For all blocks</summary>A mean has the single matrix W for both heads. Two different blocks cannot both be ½ W.</details>
+
+# %%
+first, second = numbers(4, 3, seed=1), numbers(4, 3, seed=2)  # outputs of two heads, four tokens
+block_0, block_1 = numbers(3, 3, seed=3), numbers(3, 3, seed=4)
+both_heads = torch.cat([first, second], dim=1)
+in_sum = first @ block_0 + second @ block_1
+print("side by side = sum: ", torch.allclose(both_heads @ torch.cat([block_0, block_1]), in_sum))
+the_mean = (first + second) / 2 @ block_0
+halves = torch.cat([block_0 / 2, block_0 / 2])
+print("equal blocks = mean:", torch.allclose(both_heads @ halves, the_mean))
 
 # %% [markdown]
 # ## 3 · What does it cost?
@@ -533,9 +558,13 @@ from transformer_course.widgets import show_reshape
 show_reshape(split_heads, merge_heads, length=4, d_model=6, num_heads=3)
 
 # %% [markdown]
-# What to see: in your split, each row of a head holds numbers of a single token, the one in the same row of x. In the view, tokens are torn apart.
+# What to see: in your split, row 2 of each head belongs to token 2. In the view, head 0 gets the numbers 0 to 7: all of token 0, and two features of token 1. Its four rows are not the four tokens.
 #
-# **Predict.** Shapes also help you check formulas. A lecture slide gives for each of $h$ heads: $\text{output}_\ell = \mathrm{softmax}(X Q_\ell K_\ell^\top X^\top) * X V_\ell$, with $\text{output}_\ell \in \mathbb{R}^{d/h}$. $X$ holds $n$ tokens of width $d$. Careful: here $Q_\ell$, $K_\ell$, $V_\ell$ are the *weight matrices* of head $\ell$, which part 2 calls $W^Q_i$, $W^K_i$, $W^V_i$. Each is $d \times d/h$. Accept two things: on this slide, $*$ is a matrix product, and the scale follows later. Is anything wrong?
+# **Predict.** Shapes also help you check formulas. A slide gives the output of head $\ell$:
+#
+# $$\text{output}_\ell = \mathrm{softmax}(X Q_\ell K_\ell^\top X^\top) * X V_\ell \qquad \text{output}_\ell \in \mathbb{R}^{d/h}$$
+#
+# $X$ holds $n$ tokens of width $d$. Here $Q_\ell$, $K_\ell$, $V_\ell$ are *weight matrices* of shape $d \times d/h$. The $*$ is a matrix product, and the scale follows on a later slide. Is anything else wrong?
 #
 # <details><summary>No, nothing</summary>Go through the shapes: the weights are n × n, and X V is n × d/h.</details>
 # <details><summary>The shape of the output: it should be n × d</summary>That is what all heads give, side by side. One head is d/h wide.</details>
@@ -552,11 +581,17 @@ print("one head gives", tuple(one_output.shape))
 # %% [markdown]
 # ### Bug hunt: what is split?
 #
-# Another lecture also makes its heads $d_h = d / h$ wide. But it slices $X$. In its example, $d = 16$ and there are two heads. Head 0 works on `X[:, :8]` and head 1 on `X[:, 8:]`. In its formulas, the index $h$ says *which* head it is, 0 or 1:
+# Another lecture also makes its heads $d_h = d / h$ wide, but it slices $X$. With $d = 16$ and two heads, head 0 works on `X[:, :8]` and head 1 on `X[:, 8:]`. In its formulas, the index $h$ says *which* head it is:
 #
 # $$Q_h = X_h W^{(q)}_h, \quad K_h = X_h W^{(k)}_h, \quad V_h = X_h W^{(v)}_h \qquad \text{each } W_h \text{ of shape } [d_h, d_h]$$
 #
-# The next cell compares this with the way of part 3: multiply first, then slice the product $XW$. To keep it small, $d = 8$. The cell changes feature 3 of each token, and prints the largest change in the queries of each head.
+# In part 3, you multiply first and then slice the product $XW$. The next cell compares the two ways, with $d = 8$.
+#
+# **Predict.** The cell changes feature 3 of each token. Which heads get other queries?
+#
+# <details><summary>Head 0, in both ways</summary>That is so for slices of X. In XW, each query feature is a sum over all 8 features of the token.</details>
+# <details><summary>Slices of X: head 0. Slices of XW: both heads</summary>Yes. Head 1 of the slices reads features 4 to 7 only.</details>
+# <details><summary>Both heads, in both ways</summary>Head 1 of the slices never reads feature 3: its part of the token begins at feature 4.</details>
 #
 # **From the lecture**: “MHA (v1.5): multiple heads + split” in *Transformers (Part 2)*.
 
@@ -575,7 +610,7 @@ for title, queries_of in (
     print(f"{title}: head 0 changes by {changed[0]:.2f}, head 1 by {changed[1]:.2f}")
 
 # %% [markdown]
-# Head 1 of the slices does not react at all. Here is the same for every feature:
+# Here is the same for every feature:
 
 # %%
 depends = [[(row < 4) == (column < 4) for column in range(8)] for row in range(8)]
@@ -726,7 +761,7 @@ with Check("repaired_output", "other sizes") as check:
 # END HIDDEN TESTS
 
 # %% [markdown]
-# **A good place to stop.** You have all the parts: `split_heads`, `merge_heads` and the output projection. Next you put them together, count what they cost, and test whether two heads beat one.
+# **A good place to stop**, after about 85 minutes. You have all the parts: `split_heads`, `merge_heads` and the output projection. Next you put them together, count what they cost, and test whether two heads beat one.
 
 # %% [markdown]
 # ## 5 · Multi-head attention
@@ -747,18 +782,30 @@ with Check("repaired_output", "other sizes") as check:
 
 # %%
 narrow_heads = numbers(8, 4, 20, 16)  # (batch, heads, length, d_head)
-output, weights = attention(narrow_heads, narrow_heads, narrow_heads)
-print("weights", tuple(weights.shape), "outputs", tuple(output.shape))
+all_outputs, all_weights = attention(narrow_heads, narrow_heads, narrow_heads)
+print("weights", tuple(all_weights.shape), "outputs", tuple(all_outputs.shape))
 
 # %% [markdown]
 # Each score is a dot product of $d_{\text{head}}$ numbers, so it is divided by $\sqrt{d_{\text{head}}}$. `attention` reads this width from its queries.
 #
-# Queries may come from one sequence, keys and values from another of different length. In lesson 11, a translation attends to the original. So `forward` takes all three. For self-attention, pass x three times.
-#
-# With heads, the scores are (batch, heads, query, key). So a mask (batch, query or 1, key) needs a heads axis. Without it, its batch axis would line up with the heads: usually an error, but silently wrong with as many sequences as heads.
+# Queries may come from one sequence, keys and values from another of different length. In a later lesson, a translation attends to the original. So `forward` takes all three. For self-attention, pass x three times.
 
 # %% [markdown]
-# **Exercise** (20 minutes). Build it with `split_heads`, `merge_heads` and `attention`, without a loop over the heads.
+# **Predict.** The scores are (batch, heads, query, key). A padding mask is (batch, 1, key). With *two* sequences and *two* heads, you pass this mask as it is. Sequence 0 has a padding token. What happens?
+#
+# <details><summary>An error: the mask has an axis less</summary>With 2 sequences and 3 heads there is one. Here the sizes fit by chance: broadcasting lines up axes from the right.</details>
+# <details><summary>Both heads give the padding weight 0</summary>They should. But the batch axis of the mask lines up with the heads axis of the scores.</details>
+# <details><summary>Only head 0 gives the padding weight 0</summary>Yes. Sequence 0 of the mask meets head 0 of the scores, in every sequence. No error tells you. So such a mask needs a heads axis of its own.</details>
+
+# %%
+two_by_two = numbers(2, 2, 3, 4)  # (batch, heads, length, d_head)
+is_token = torch.tensor([[[True, True, False]], [[True, True, True]]])  # (batch, 1, key)
+spread = attention(two_by_two, two_by_two, two_by_two, is_token)[1]
+for head in (0, 1):
+    print(f"sequence 0, head {head}: token 0 gives the padding {spread[0, head, 0, 2]:.2f}")
+
+# %% [markdown]
+# **Exercise** (25 minutes). Build it with `split_heads`, `merge_heads` and `attention`, without a loop over the heads.
 #
 # <details><summary>Hint 1</summary>Begin without a mask. Six lines are enough: three projections with their splits, attention, merge, output projection.</details>
 # <details><summary>Hint 2</summary>A mask with three axes gets a fourth: <code>mask[:, None]</code>. A mask (query, key) fits as it is, and so does one that already has its heads axis.</details>
@@ -1142,7 +1189,7 @@ with Check("attention_parameters", "as many as PyTorch's block has") as check:
 # %% [markdown]
 # ### Measured
 #
-# Now compare your two modules as the number of heads grows. The next cell defines what to measure: parameters, multiplications in one forward pass, memory kept for the backward pass, and time.
+# Now compare your two modules as the number of heads grows. Measure four things: parameters, multiplications in a forward pass, memory kept for the backward pass, and time.
 
 
 # %% folded=true
@@ -1180,31 +1227,38 @@ def seconds_of(layer: nn.Module, inputs: tuple[Tensor, ...]) -> float:
 
 
 # %% [markdown]
-# Now run both modules with 1 to 16 heads. The batch has 4 sequences of 24 tokens, and $d = 256$.
+# Run both modules with 1 to 16 heads. The batch has 4 sequences of 24 tokens, and $d = 256$. Guess first: how many times as long do 16 heads of full width take as 16 split heads?
 
 # %%
-torch.manual_seed(0)
-one_batch = torch.randn(4, 24, 256)  # (batch, length, d_model)
 counts_of_heads = [1, 2, 4, 8, 16]
-cost_table: dict[str, list[tuple[float, float, float]]] = {"full width": [], "split": []}
-ratio = 0.0
-for count in counts_of_heads:
-    wide, split = ConcatMultiHead(256, count), MultiHeadAttention(256, count, bias=False)
-    cost_table["full width"].append(cost_of(wide, (one_batch,)))
-    cost_table["split"].append(cost_of(split, (one_batch,) * 3))
-    ratio = seconds_of(wide, (one_batch,)) / seconds_of(split, (one_batch,) * 3)
+
+
+@functools.cache
+def costs(length: int) -> dict[str, list[tuple[float, float, float]]]:
+    """cost_of for both modules, with each number of heads, for sequences of this length."""
+    batch = torch.randn(4, length, 256)
+    wide = [ConcatMultiHead(256, count) for count in counts_of_heads]
+    split = [MultiHeadAttention(256, count, bias=False) for count in counts_of_heads]
+    return {
+        "full width": [cost_of(module, (batch,)) for module in wide],
+        "split": [cost_of(module, (batch,) * 3) for module in split],
+    }
+
 
 print("in millions     parameters   multiplications   bytes kept")
-costs = cost_table
-for title, rows_of in costs.items():
+for title, rows_of in costs(24).items():
     for count, row in ((1, rows_of[0]), (16, rows_of[-1])):
         print(f"{title:10} {count:3}  {row[0]:11.1f} {row[1]:17.0f} {row[2]:12.1f}")
+one_batch = torch.randn(4, 24, 256)  # (batch, length, d_model)
+ratio = seconds_of(ConcatMultiHead(256, 16), (one_batch,)) / seconds_of(
+    MultiHeadAttention(256, 16, bias=False), (one_batch,) * 3
+)
 print(f"16 heads of full width take {ratio:.0f} times as long as 16 split heads")
 
 # %%
 figures.curves(
     counts_of_heads,
-    {title: [row[0] for row in rows_of] for title, rows_of in costs.items()},
+    {title: [row[0] for row in rows_of] for title, rows_of in costs(24).items()},
     x="number of heads",
     y="parameters, in millions",
     title="Parameters: split heads are free",
@@ -1219,7 +1273,7 @@ figures.curves(
 # %%
 figures.curves(
     counts_of_heads,
-    {title: [row[2] for row in rows_of] for title, rows_of in costs.items()},
+    {title: [row[2] for row in rows_of] for title, rows_of in costs(24).items()},
     x="number of heads",
     y="bytes kept, in millions",
     title="Memory: split heads are not quite free",
@@ -1227,7 +1281,21 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: with split heads, memory grows too, though far less. Each head keeps its own attention weights, (length, length), however narrow it is. Here the sequences are short. These weights grow with the *square* of the length, so in long sequences they take most of the memory, if all are stored.
+# What to see: with split heads, memory grows too, though far less. Each head keeps its own attention weights, (length, length), however narrow it is. (The given `attention` keeps them twice: PyTorch's function keeps its own, and you get a copy.)
+#
+# **Predict.** How much more do 16 split heads keep than one? Make the sequences four times as long. How does this difference grow?
+#
+# <details><summary>4 times</summary>The queries, keys and values grow 4 times. But they do not depend on the number of heads.</details>
+# <details><summary>16 times</summary>Yes: the difference consists of attention weights, and they grow with the <em>square</em> of the length.</details>
+# <details><summary>Not at all</summary>It consists of attention weights, one for each query and key. Longer sequences have more of both.</details>
+
+# %%
+for length in (24, 96):
+    of_split = costs(length)["split"]
+    print(f"length {length}: {of_split[-1][2] - of_split[0][2]:.2f} million bytes more")
+
+# %% [markdown]
+# So in long sequences, the attention weights take most of the memory, if all are stored.
 
 # %% [markdown]
 # ### Bug hunt: a table of models
@@ -1364,6 +1432,7 @@ class Reader(nn.Module):
         layers = [MultiHeadAttention(d_model, num_heads) for _ in range(num_layers)]
         self.layers = nn.ModuleList(layers)
         self.read_out = nn.Linear(d_model, 2 * NOUNS)
+        self.history: list[list[float]] = []  # what train returns
 
     def forward(self, tokens: Tensor) -> tuple[Tensor, list[Tensor]]:
         x = self.embedding(tokens) + self.positions.weight
@@ -1380,7 +1449,7 @@ for many in (1, 2):
     print(f"{many} head(s): {total} parameters")
 
 # %% [markdown]
-# In this comparison, every model gets the same 600 steps of training, at the same learning rate. An answer counts as right if both nouns are right.
+# In this comparison, every model gets the same 400 steps of training, at the same learning rate. An answer counts as right if both nouns are right.
 #
 # A model **generalises** if it is right on held-out pairs too. **Overfitting** means that a model is right on its training data, but not on held-out data.
 
@@ -1396,9 +1465,9 @@ def accuracies(model: nn.Module, pairs: Tensor) -> list[float]:
     return [*right.float().mean(0).tolist(), right.all(1).float().mean().item()]
 
 
-def train(model: nn.Module, steps: int = 600, rate: float = 0.02) -> list[list[float]]:
+def train(model: nn.Module, steps: int = 400, rate: float = 0.02) -> list[list[float]]:
     """Train on training pairs; every 50 steps, both right: [in training, held out]."""
-    optimizer = torch.optim.Adam(model.parameters(), lr=rate)
+    optimizer = torch.optim.Adam(model.parameters(), lr=rate, fused=True)
     history = []
     for step in range(steps + 1):
         if step % 50 == 0:
@@ -1419,21 +1488,28 @@ def train(model: nn.Module, steps: int = 600, rate: float = 0.02) -> list[list[f
 # <details><summary>One head is better: it is wider</summary>Width helps to tell 60 nouns apart. But both nouns must fit into one blend. Run it.</details>
 # <details><summary>Two heads are better, above all on held-out pairs</summary>Yes. Run it, and compare what happens on training pairs and on held-out pairs.</details>
 
+
 # %%
-both_kinds: dict[str, list[Reader]] = {"one head": [], "two heads": []}
-accuracy_of: dict[str, list[list[float]]] = {}
-for many, title in ((1, "one head"), (2, "two heads")):
-    histories = []
+@functools.cache
+def readers(num_heads: int) -> list[Reader]:
+    """Three trained readers, from different random weights. Only the first call trains them."""
+    found = []
     for seed in range(3):
         torch.manual_seed(seed)
-        both_kinds[title].append(Reader(many))
-        histories.append(train(both_kinds[title][-1]))
-    in_training, held_out = torch.tensor(histories).permute(2, 0, 1).tolist()
-    accuracy_of |= {f"{title}, training": in_training, f"{title}, held out": held_out}
-readers = both_kinds
+        reader = Reader(num_heads)
+        reader.history = train(reader)
+        found.append(reader)
+    return found
+
+
+accuracy_of: dict[str, list[list[float]]] = {}
+for many, title in ((1, "one head"), (2, "two heads")):
+    histories = torch.tensor([reader.history for reader in readers(many)])  # (run, time, 2)
+    accuracy_of[f"{title}, training"] = histories[..., 0].tolist()
+    accuracy_of[f"{title}, held out"] = histories[..., 1].tolist()
 
 figures.curves(
-    list(range(0, 601, 50)),
+    list(range(0, 401, 50)),
     accuracy_of,
     x="training step",
     y="accuracy, both nouns",
@@ -1441,14 +1517,14 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: with two heads, both lines come close to 1 early, in every run: this model generalises. With one head, the *mean* accuracy on held-out pairs stays far below that on training pairs. The mean hides how much these runs differ, so here is each of them:
+# What to see: with two heads, both lines come close to 1 in every run, well before the end: this model generalises. With one head, the *mean* accuracy on held-out pairs stays far below that on training pairs. The mean hides how much these runs differ, so here is each of them:
 
 # %%
 verb_weights, in_training, on_held_out = [], [], []
-for reader in readers["one head"]:
+for reader in readers(1):
     with torch.no_grad():
-        weights = reader(sentences_about(held_out_pairs))[1][0]  # (batch, head, query, key)
-    verb_weights.append(weights[:, 0, VERB, [1, 4]].mean(0))
+        weights_of_run = reader(sentences_about(held_out_pairs))[1][0]  # (batch, head, query, key)
+    verb_weights.append(weights_of_run[:, 0, VERB, [1, 4]].mean(0))
     in_training.append(accuracies(reader, training_pairs))
     on_held_out.append(accuracies(reader, held_out_pairs))
 which = ["subject", "object", "both"]
@@ -1470,13 +1546,13 @@ figures.steps(
 # %%
 six_words = ["the", "dog", "chased", "the", "cat", "today"]
 one_sentence = torch.tensor([[0, 9, 1, 0, 10, 5]])
-heads_of_runs, names = [], []
+heads_of_runs, labels = [], []
 with torch.no_grad():
-    for seed, reader in enumerate(readers["two heads"]):
+    for seed, reader in enumerate(readers(2)):
         heads_of_runs.append(reader(one_sentence)[1][0][0, :, VERB])  # (head, key)
-        names += [f"run {seed}, head 0", f"run {seed}, head 1"]
+        labels += [f"run {seed}, head 0", f"run {seed}, head 1"]
 figures.steps(
-    {"weights of “chased”": (torch.cat(heads_of_runs), "key", six_words)}, "two heads", names
+    {"weights of “chased”": (torch.cat(heads_of_runs), "key", six_words)}, "two heads", labels
 )
 
 # %% [markdown]
@@ -1522,32 +1598,34 @@ for seed in range(3):
     linear, nonlinear = Blend(nn.Linear(16, 2 * NOUNS)), Blend(two_layers(16))
     wider = Blend(two_layers(64), d_model=64)
     for blend in (linear, nonlinear, wider):
-        train(blend, steps=400)
-    subject, its_object, _ = accuracies(linear, training_pairs)
-    for title, value in (
-        ("linear, subject, training", subject),
-        ("linear, object, training", its_object),
+        train(blend)
+    of_linear = accuracies(linear, training_pairs)
+    for title, accuracy in (
+        ("linear, subject, training", of_linear[0]),
+        ("linear, object, training", of_linear[1]),
         ("nonlinear, both, training", accuracies(nonlinear, training_pairs)[2]),
         ("nonlinear, both, held out", accuracies(nonlinear, held_out_pairs)[2]),
         ("width 64, both, held out", accuracies(wider, held_out_pairs)[2]),
     ):
-        measured.setdefault(title, []).append(value)
+        measured.setdefault(title, []).append(accuracy)
 figures.runs(measured, "accuracy", "Reading 0.6 · subject + 0.4 · object (3 runs each)")
 
 # %% [markdown]
-# What to see: the linear read-out names every subject and almost no object. Why? The read-out has a vector for each candidate A. Its match with a noun is the dot product with that noun's embedding. So the object logit is
+# What to see: the linear read-out names every subject and almost no object. Why? It has a vector for each candidate A. Its dot product with a noun's embedding is their match. So the object logit is
 #
 # $$\text{logit}(A) = 0.6 \cdot \text{match}(A, \text{subject}) + 0.4 \cdot \text{match}(A, \text{object}) + \text{bias}(A)$$
 #
-# For the true object to beat absent nouns in every sentence, each noun must match itself best. But then the subject matches itself best too, and it has the larger weight: it wins as “object”.
+# To be right in *bird chased cat* and *bird chased dog*, cat and dog must match themselves better than each other. But then the subject, with its larger weight, wins in *dog chased cat* or in *cat chased dog*. A bias does not help:
 #
-# A nonlinear read-out fits the training pairs, but it overfits. With everything four times as wide, it is right on more held-out pairs.
+# <details><summary>The proof, for those who want it</summary>Let cc be match(cat, cat), cd be match(cat, dog), and so on. <em>Bird chased cat</em> needs logit(cat) &gt; logit(dog), and <em>bird chased dog</em> needs the opposite. Add the two inequalities: the bird and the biases cancel, and what remains is cc + dd &gt; cd + dc. Do the same with <em>dog chased cat</em> and <em>cat chased dog</em>. Again the biases cancel, but what remains is cd + dc &gt; cc + dd. Both cannot hold, so no linear read-out is right in all four sentences.</details>
+#
+# A nonlinear read-out fits the training pairs, but it overfits. Four times as wide, it overfits less.
 
 # %% [markdown]
 # So how did some runs with one head get most training pairs right? Their weights depend on the nouns:
 
 # %%
-for seed, reader in enumerate(readers["one head"]):
+for seed, reader in enumerate(readers(1)):
     with torch.no_grad():
         on_subject = reader(sentences_about(training_pairs))[1][0][:, 0, VERB, 1]
     low, high = on_subject.quantile(torch.tensor([0.05, 0.95])).tolist()
@@ -1556,7 +1634,56 @@ for seed, reader in enumerate(readers["one head"]):
 # %% [markdown]
 # What to see: where a run attends to both, weights change between pairs. This makes the fit possible, but it often does not carry over to held-out pairs.
 #
-# “One head cannot attend to two tokens” is too strong. But both nouns pass through *the same* matrices, and what follows must take this blend apart. With two heads, $W^O$ adds both into one vector too. But each noun comes through its own head's matrices, so they can lie in different directions. A linear layer can read each, even in a new pair.
+# So “one head cannot attend to two tokens” is too strong. But what follows must take the blend apart.
+
+# %% [markdown]
+# ### What keeps the nouns apart?
+#
+# Two heads also give one vector: $H_0 W^O_0 + H_1 W^O_1$. What keeps the nouns apart in it? Each head has its own value matrix $W^V_i$ and its own block $W^O_i$. The next cell makes one of them, or both, equal for the two heads, all through training.
+#
+# **Predict.** With equal blocks of $W^O$, the heads are averaged. Can such a reader still tell who chased whom?
+#
+# <details><summary>No, as in part 1</summary>In part 1 both heads also had the same values. Run the cell.</details>
+# <details><summary>Yes, their values differ</summary>Yes. Training can give each head values that lie in other directions. Run the cell.</details>
+# <details><summary>Only on training pairs</summary>That would be overfitting, as with one head. Run the cell.</details>
+
+
+# %%
+class Equal(nn.Module):
+    """Replace the parts of a matrix that belong to two heads by their mean."""
+
+    def __init__(self, axis: int) -> None:
+        super().__init__()
+        self.axis = axis
+
+    def forward(self, matrix: Tensor) -> Tensor:
+        mean = torch.stack(matrix.chunk(2, self.axis)).mean(0)
+        return torch.cat([mean, mean], self.axis)
+
+
+# nn.Linear stores (out, in): a head owns rows of W^V (axis 0) and columns of W^O (axis 1)
+variants = {
+    "equal W^O": [("w_output", 1)],
+    "equal W^V": [("w_value", 0)],
+    "both equal": [("w_output", 1), ("w_value", 0)],
+}
+# the readers from above have their own of both; a history has one entry for 50 steps
+after_300 = {"own W^V, W^O": [reader.history[6][1] for reader in readers(2)]}
+for title, made_equal in variants.items():
+    after_300[title] = []
+    for seed in range(3):
+        torch.manual_seed(seed)
+        reader = Reader(num_heads=2)
+        for layer_name, axis in made_equal:
+            linear = reader.layers[0].get_submodule(layer_name)
+            register_parametrization(linear, "weight", Equal(axis))
+        after_300[title].append(train(reader, steps=300)[-1][1])
+figures.runs(after_300, "accuracy, held out", "Two heads after 300 steps (3 runs each)")
+
+# %% [markdown]
+# What to see: it is enough that one of the two differs. With both equal, the values of both nouns go through the same matrices, and the reader fails as with one head.
+#
+# So averaging *learned* heads does no harm here: their values adapt. But an average has only $d / h$ features for all heads together. Side by side, they have $d$.
 
 # %% [markdown]
 # ### Layer by layer
@@ -1568,33 +1695,78 @@ for seed, reader in enumerate(readers["one head"]):
 # %%
 from transformer_course.widgets import show_attention
 
-torch.manual_seed(0)
-deep = Reader(num_heads=2, num_layers=2)
-train(deep, steps=200)
+
+@functools.cache
+def deep_reader() -> Reader:
+    """Two layers of two heads, trained at the first call."""
+    torch.manual_seed(0)
+    reader = Reader(num_heads=2, num_layers=2)
+    train(reader, steps=200)
+    return reader
+
+
+deep = deep_reader()
 with torch.no_grad():
-    layers = deep(one_sentence)[1]
-# (layer, head, query, key)
-show_attention(torch.cat(layers), six_words, title="two layers of your multi-head attention")
+    maps = deep(one_sentence)[1]  # of each layer: (1, head, query, key)
+show_attention(torch.cat(maps), six_words, title="two layers of your multi-head attention")
 
 # %% [markdown]
-# To test your answer, the next cell switches off one head at a time.
+# Write your answer into `guess`. The cell switches off one head at a time: its block of $W^O$ becomes 0.
+
 
 # %%
-print(f"all heads: {accuracies(deep, held_out_pairs)[2]:.0%} of the held-out pairs right")
-for depth, layer in enumerate(deep.layers):
-    matrix = layer.get_parameter("w_output.weight")
-    for head in (0, 1):
-        kept = matrix.detach().clone()
-        with torch.no_grad():
-            matrix[:, 8 * head : 8 * head + 8] = 0.0  # W^O ignores this head
-            right = accuracies(deep, held_out_pairs)[2]
-            matrix.copy_(kept)
-        print(f"without head {head} of layer {depth}: {right:.0%}")
+guess = (0, 1)  # your answer: (layer, head)
+
+
+class Without(nn.Module):
+    """Set the block of W^O that belongs to one of two heads to 0."""
+
+    def __init__(self, head: int) -> None:
+        super().__init__()
+        self.head = head
+
+    def forward(self, matrix: Tensor) -> Tensor:
+        blocks = list(matrix.chunk(2, dim=1))
+        blocks[self.head] = torch.zeros_like(blocks[self.head])
+        return torch.cat(blocks, dim=1)
+
+
+def reader_without(depth: int, head: int) -> Reader:
+    """A copy of the trained reader, with this head switched off."""
+    reader = copy.deepcopy(deep_reader())
+    linear = reader.layers[depth].get_submodule("w_output")
+    register_parametrization(linear, "weight", Without(head))
+    return reader
+
+
+four_heads = [(0, 0), (0, 1), (1, 0), (1, 1)]
+print(f"all heads: {accuracies(deep_reader(), held_out_pairs)[2]:.0%} of the held-out pairs right")
+for depth, head in four_heads:
+    right = accuracies(reader_without(depth, head), held_out_pairs)[2]
+    told = " (your guess)" if (depth, head) == guess else ""
+    print(f"without head {head} of layer {depth}: {right:.0%}{told}")
 
 # %% [markdown]
 # What to see: the damage differs from head to head. Was your answer right? A map shows where a head attends, but not what the model does with the result.
 #
-# Switching off a part to see what it does is called **ablation**. Removing it for good, to make the model smaller, is **pruning**. Your model has few heads to spare, but a large model can have many. In a trained translation model, Voita et al. found heads that attend to neighbours, follow grammar or find rare words. Most others could be pruned with little harm (*Analyzing Multi-Head Self-Attention*, 2019).
+# Switching off a part of a trained model to see what it does is called **ablation**. Removing it for good, to make the model smaller, is **pruning**.
+#
+# **Predict.** Now prune each of these heads, and *train on* for 200 steps without it. What happens?
+#
+# <details><summary>The damage stays</summary>Training changes all other weights. Run the cell.</details>
+# <details><summary>The model recovers only where the damage was small</summary>The other three heads can learn new tasks. Run the cell.</details>
+# <details><summary>The model recovers, whichever head is gone</summary>Yes. The other heads take over.</details>
+
+# %%
+for depth, head in four_heads:
+    reader = reader_without(depth, head)
+    right = train(reader, steps=200)[-1][1]
+    print(f"pruned, head {head} of layer {depth}: {right:.0%} after 200 more steps")
+
+# %% [markdown]
+# What to see: ablation shows what *this trained model* relies on, not what the task needs. One layer of two heads could do the task too.
+#
+# Large models can have many heads to spare. In a trained translation model, Voita et al. found heads that attend to neighbours, follow grammar or find rare words. While they trained on, most others could be pruned with little harm (*Analyzing Multi-Head Self-Attention*, 2019).
 
 # %% [markdown]
 # ## 8 · The real thing
@@ -1602,16 +1774,16 @@ for depth, layer in enumerate(deep.layers):
 # PyTorch's `nn.MultiheadAttention` is the same block. These are its parameters:
 
 # %%
-for name, weight in nn.MultiheadAttention(12, num_heads=3).named_parameters():
-    print(f"{name:15} {tuple(weight.shape)}")
+for label, parameter in nn.MultiheadAttention(12, num_heads=3).named_parameters():
+    print(f"{label:15} {tuple(parameter.shape)}")
 
 # %% [markdown]
-# **Exercise** (10 minutes). Copy its weights into your block.
+# **Exercise** (15 minutes). Copy its weights into your block.
 #
 # `in_proj_weight` is *packed*: it holds the matrices of queries, keys and values below one another, in this order, each stored as in `nn.Linear`. `in_proj_bias` holds the three biases in the same order, or is `None`. `out_proj` is a usual `nn.Linear`.
 #
 # <details><summary>Hint 1</summary><code>chunk(3)</code> splits a tensor into three along its first axis.</details>
-# <details><summary>Hint 2</summary>Inside <code>with torch.no_grad():</code>, <code>mine.w_query.weight.copy_(…)</code> writes into a parameter that exists. Assigning a tensor, or its <code>.data</code>, would share it: then training theirs would change yours. (<code>load_state_dict</code> copies too, from a dictionary of names and tensors.)</details>
+# <details><summary>Hint 2</summary>Inside <code>with torch.no_grad():</code>, <code>mine.w_query.weight.copy_(…)</code> writes into a parameter that exists. Do not assign: <code>mine.w_query.weight = …</code> raises a <code>TypeError</code> for a tensor that is no parameter, and <code>mine.w_query.weight.data = …</code> shares the numbers, so training theirs would change yours. (<code>load_state_dict</code> copies too, from a dictionary of names and tensors.)</details>
 
 
 # %% exercise load_from_torch
@@ -1743,13 +1915,13 @@ torch.manual_seed(0)
 block = nn.MultiheadAttention(12, num_heads=3, batch_first=True).double()
 own_block = MultiHeadAttention(12, num_heads=3).double()
 load_from_torch(own_block, block)
-query, key = numbers(2, 4, 12), numbers(2, 5, 12, seed=1)
+asking, offering = numbers(2, 4, 12), numbers(2, 5, 12, seed=1)
 padding = (torch.arange(5) < torch.tensor([5, 3])[:, None])[:, None]  # (batch, 1, key)
 opposite = ~padding[:, None].expand(2, 3, 4, 5).flatten(0, 1)  # (batch · heads, query, key)
 for title, allowed, forbidden in (("no mask", None, None), ("padding", padding, opposite)):
-    ours = own_block(query, key, key, allowed)
-    theirs = block(query, key, key, attn_mask=forbidden, average_attn_weights=False)
-    for what, one, other in zip(("output", "weights"), ours, theirs, strict=True):
+    from_mine = own_block(asking, offering, offering, allowed)
+    from_torch = block(asking, offering, offering, attn_mask=forbidden, average_attn_weights=False)
+    for what, one, other in zip(("output", "weights"), from_mine, from_torch, strict=True):
         print(f"{title}, {what}: largest difference {(one - other).abs().max().item():.1e}")
 
 # %% [markdown]
@@ -1758,11 +1930,11 @@ for title, allowed, forbidden in (("no mask", None, None), ("padding", padding, 
 # %% [markdown]
 # ## 9 · In your own words
 #
-# **Question.** A friend reads: “With 512 features and 8 heads, each head works with 64 features.” The friend concludes two things. First, head 0 reads the first 64 features of each token and cannot see the others. Second, the heads' outputs are averaged in the end, so 8 heads are an **ensemble**: several models whose predictions are averaged. What is wrong with each conclusion, and why does it matter? Write three or four sentences: double-click the cell below. A person reads them.
+# **Question** (10 minutes). A friend reads: “With 512 features and 8 heads, each head works with 64 features.” The friend concludes two things. First, head 0 reads the first 64 features of each token and cannot see the others. Second, the heads' outputs are averaged in the end, so 8 heads are an **ensemble**: several models whose predictions are averaged. What is wrong with each conclusion, and why does it matter? Write three or four sentences: double-click the cell below. A person reads them.
 
 # %% answer what_is_split [markdown] points=2
 # <!-- BEGIN SOLUTION -->
-# Each head reads all 512 features: its projection is 512 × 64, and only the result is narrow. If X itself were sliced, a head could never ask for a feature that lies in another slice. And the heads are not averaged: they are put side by side and mixed by W^O. So the model still knows which head found what, for example who chases and who is chased. An ensemble averages complete predictions; averaging the outputs of two heads would give one blend, as a single head does.
+# Each head reads all 512 features: its projection is 512 × 64, and only the result is narrow. If X itself were sliced, a head could never ask for a feature that lies in another slice. And the heads are not averaged: they are put side by side and multiplied by W^O, so Y = Σ_i H_i W^O_i, and each head has its own 64 rows of W^O. An average is the special case in which these blocks are equal; then all heads together have only 64 features, not 512. (In part 7, learned values made up for it.) Nor are the heads an ensemble: each model of an ensemble predicts by itself, but heads are parts of one model, and the ablation of one can ruin the prediction.
 # <!-- END SOLUTION -->
 
 # %% [markdown]
@@ -1770,6 +1942,7 @@ for title, allowed, forbidden in (("no mask", None, None), ("padding", padding, 
 #
 # - Multi-head attention runs several heads in parallel, puts their outputs side by side, and mixes them with the output projection $W^O$.
 # - One head gives one weighted sum. Unequal weights keep two tokens apart in it, but the next layer must take the blend apart. In your experiment one head failed or overfitted; two heads of the same total size generalised.
+# - $Y = \sum_i H_i W^O_i$: each head has its own values and its own block of $W^O$. Either was enough to keep the nouns apart.
 # - *Project first, then split.* Each head reads the whole token, and only its result is narrow: $d / h$ features. So the number of parameters is $4 d^2$, plus biases, for any number of heads.
 # - The heads are an *axis*: (batch, heads, length, d_head). Split the last axis, then transpose. A bare `view` gives the right shape with wrong contents.
 # - Scores are divided by $\sqrt{d_{\text{head}}}$. A mask for each sequence needs an axis for the heads.
