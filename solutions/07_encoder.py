@@ -7,9 +7,9 @@
 #
 # **You take away** `EncoderBlock` and `Encoder`, their parameter count, and a tested reason for where each norm goes.
 #
-# **Time**: about 140 minutes, 95 of them for the exercises. A good place to stop is marked halfway.
+# **Time**: about 195 minutes: 140 for the exercises, the rest to read, predict and run. A good place to stop is marked after about 85 minutes.
 #
-# Run the cells from top to bottom. The first one loads what the lesson needs.
+# Run the cells from top to bottom.
 
 # %% given imports
 from collections.abc import Callable
@@ -42,10 +42,12 @@ figures.word_links(
 # **Predict.** In attention, each box can attend to every other box. Can one attention layer follow two jumps?
 #
 # <details><summary>Yes, if it has two heads: one for each jump</summary>All heads of a layer choose their keys at the same time. None can use what another head has just read.</details>
-# <details><summary>Yes: every box sees every note</summary>It sees them all. But to attend to the <em>right</em> box, the query must know the number on the first note.</details>
+# <details><summary>Yes: every box can attend to every note</summary>It can attend to all of them. But to attend to the <em>right</em> box, the query must know the number on the first note.</details>
 # <details><summary>Not directly: the second jump needs what the first one has read</summary>That is the argument. In part 8 you test it.</details>
 #
-# How do you build layers that can be stacked, so that the queries of each layer can use what the layer below has found? That is the question of this lesson. First, a few more paths:
+# How do you build layers that can be stacked, so that the queries of each layer can use what the layer below has found? That is the question of this lesson.
+#
+# An **encoder** is a stack of layers that returns one output vector for each input vector, and in which every position may attend to every other, before and after it. (In the causal models of lesson 2, a position attends only to itself and to earlier ones.) First, a few more paths:
 
 # %%
 for start in range(4):
@@ -76,7 +78,9 @@ for start in range(4):
 # %% [markdown]
 # ## 1 · One block, two orders
 #
-# An **encoder** is a stack of **blocks**, which have the same parts but different parameters. The parts are attention, two linear layers with a ReLU between them (it replaces negative numbers by 0), and two norms. Two ways to arrange them are in use. Follow the thick line: it carries the vector of one token through the block.
+# A **block** is one layer of an encoder: attention, two linear layers with a ReLU between them (it replaces negative numbers by 0), and two norms. The blocks of a stack have the same parts but different parameters.
+#
+# Two ways to arrange the parts are in use. Follow the thick line, which carries the vector of one token. What is on it in only one of the pictures?
 
 # %%
 figures.stations(
@@ -88,14 +92,14 @@ figures.stations(
 )
 
 # %% [markdown]
-# What to see: both blocks have the same parts. The thick line is the **residual stream**, the vector of a token to which every sublayer adds its output. A block has two **sublayers**, attention and a small feed-forward network, each with a residual connection around it.
+# What to see: only post-norm has norms on the thick line. That line is the **residual stream**, the vector of a token to which every sublayer adds its output. A **sublayer** is a part of a block with a residual connection around it: here attention, and a small feed-forward network.
 #
 # In **pre-norm**, each norm comes before its sublayer, on the branch, and the residual stream itself is not normalised. In **post-norm**, each norm comes after the addition, on the residual stream.
 
 # %% [markdown]
 # ## 2 · The feed-forward network
 #
-# Attention moves information between tokens: its output is a weighted sum of values. Some conclusions need more than a sum. Suppose that a token has gathered two features: is there a *not*, and is the adjective *good*? Here are the four cases.
+# Attention moves information between tokens: its output is a weighted sum of values. Some conclusions need more than a sum. Suppose that a token has gathered two features: is there a *not*, and is the adjective *good*?
 
 # %%
 cases = torch.tensor([[0.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
@@ -145,21 +149,20 @@ figures.steps(
 #
 # <details><summary>Nothing much: there are still two layers</summary>Run the next cell: the two layers compute nothing that one could not.</details>
 # <details><summary>The gradient: nothing can be learned</summary>Gradients flow through a product of matrices without trouble. So nothing warns you that the ReLU is missing.</details>
-# <details><summary>The second layer: together they do only what one linear layer can do</summary>Yes: (x W₁) W₂ = x (W₁ W₂).</details>
+# <details><summary>The second layer: together they do only what one linear layer can do</summary>Yes: (x W₁ + b₁) W₂ + b₂ = x (W₁ W₂) + (b₁ W₂ + b₂). That is one matrix and one bias.</details>
 
 # %%
-w1, w2 = numbers(3, 6), numbers(6, 3, seed=1)
-tokens = numbers(5, 3, seed=2)
-two_layers = (tokens @ w1) @ w2
-one_layer = tokens @ (w1 @ w2)
-print(
-    f"two layers against one matrix: largest difference {(two_layers - one_layer).abs().max():.0e}"
-)
+w1, b1 = numbers(3, 6), numbers(6, seed=1)
+w2, b2 = numbers(6, 3, seed=2), numbers(3, seed=3)
+tokens = numbers(5, 3, seed=4)
+two_layers = (tokens @ w1 + b1) @ w2 + b2
+one_layer = tokens @ (w1 @ w2) + (b1 @ w2 + b2)
+print(f"two layers against one: largest difference {(two_layers - one_layer).abs().max():.0e}")
 
 # %% [markdown]
 # **From the lecture**: “Feed-forward Layer” in *Introduction to Transformers*, CS60216: without a nonlinearity, self-attention “is simply performing a re-averaging of the value vectors”. (Unlike two linear layers, two attention layers are not one: their weights depend on the input. But given the weights, each output is linear in the values.)
 #
-# **Exercise** (15 minutes). Write the feed-forward network, with dropout on the hidden features: after the ReLU, and nowhere else. In part 3 you write the same lines again, inside the block.
+# **Exercise** (20 minutes). Write the feed-forward network, with dropout on the hidden features: after the ReLU, and nowhere else. In part 3 you write the same lines again, inside the block.
 #
 # <details><summary>Hint</summary>Keep three modules on <code>self</code>: two <code>nn.Linear</code> and one <code>nn.Dropout</code>, which knows by itself whether the model is training. For the nonlinearity take <code>torch.relu</code>.</details>
 
@@ -393,9 +396,9 @@ def block_weights(d_model: int, d_ff: int, seed: int = 0) -> dict[str, Tensor]:
 
 
 # %% [markdown]
-# **Exercise** (30 minutes). This is the heart of the lesson. Write the block. Keep the two linear layers in the block itself, not in a `FeedForward`: PyTorch's block does so too, and in part 10 you load its weights into yours.
+# **Exercise** (45 minutes). This is the heart of the lesson. Write the block. Keep the two linear layers in the block itself, not in a `FeedForward`: PyTorch's block does so too, and in part 10 you load its weights into yours.
 #
-# <details><summary>Hint 1</summary>Begin with pre-norm alone, without dropout: two lines, each of the form <code>x = x + …</code>. The checks for post-norm and for dropout come later.</details>
+# <details><summary>Hint 1</summary>Begin with pre-norm alone, without dropout: two lines, each of the form <code>x = x + …</code>. <code>attend</code> returns a pair: the output is its first element, <code>attend(…)[0]</code>. The checks for post-norm and for dropout come later.</details>
 # <details><summary>Hint 2</summary>Which x is the output added to: x before the norm, or after it? In the picture, where does the branch leave the residual stream?</details>
 # <details><summary>Hint 3</summary>Dropout is used in four positions. <code>nn.MultiheadAttention(…, dropout=…)</code> handles the first by itself. One <code>nn.Dropout</code> can serve the other three: it draws a new mask in every call.</details>
 
@@ -952,10 +955,10 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: after every post-norm block the standard deviation is 1, because a norm comes last. In the pre-norm stack it grows with every block. The sublayers still read inputs of the same size: a normalised copy. (What a late block adds is small beside the stream: see part 6.) But a layer *after* the stack would get larger inputs from a deeper stack. So a pre-norm encoder has one more norm at its end, the **final norm**. A post-norm encoder needs none.
+# What to see: after every post-norm block the standard deviation is 1, because a norm comes last (with gain 1 and bias 0, before training). In the pre-norm stack it grows with every block. The sublayers still read inputs of the same size: a normalised copy. But a layer *after* the stack would get larger inputs from a deeper stack. So a pre-norm encoder has one more norm at its end, the **final norm**. A post-norm encoder ends with a norm already.
 
 # %% [markdown]
-# **Exercise** (15 minutes). Build the stack from your own `EncoderBlock`. PyTorch finds modules that are attributes of `self`, but it does not search plain lists. For a list of modules there is `nn.ModuleList`.
+# **Exercise** (25 minutes). Build the stack from your own `EncoderBlock`. PyTorch finds modules that are attributes of `self`, but it does not search plain lists. For a list of modules there is `nn.ModuleList`.
 #
 # <details><summary>Hint 1</summary><code>nn.ModuleList(EncoderBlock(…) for _ in range(num_layers))</code> calls the class once for each block. What would <code>[EncoderBlock(…)] * num_layers</code> do?</details>
 # <details><summary>Hint 2</summary>Every block gets the mask. The final norm comes once, after the loop.</details>
@@ -1144,7 +1147,7 @@ print(f"slides {on_the_slides:,}   PyTorch {counted:,}   missing {counted - on_t
 # %% [markdown]
 # The slides are right about the matrices: two thirds of a block's weights are in the feed-forward network, and the number of heads does not matter. But 6,656 parameters are missing. They are few, but without them a trained model gives wrong results.
 #
-# **Exercise** (5 minutes). Which are they? Give three whole numbers: the biases of attention (four layers: query, key, value, output), the biases of the feed-forward network, and all parameters of the two norms.
+# **Exercise** (10 minutes). Which are they? Give three whole numbers: the biases of attention (four layers: query, key, value, output), the biases of the feed-forward network, and all parameters of the two norms.
 #
 # <details><summary>Hint</summary>A linear layer has one bias for each <em>output</em> feature. A layer norm has a gain and a bias for each feature.</details>
 
@@ -1178,7 +1181,7 @@ with Check("left_out", "each of the three") as check:
 
 
 # %% [markdown]
-# **Exercise** (10 minutes). Now for any encoder: compute how many parameters an `Encoder` has, by arithmetic. You can test your function: build an `Encoder`, and let PyTorch count.
+# **Exercise** (15 minutes). Now for any encoder: compute how many parameters an `Encoder` has, by arithmetic. You can test your function: build an `Encoder`, and let PyTorch count.
 #
 # <details><summary>Hint</summary>Three terms for each block: attention 4 · (d² + d), the feed-forward network, two norms. Then the final norm: when is there one?</details>
 
@@ -1270,11 +1273,14 @@ print(f"your encoder      {sum(part.numel() for part in mine.parameters()):,}")
 
 
 # %%
+from functools import cache
+
+
 def first_step(depth: int, norm_first: bool, seed: int, scale: float = 1.0) -> tuple[float, float]:
     """Take one step of Adam from random weights, with the loss multiplied by `scale`.
 
-    Return the gradient norm of the last block's linear2.weight, and how far the output moves, relative to its
-    size.
+    Return the gradient norm of the last block's linear2.weight, and how far the output moves,
+    relative to its size.
     """
     torch.manual_seed(seed)
     encoder, classifier = Encoder(depth, 32, 4, 128, norm_first=norm_first), nn.Linear(32, 10)
@@ -1293,15 +1299,21 @@ def first_step(depth: int, norm_first: bool, seed: int, scale: float = 1.0) -> t
 
 
 depths = [2, 4, 8, 16, 32]
-measured = {
-    order: torch.tensor([[first_step(n, order == "pre-norm", s) for n in depths] for s in range(4)])
-    for order in ("pre-norm", "post-norm")
-}  # each (seed, depth, 2): gradient and movement
+
+
+@cache  # measures once: the next figure uses the same steps
+def first_steps(norm_first: bool) -> Tensor:
+    """Gradient norm and movement for 4 seeds and every depth: (seed, depth, 2)."""
+    return torch.tensor([[first_step(n, norm_first, seed) for n in depths] for seed in range(4)])
+
 
 # %%
 figures.curves(
     depths,
-    {order: values[..., 0].tolist() for order, values in measured.items()},
+    {
+        "pre-norm": first_steps(norm_first=True)[..., 0].tolist(),
+        "post-norm": first_steps(norm_first=False)[..., 0].tolist(),
+    },
     x="blocks in the stack",
     y="gradient norm of the last linear2",
     title="Before training: mean and range of 4 seeds",
@@ -1325,12 +1337,15 @@ for order in ("pre-norm", "post-norm"):
         print(f"{order:9}  loss × {scale:<4}  gradient {gradient:.4f}  output moves by {moved:.3f}")
 
 # %% [markdown]
-# The gradient is 100 times smaller, and the output moves as far as before. So with Adam, large gradients alone cannot be the reason. In the first step, every parameter moves by about the learning rate. What can differ is how far the *output* moves when all parameters move a little. `first_step` has measured that too:
+# The gradient is 100 times smaller, and the output moves as far as before. So with Adam, large gradients alone cannot be the reason. In the first step, every parameter moves by about the learning rate. What can differ is how far the *output* moves when all parameters move a little. `first_steps` has measured that too. At which depth do the two orders part?
 
 # %%
 figures.curves(
     depths,
-    {order: values[..., 1].tolist() for order, values in measured.items()},
+    {
+        "pre-norm": first_steps(norm_first=True)[..., 1].tolist(),
+        "post-norm": first_steps(norm_first=False)[..., 1].tolist(),
+    },
     x="blocks in the stack",
     y="relative change of the output",
     title="One step of Adam at rate 0.0003: mean and range of 4 seeds",
@@ -1339,14 +1354,16 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: in *both* orders, the same step moves the output further in a deeper stack. With 2 blocks the orders hardly differ. From 8 on, post-norm moves it about twice as far, with a wide range at 32. Liu et al. (2020, *Understanding the Difficulty of Training Transformers*) call this the **amplification effect**: a post-norm block depends more on its sublayers, so small parameter changes add up to a large change of the output.
+# What to see: in *both* orders, the same step moves the output further in a deeper stack. With 2 blocks the orders hardly differ. From 8 on, post-norm moves it about twice as far, with a wide range at 32.
+#
+# The **amplification effect** means that the more the blocks of a stack depend on their sublayers, the further small parameter changes move its output. Liu et al. (2020, *Understanding the Difficulty of Training Transformers*) found it in post-norm.
 #
 # Part 9 tests whether a deep post-norm stack needs smaller first steps.
 
 # %% [markdown]
 # ## 7 · Warm-up
 #
-# The original Transformer was post-norm. To train it, its authors used a **learning-rate schedule**, a rule that gives the learning rate for each step. In the next figure, the lower curve counts.
+# The original Transformer was post-norm, and trained with a **learning-rate schedule**, a rule that gives the learning rate for each step. In the next figure, the lower curve counts.
 
 # %%
 some_steps = list(range(4, 125, 4))
@@ -1437,9 +1454,8 @@ with Check("warmup_schedule", "many steps") as check:
 # <details><summary>The peak rate falls</summary>Yes. So if you compare two warm-ups with this formula, you compare two peak rates as well.</details>
 
 # %%
-for warmup_steps in (50, 400):
-    peak = warmup_schedule(warmup_steps, 32, warmup_steps)
-    print(f"{warmup_steps:3} warm-up steps: peak rate {peak:.4f}")
+for last in (50, 400):
+    print(f"{last:3} warm-up steps: peak rate {warmup_schedule(last, 32, last):.4f}")
 
 # %% [markdown]
 # The **peak rate** is the largest learning rate of a schedule. To see what warm-up itself does, part 9 compares runs with and without it at the same peak rate.
@@ -1542,8 +1558,6 @@ def held_out_accuracy(reader: Reader, task: Task) -> float:
 # Every step trains on 64 freshly drawn sequences. The rate comes from your `warmup_schedule`.
 
 # %%
-from functools import cache
-
 from transformer_course.widgets import show_training
 
 
@@ -1596,11 +1610,11 @@ for seed in range(3):
     print(f"one block, seed {seed}: {held_out_accuracy(shallow, reversal):.1%}")
 
 # %% [markdown]
-# One block reverses nearly as well as two. There are only five lengths, so each digit has at most five candidates. Perhaps the block gathers all of them *and* the end sign in one step, and its feed-forward network chooses. In any case, a good story about what a model needs is not evidence. You need a task that one block cannot do.
+# One block reverses nearly as well as two. There are only five lengths, so each digit has at most five candidates. Perhaps the block gathers all of them *and* the end sign in one step, and its feed-forward network chooses. In any case, a plausible argument about what a model needs is not evidence. Is there a task on which the second block makes a difference?
 #
 # ### Two jumps
 #
-# Back to the boxes. Now notes may repeat. Token $i$ is the note in box $i$, and the model answers for all eight start boxes at once. With one jump, the answer needs one lookup. With two jumps, the second lookup needs the result of the first.
+# Back to the boxes. Now notes may repeat. Token $i$ is the note in box $i$, and the model answers for all eight start boxes at once. With one jump, the answer needs one lookup. With two jumps, it needs two, and the second depends on the result of the first.
 
 
 # %%
@@ -1626,7 +1640,13 @@ print("notes          ", *row[0].tolist())
 print("after two jumps", *found[0].tolist())
 
 # %% [markdown]
-# For a fair comparison, the single block gets a wider feed-forward network, so that the two models have almost the same number of parameters: 17,899 and 17,928. Steps, rates and data are the same. And one jump is the control: can this single block follow one note?
+# For a fair comparison, the single block gets a wider feed-forward network, so that the two models have almost the same number of parameters: 17,899 and 17,928, embeddings and biases included. Steps, rates and data are the same. (The factor 0.4 lowers the peak rate of your schedule from 0.025 to 0.01.) And one jump is the control: can this single block follow one note?
+#
+# **Predict.** What does the single block reach at two jumps, where guessing gives 12.5 %?
+#
+# <details><summary>About 12.5 %</summary>Not every path needs two lookups. Which ones do not?</details>
+# <details><summary>About half</summary>Yes. Some paths return to a box already visited, and there one lookup is enough.</details>
+# <details><summary>Nearly 100 %, as in the reversal</summary>The wider network does not replace the second lookup, at least not in 250 steps.</details>
 
 
 # %%
@@ -1640,40 +1660,53 @@ def jumper(depth: int, d_ff: int, task: Task, seed: int) -> Reader:
 
 settings = {"1 block, 1 jump": (1, 195, one_jump), "1 block, 2 jumps": (1, 195, two_jumps)}
 settings |= {"2 blocks, 2 jumps": (2, 64, two_jumps)}
-jumpers = {
-    name: [jumper(*setting, seed) for seed in range(3)] for name, setting in settings.items()
-}
-accuracies = {}
-for name, (_, _, task) in settings.items():
-    accuracies[name] = [held_out_accuracy(reader, task) for reader in jumpers[name]]
-    size = sum(part.numel() for part in jumpers[name][0].parameters())
-    print(f"{name:18} {size:,} parameters  ", *(f"{share:.1%}" for share in accuracies[name]))
+
+
+@cache  # trains once
+def jumpers(name: str) -> list[Reader]:
+    """Three trained Readers with these settings."""
+    return [jumper(*settings[name], seed) for seed in range(3)]
+
+
+def accuracies(name: str) -> list[float]:
+    return [held_out_accuracy(reader, settings[name][2]) for reader in jumpers(name)]
+
+
+for name in settings:
+    size = sum(part.numel() for part in jumpers(name)[0].parameters())
+    print(f"{name:18} {size:,} parameters  ", *(f"{share:.1%}" for share in accuracies(name)))
 
 # %%
 figures.runs(
-    accuracies | {"guessing": [1 / LENGTH]},
+    {name: accuracies(name) for name in settings} | {"guessing": [1 / LENGTH]},
     "held-out accuracy",
     "Following notes: 3 seeds, equal steps and parameters",
 )
 
 # %% [markdown]
-# What to see: a single block follows one jump almost perfectly. At two jumps it gets only about half of the answers. That is more than guessing, because notes can repeat. In about a third of the cases the path returns to a box already visited, so one lookup is enough. Elsewhere a frequent note is a good guess.
+# What to see: a single block follows one jump almost perfectly. At two jumps it gets only about half of the answers. That is more than guessing, because notes can repeat. In about a third of the cases the path returns to a box already visited, so one lookup is enough. Elsewhere, guessing a frequent note is right more often than one time in eight.
 #
 # Two smaller blocks get nearly all of the answers. So on this task, with equal parameters and steps, depth helps, and a wider feed-forward network does not replace it.
 #
 # How do the two blocks do it? The next cell collects the attention weights of each block of *your* trained encoder, for 2,000 new rows.
 
 # %%
-two_blocks = jumpers["2 blocks, 2 jumps"][0]
 notes_read, _, everywhere = two_jumps(2000, seed=100_000)
-per_layer = []
-with torch.no_grad():
-    stream = two_blocks.embed(notes_read)
-    for block in [part for part in two_blocks.encoder.blocks if isinstance(part, EncoderBlock)]:
-        per_layer.append(attend(block.attention, block.norm1(stream), everywhere)[1])
-        stream = block(stream, everywhere)
-jump_weights = torch.stack(per_layer, 1)
-print("(row, layer, head, query, key):", tuple(jump_weights.shape))
+
+
+@cache
+def jump_weights() -> Tensor:
+    """The attention weights of the first trained encoder: (row, layer, head, query, key)."""
+    two_blocks, per_layer = jumpers("2 blocks, 2 jumps")[0], []
+    with torch.no_grad():
+        stream = two_blocks.embed(notes_read)
+        for block in [part for part in two_blocks.encoder.blocks if isinstance(part, EncoderBlock)]:
+            per_layer.append(attend(block.attention, block.norm1(stream), everywhere)[1])
+            stream = block(stream, everywhere)
+    return torch.stack(per_layer, 1)
+
+
+print("(row, layer, head, query, key):", tuple(jump_weights().shape))
 
 # %% [markdown]
 # **Predict.** Start at box i. Call the two blocks layer 0 and layer 1. If they take one jump each, which box does each layer attend to?
@@ -1686,8 +1719,8 @@ print("(row, layer, head, query, key):", tuple(jump_weights.shape))
 after_one = notes_read
 after_two = notes_read.gather(1, notes_read)
 for name, box in (("after one jump", after_one), ("after two jumps", after_two)):
-    index = box[:, None, None, :, None].expand(*jump_weights.shape[:-1], 1)
-    mean = jump_weights.gather(-1, index).mean((0, 3, 4))
+    index = box[:, None, None, :, None].expand(*jump_weights().shape[:-1], 1)
+    mean = jump_weights().gather(-1, index).mean((0, 3, 4))
     for layer in (0, 1):
         shares = "  ".join(f"{weight:.2f}" for weight in mean[layer].tolist())
         print(f"mean weight on the box {name:15}  layer {layer}, heads 0 to 3:  {shares}")
@@ -1705,18 +1738,22 @@ for name, box in (("after one jump", after_one), ("after two jumps", after_two))
 from transformer_course.widgets import show_attention
 
 boxes = [f"box {i}: {note}" for i, note in enumerate(notes_read[0].tolist())]
-show_attention(jump_weights[0], boxes, title="Your encoder follows two notes, by layer and head")
+show_attention(jump_weights()[0], boxes, title="Your encoder follows two notes, by layer and head")
 
 # %% [markdown]
 # ## 9 · Deep stacks and the first steps
 #
-# Now take six blocks, and the easy task of one jump. All runs take 120 steps. Two settings, pre-norm and post-norm, use a learning rate of 0.008 from the first step. A third is post-norm with a warm-up to that rate over 60 steps. After the warm-up the rate stays constant, so that only the first 60 steps differ. Two more settings are controls for post-norm without warm-up: a quarter of the rate, and only two blocks.
+# Now take six blocks, and the easy task of one jump. All runs take 120 steps:
+#
+# - Pre-norm and post-norm use a learning rate of 0.01 from the first step.
+# - Post-norm with warm-up raises the rate to 0.01 over 60 steps. Then it stays there, so that only the first 60 steps differ.
+# - Three more settings, all without warm-up, change one thing each: pre-norm at twice the rate, post-norm at half the rate, and post-norm with only two blocks.
 #
 # **Predict.** Which setting does not learn?
 #
-# <details><summary>Pre-norm at 0.008 from the first step</summary>It learns in every seed.</details>
-# <details><summary>Post-norm at 0.008 from the first step</summary>Yes. And the controls show what it takes: six blocks, post-norm, and large <em>first</em> steps.</details>
-# <details><summary>Post-norm with warm-up to 0.008</summary>Its first steps are small. Later the same rate does no harm.</details>
+# <details><summary>Pre-norm at 0.02 from the first step</summary>It learns in every seed, at twice the rate that stops post-norm.</details>
+# <details><summary>Post-norm at 0.01 from the first step</summary>Yes. And the other settings show what it takes: six blocks, post-norm, and large <em>first</em> steps.</details>
+# <details><summary>Post-norm with warm-up to 0.01</summary>Its first steps are small. Later the same rate does no harm.</details>
 
 
 # %%
@@ -1729,11 +1766,12 @@ def learn_one_jump(depth: int, norm_first: bool, peak: float, warmup: int, seed:
 
 
 schedules = {
-    "pre-norm, no warm-up": (6, True, 0.008, 1),
-    "post-norm, no warm-up": (6, False, 0.008, 1),
-    "post-norm, warm-up": (6, False, 0.008, 60),
-    "post-norm, quarter rate": (6, False, 0.002, 1),
-    "post-norm, 2 blocks": (2, False, 0.008, 1),
+    "pre-norm, no warm-up": (6, True, 0.01, 1),
+    "pre-norm, twice the rate": (6, True, 0.02, 1),
+    "post-norm, no warm-up": (6, False, 0.01, 1),
+    "post-norm, warm-up": (6, False, 0.01, 60),
+    "post-norm, half the rate": (6, False, 0.005, 1),
+    "post-norm, 2 blocks": (2, False, 0.01, 1),
 }
 deep = {
     name: [learn_one_jump(*setting, seed) for seed in range(3)]
@@ -1742,16 +1780,26 @@ deep = {
 figures.runs(deep, "held-out accuracy", "Six blocks (the last: two), 120 steps, 3 seeds each")
 
 # %% [markdown]
-# What to see: six post-norm blocks at 0.008 from the first step end at or little above 1/8, which is guessing. Change any one of three things, and they learn: pre-norm instead of post-norm, two blocks instead of six, or smaller first steps. After a warm-up the stack tolerates the very rate that stopped it before. A quarter of the rate works without warm-up too.
+# What to see: six post-norm blocks at 0.01 from the first step get little further than guessing, 1/8. Change any one of three things, and they learn: the order of the norms, the number of blocks, or the size of the first steps. After a warm-up the stack tolerates the very rate that stopped it before.
 #
-# What goes wrong in the first steps? Take a single step in each setting, and measure two things: how far the output moves, and how similar the outputs of different tokens are afterwards.
+# What goes wrong in the first step? Take it in each setting, and measure two things: how far the output moves (1 means by its own size), and how similar the outputs of two tokens are (a cosine of 1 means the same direction).
+#
+# **Predict.** A first step moves the output by about 1. Can such a stack still learn?
+#
+# <details><summary>No: what it computed is gone</summary>Before training it computed nothing useful. So a large movement need not do harm.</details>
+# <details><summary>Yes, but only in pre-norm</summary>Compare the rows of the next table with the figure: post-norm at half the rate learns as well.</details>
+# <details><summary>Yes, in both orders</summary>Yes: pre-norm at 0.02 and post-norm at 0.005 both do.</details>
 
 
 # %%
-def after_first_step(
-    depth: int, norm_first: bool, peak: float, warmup: int, seed: int
-) -> list[float]:
-    """The relative change of the output, and the mean cosine between tokens afterwards."""
+def similarity(outputs: Tensor) -> Tensor:
+    """The mean cosine between the outputs of two tokens."""
+    directions = F.normalize(outputs.flatten(0, 1), dim=-1)
+    return (directions @ directions.T).mean()
+
+
+def around_first_step(depth: int, norm_first: bool, peak: float, warmup: int, seed: int) -> Tensor:
+    """How far the output moves, relative to its size, and the similarity before and after."""
     torch.manual_seed(seed)
     reader = Reader(LENGTH, LENGTH, depth, norm_first=norm_first)
     rows, _, _ = one_jump(200, seed=100_000)
@@ -1760,39 +1808,40 @@ def after_first_step(
     train(reader, one_jump, 1, lambda step: peak * min(1.0, step / warmup), batch=24)
     with torch.no_grad():
         after = reader.encoder(reader.embed(rows))
-    directions = F.normalize(after.flatten(0, 1), dim=-1)
     moved = (after - before).norm() / before.norm()
-    return [moved.item(), (directions @ directions.T).mean().item()]
+    return torch.stack([moved, similarity(before), similarity(after)])
 
 
 for name, setting in schedules.items():
-    moved, cosine = torch.tensor([after_first_step(*setting, seed) for seed in range(3)]).mean(0)
-    print(f"{name:24}  output moves by {moved:.2f}   cosine between tokens {cosine:.2f}")
+    mean = torch.stack([around_first_step(*setting, seed) for seed in range(3)]).mean(0)
+    print("{:25} moves by {:.2f}   cosine {:.2f} → {:.2f}".format(name, *mean.tolist()))
 
 # %% [markdown]
-# In the failing setting, the first step moves the output furthest, and afterwards all tokens have nearly the same output. Pre-norm moves three quarters as far, but its tokens stay apart, so distance alone does not explain the failure. With warm-up the first step hardly moves the output, so its cosine is close to that of post-norm before training.
+# What to see: in the failing setting the first step moves the output by more than its own size, and leaves all tokens with nearly the same output. With warm-up, it changes little.
 #
-# The controls show that post-norm does not always *need* warm-up. This deep stack needs small first steps; warm-up is one way to get them.
+# But is that why it fails? Pre-norm at twice the rate moves about as far. Post-norm at half the rate comes close in both numbers. Yet both learn. So neither number explains the failure by itself.
+#
+# This deep post-norm stack needs small first steps. Warm-up is one way to get them.
 #
 # <details><summary>Do large pre-norm models need no warm-up?</summary>Your experiment shows only that six small blocks train without it. Large pre-norm models usually have a warm-up too. The original Transformer and BERT are post-norm, and were trained with warm-up. ViT, GPT-2 and most large models since are pre-norm.</details>
 
 # %% [markdown]
 # ## 10 · The real thing
 #
-# PyTorch has the block as `nn.TransformerEncoderLayer`, by default in post-norm order, and the stack as `nn.TransformerEncoder`. Two names differ: `layers` for `blocks`, `self_attn` for `attention`. The next cell copies PyTorch's weights into yours.
+# PyTorch has the block as `nn.TransformerEncoderLayer`, by default post-norm, and the stack as `nn.TransformerEncoder`. Two names differ: `layers` for `blocks`, `self_attn` for `attention`. The next cell copies PyTorch's weights into yours.
 
 # %%
 padding = torch.tensor([[[True] * 6], [[True, True, True, True, False, False]]])
 sentences = numbers(2, 6, 16)
 torch.manual_seed(0)
-for norm_first in (True, False):
-    layer = nn.TransformerEncoderLayer(16, 4, 40, batch_first=True, norm_first=norm_first)
-    end = nn.LayerNorm(16) if norm_first else None
+for pre_norm in (True, False):
+    layer = nn.TransformerEncoderLayer(16, 4, 40, batch_first=True, norm_first=pre_norm)
+    end = nn.LayerNorm(16) if pre_norm else None
     theirs = nn.TransformerEncoder(layer, 3, end, enable_nested_tensor=False).double().eval()
     for parameter in theirs.parameters():
         # nn.TransformerEncoder copies one layer: make them differ
         nn.init.normal_(parameter, std=0.3)
-    mine = Encoder(3, 16, 4, 40, norm_first=norm_first).double().eval()
+    mine = Encoder(3, 16, 4, 40, norm_first=pre_norm).double().eval()
     renamed = {
         name.replace("layers", "blocks").replace("self_attn", "attention"): weight
         for name, weight in theirs.state_dict().items()
@@ -1800,7 +1849,7 @@ for norm_first in (True, False):
     mine.load_state_dict(renamed)
     expected = theirs(sentences, src_key_padding_mask=~padding[:, 0])
     difference = (mine(sentences, padding) - expected)[padding[:, 0]].abs().max().item()
-    print(f"3 blocks, norm_first={norm_first}: largest difference {difference:.0e}")
+    print(f"3 blocks, norm_first={pre_norm}: largest difference {difference:.0e}")
 
 # %% [markdown]
 # Differences below 1e-13 are rounding errors of float64. Twelve such blocks in post-norm order are the body of BERT-base. In pre-norm order, with a causal mask and the final norm, they are the body of the smallest GPT-2. Both use GELU, a smooth nonlinearity, not ReLU.
@@ -1808,11 +1857,11 @@ for norm_first in (True, False):
 # %% [markdown]
 # ## 11 · In your own words
 #
-# **Question** (10 minutes). A friend changes a deep model from post-norm to pre-norm and keeps everything else: no norm at the end, and the long warm-up. What happens to the residual stream from block to block? What does the missing norm mean for the layer that reads the output? Does the friend still need the warm-up, and what is your evidence? Write three or four sentences: double-click the cell below. A person reads them.
+# **Question** (15 minutes). A friend changes a deep model from post-norm to pre-norm and keeps everything else: no norm at the end, and the long warm-up. What happens to the residual stream from block to block? What does the missing norm mean for the layer that reads the output? Does the friend still need the warm-up, and what is your evidence? Write three or four sentences: double-click the cell below. A person reads them.
 
 # %% answer two_lines [markdown] points=2
 # <!-- BEGIN SOLUTION -->
-# In pre-norm no norm is on the residual stream, and every sublayer adds to it, so its values grow with depth. Without the final norm, the layer that reads the output gets inputs whose size depends on the depth and changes during training, so its logits are too large at first. With the final norm this is solved. A long warm-up does no harm, but it is hardly needed: in part 9 six pre-norm blocks learned with the full rate from the first step, in all three seeds, where post-norm did not. (That is evidence for this task and size, not a proof for all models.)
+# In pre-norm no norm is on the residual stream, and every sublayer adds to it, so its values grow with depth. Without the final norm, the layer that reads the output gets inputs whose size depends on the depth and changes during training, so its logits are too large at first. With the final norm this is solved. A long warm-up does no harm, but it is hardly needed: in part 9 six pre-norm blocks learned at the full rate from the first step, and even at twice the rate, in all three seeds. Post-norm did not learn at the full rate. (That is evidence for this task and size, not a proof for all models.)
 # <!-- END SOLUTION -->
 
 
@@ -1820,11 +1869,11 @@ for norm_first in (True, False):
 # ## Where you stand
 #
 # - A block has two sublayers, each with a residual connection: attention moves information between tokens, and the feed-forward network works on each token by itself. Without its nonlinearity it would be one linear layer.
-# - The output of a sublayer is added to the residual stream as it was *before the norm*.
-# - Pre-norm leaves the residual stream free of norms. The stream grows with depth, so a pre-norm encoder ends with a final norm. Post-norm, the original order, normalises the stream itself.
+# - In pre-norm, the norm is on the branch only: what a sublayer returns is added to x as it was *before the norm*. In post-norm, the norm comes after the addition.
+# - So the residual stream of a pre-norm stack grows with depth, and its encoder ends with a final norm. Post-norm, the original order, normalises the stream itself.
 # - A block has about $12\, d_{\text{model}}^2$ parameters if $d_{\text{ff}} = 4\, d_{\text{model}}$: a third in attention, two thirds in the feed-forward network, and a few in biases and norms.
 # - Adam cancels a constant factor in the gradient. What differs is how far a step moves the output: further in deep stacks, and furthest in deep post-norm stacks.
-# - In your experiment six post-norm blocks needed small first steps: warm-up, or a lower rate throughout. Compare schedules at equal peak rates.
+# - In your experiment six post-norm blocks needed small first steps: warm-up, or a lower rate throughout. Pre-norm blocks did not. Compare schedules at equal peak rates.
 # - In 250 steps, one block learned to follow one jump but not two; two blocks learned to follow two. The second block can use in its queries what the first one found.
 #
 # **What comes next.** Your encoder reads a sequence of vectors, whatever they stand for. An image is not a sequence of words. But you can split it into patches and treat each patch as a token: that is lesson 8, the Vision Transformer.
