@@ -7,14 +7,15 @@
 #
 # **You take away** `masked_attention`, the reason for the −∞ in it, and a leak test for models that generate.
 #
-# **Time**: 90–100 minutes, about 70 of them for the exercises. A good place to stop is marked halfway.
+# **Time**: about 160 minutes: 90 for the exercises, the rest to read, predict and run. A good place to stop is marked after about 90.
 #
 # **How to work**: read, predict and run, cell by cell. This notebook runs alone.
 
 # %% given imports
+import functools
 import math
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import pairwise, product
 
 import torch
 import torch.nn.functional as F
@@ -64,9 +65,9 @@ figures.attention_map([[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.1, 0.6, 0.3]], three
 # %% [markdown]
 # ## 1 · The answer is already in the input
 #
-# In lesson 1 every token attended to all tokens, before it and after it. Attention to tokens on both sides is called **bidirectional**. It suits a model that reads, such as BERT: *it* can use *tired*, which comes later.
+# In lesson 1 every token attended to all tokens. Attention to tokens on both sides is called **bidirectional**. It suits a model that reads, such as BERT: *it* can use *tired*, which comes later.
 #
-# A model that writes, such as GPT, is **autoregressive**: it generates one token at a time, each from the tokens before it. The tokens so far are its context. When it generates a token, the later ones do not exist yet.
+# A model that writes, such as GPT, is **autoregressive**: it generates one token at a time, each from the tokens before it. The tokens so far are its context. Later tokens do not exist yet. Why does the weight of *animal* differ in the two pictures?
 
 # %%
 words = ["the", "animal", "didn't", "cross", "the", "street", "because", "it", "was", "too"]
@@ -80,25 +81,27 @@ figures.word_links(
 )
 
 # %% [markdown]
-# The weights are invented, as in lesson 1. In the lower picture the tokens after *it* have weight 0. The other weights have grown, because they still sum to 1.
+# The weights are invented, as in lesson 1. In the lower picture the tokens after *it* have weight 0. The others have grown, *animal* from 0.40 to 0.63, because they still sum to 1.
 #
-# During generation there is no future to hide. The trouble is *training*: there the model receives the whole sentence at once. In **next-token prediction**, a model predicts, at every position, the token that comes next. One pass through the model makes a prediction at every position. Here are the inputs and their targets. (*too* is only a target here.)
+# During generation the newest token has no future: nothing comes after it. During *training* it is different, because there the model receives the whole sentence at once. In **next-token prediction**, a model predicts, at every position, the token that comes next. One pass through the model makes all these predictions.
+#
+# Here are the inputs and their targets. At which position is the target of position 7 an *input*?
 
 # %%
 for position, (given, target) in enumerate(pairwise(words)):
     print(f"position {position}   input {given:10} target {target}")
 
 # %% [markdown]
-# Every target except the last is also an input, one position later. With bidirectional attention, position 7 can attend to position 8 and copy *was* instead of predicting it. So some keys must be hidden from some queries, in training and in generation. Then each position computes the same output whether or not later tokens are there.
+# At position 8. With bidirectional attention, position 7 can attend to position 8 and copy *was* instead of predicting it. So in training, later keys must be hidden from earlier queries. In generation the mask stays on: then the earlier positions compute exactly what they computed in training.
 #
 # **From the lecture**: *Transformers*, CSCI 4360/6360, slide "Masking".
 
 # %% [markdown]
 # ## 2 · A mask says which keys each query may attend to
 #
-# A **mask** is a boolean tensor that says, for each query and each key, whether the query may attend to the key. It has the shape of the scores: a row for each query, a column for each key.
+# A **mask** is a boolean tensor that says, for each query and each key, whether the query may attend to the key. It has a row for each query and a column for each key, as the scores have.
 #
-# A **causal mask** lets each position attend to itself and to earlier positions only.
+# A **causal mask** lets each position attend to itself and to earlier positions only. In the figure, which query may attend to all three keys?
 
 # %%
 figures.masks(
@@ -114,7 +117,7 @@ figures.masks(
 )
 
 # %% [markdown]
-# Every mask in this course follows one convention:
+# The last one, *sleeps*: only it has two earlier positions. Every mask in this course follows one convention:
 #
 # > True = may attend.
 #
@@ -127,7 +130,7 @@ figures.masks(
 # <details><summary>No, and the mask would work as well without it</summary>Without the diagonal the first query could attend to nothing, and the attention output would not depend on the position's own value.</details>
 
 # %% [markdown]
-# **Exercise** (8 minutes). Write the causal mask for any length.
+# **Exercise** (10 minutes). Write the causal mask for any length.
 #
 # <details><summary>Hint</summary>Either start with all True and keep one triangle (<code>tril</code> keeps the lower one, <code>triu</code> the upper one). Or compare the position of each query with the position of each key: <code>[:, None]</code> turns a row of positions into a column.</details>
 
@@ -175,7 +178,7 @@ with Check("causal_mask", "one token, two, and many") as check:
 # %% [markdown]
 # ### Bug hunt: a condition on a slide
 #
-# **From the lecture**: *transformer*, STATS 403, lecture 7, slides "self-attention in transformer". One slide says that a causal model computes the score $q_i \cdot k_j$ "only when $i \leq j$". The next one draws the matrix of scores, with $-\infty$ where no score is used. Here are the drawing and the condition, each as a mask.
+# **From the lecture**: *transformer*, STATS 403, lecture 7, slides "self-attention in transformer". One slide says that a causal model computes the score $q_i \cdot k_j$ "only when $i \leq j$". The next one draws the matrix of scores, with $-\infty$ where no score is used. The figure shows the drawing and the condition, each as a mask. They differ. Which one is causal?
 
 # %%
 five = ["1", "2", "3", "4", "5"]
@@ -188,10 +191,10 @@ figures.masks(
 )
 
 # %% [markdown]
-# What to see: the two masks are transposes of each other. Under the slide's condition, query 1 may attend to every key, and query 5 only to itself. That model would read from right to left. The drawing is right.
+# The drawing is causal. Under the condition, each query may attend to its own position and to *later* ones: query 1 to every key, query 5 only to itself. In the condition, $i$ and $j$ are swapped, so its mask is the transpose of the drawing.
 
 # %% [markdown]
-# **Exercise** (5 minutes). Write the condition that the slide means. Your function receives the positions of the queries and of the keys separately, because there can be fewer queries than keys. A model that generates needs the outputs at its newest positions only. With queries at positions 4 and 5 and keys at 1 to 5, the mask has two rows. (The slide counts from 1. Your function works for any positions.)
+# **Exercise** (7 minutes). Write the condition that the slide means. Your function receives the positions of the queries and of the keys separately, because a model that generates may compute its newest queries only. With queries at positions 4 and 5 and keys at 1 to 5, the mask has two rows.
 #
 # <details><summary>Hint</summary>Which of the two positions must not be the larger one?</details>
 
@@ -263,11 +266,11 @@ figures.masks(
 # **Predict.** Someone makes the mask (batch, key, 1) instead. The scores are (batch, query, key), with as many queries as keys. What happens?
 #
 # <details><summary>Whole queries are masked, and no padding key is</summary>Yes. The rows of padding are masked, but nobody uses their outputs. The real queries still attend to padding.</details>
-# <details><summary>PyTorch raises an error</summary>It would if there were more or fewer queries than keys. In self-attention the lengths are equal, and the wrong mask fits.</details>
+# <details><summary>PyTorch raises an error</summary>It would with 3 queries and 5 keys, whose sizes do not fit. In self-attention the two lengths are equal, and the wrong mask fits.</details>
 # <details><summary>Nothing changes</summary>Real queries would still attend to padding: no column is masked for them.</details>
 
 # %% [markdown]
-# **Exercise** (8 minutes). You get the number of real tokens in each sequence, and the length to which all sequences are padded.
+# **Exercise** (10 minutes). You get the number of real tokens in each sequence, and the length to which all sequences are padded.
 #
 # <details><summary>Hint 1</summary><code>torch.arange(max_length)</code> holds the position of each key. Which of these positions hold real tokens, in a sequence of 3?</details>
 # <details><summary>Hint 2</summary>Compare (max_length,) with (batch, 1), and you get (batch, max_length). <code>[:, None]</code> inserts a second axis, of size 1.</details>
@@ -365,7 +368,7 @@ with Check("masked_row", "each weight") as check:
 # END HIDDEN TESTS
 
 # %% [markdown]
-# Now let softmax do this by itself: replace the masked *score* so that its exponential is 0. Which number should replace it? The next figure tries four ideas on your three keys, in the left half with scores whose exponentials are 1, 2 and 7. In the right half all scores are 150 lower, which must not change any weight (lesson 1). A correct idea gives your result in both halves.
+# Now let softmax do this by itself: replace the masked *score* so that its exponential is 0. Which number should replace it? The next figure tries three numbers on your three keys, and above them the idea of the last question. In the left half the exponentials of the scores are 1, 2 and 7. In the right half all scores are 150 lower, which must not change any weight (lesson 1). Which rows give your result in *both* halves?
 
 # %% folded=true
 # Applies four ideas to the scores ln 1, ln 2, ln 7, and to the same scores − 150: click to unfold
@@ -384,12 +387,7 @@ figures.steps(
 )
 
 # %% [markdown]
-# What to see:
-#
-# - *The weight becomes 0.* The row sums to 0.3.
-# - *The score becomes 0.* exp(0) = 1, so the masked key still gets weight: a quarter on the left, all of it on the right.
-# - *The score becomes −100.* This works on the left. On the right it is the *largest* score.
-# - *The score becomes −∞.* exp(−∞) = 0, so the others share the 1.
+# Only the last row does. The first row sums to 0.3. A score of 0 has the exponential 1, so the masked key keeps some weight. A score of −100 is the *largest* one on the right. But exp(−∞) = 0, so the others share the 1.
 #
 # With the mask $M$ and the scaled scores $S = Q K^\top / \sqrt{d_k}$:
 #
@@ -402,23 +400,30 @@ figures.steps(
 # <details><summary>All 0</summary>That is what you want. But all exponentials are 0, so each weight would be 0 / 0, which is not a number.</details>
 # <details><summary>All equal</summary>A finite number such as −100 in the whole row gives that. But differences between infinities are not numbers.</details>
 #
-# What does that do to training? A linear layer makes the scores here, and the second query may attend to nothing.
+# What does that do to training? A linear layer makes the scores of three queries, and query 1 may attend to nothing. First −∞ is *added* to its scores, then it *replaces* them. Which gradients will contain NaN: the layer's, the values', or both?
 
 # %%
-layer = nn.Linear(2, 2)
-scores = layer(torch.ones(3, 2)) + torch.tensor([[0.0, 0.0], [-math.inf, -math.inf], [0.0, 0.0]])
-loss = torch.softmax(scores, dim=-1).square().sum()
-loss.backward()
-print("loss:", loss.item())
-print("gradient of the layer's weight:\n", layer.weight.grad)
+for way in ("is added to", "replaces"):
+    layer = nn.Linear(2, 2)
+    two_values = torch.tensor([[1.0], [3.0]], requires_grad=True)
+    raw = layer(torch.ones(3, 2))  # three queries, two keys
+    if way == "replaces":
+        raw = raw.index_fill(0, torch.tensor(1), -math.inf)
+    else:
+        raw = raw + torch.tensor([[0.0], [-math.inf], [0.0]])
+    loss = (torch.softmax(raw, dim=-1) @ two_values).square().sum()
+    of_layer, of_values = torch.autograd.grad(loss, (layer.weight, two_values))
+    print(f"−∞ {way} the scores: the loss is {loss.item()}")
+    print("   NaN in the gradient of the layer: ", bool(of_layer.isnan().any()))
+    print("   NaN in the gradient of the values:", bool(of_values.isnan().any()))
 
 # %% [markdown]
-# A single row of this kind makes the loss NaN. Here −∞ was *added* to the scores, so NaN also fills the whole gradient. If −∞ *replaces* the scores, the gradient of the weight stays finite, but the loss is still NaN.
+# One such row makes the loss NaN. With −∞ *added*, both gradients are NaN. With −∞ as the *replacement*, the layer's gradient stays finite, but that of the values is still NaN. So the weights of such a row must become 0.
 #
-# Such rows do occur. A sequence of length 0 has no key. If padding comes *before* the real tokens, both masks together leave the first queries no key. So in this course a query that may attend to nothing gets weights 0 and output 0. NaN must not appear anywhere, not even in a gradient.
+# Such rows do occur. A sequence of length 0 has no key. With padding *before* the real tokens, the causal mask and the padding mask together leave the first queries no key. In this course a query that may attend to nothing gets weights 0 and output 0, and NaN must not appear anywhere, not even in a gradient.
 
 # %% [markdown]
-# **Exercise** (20 minutes). Write attention with a mask. You may use `torch.softmax` and `@`.
+# **Exercise** (30 minutes). Write attention with a mask. You may use `torch.softmax` and `@`.
 #
 # <details><summary>Hint 1</summary>Four steps: scaled scores, −∞ where the mask is False, softmax over the keys, weighted sum of the values. Begin with the case without a mask.</details>
 # <details><summary>Hint 2</summary><code>scores.masked_fill(where, number)</code> returns a new tensor with <code>number</code> wherever <code>where</code> is True. Your mask is True where nothing should be filled.</details>
@@ -608,7 +613,7 @@ with Check("masked_attention", "gradients beside an empty row") as check:
 
 
 # %% [markdown]
-# **A good place to stop.** You have both masks and an attention function that applies them. Next you combine the masks, see them at work, and find out what a model does when its mask is wrong.
+# **A good place to stop**, after about 90 minutes. You have both masks and an attention function that applies them. Next you combine the masks, see them at work, and find out what a model does when its mask is wrong.
 
 # %% [markdown]
 # ## 5 · Combine two masks
@@ -630,7 +635,7 @@ figures.masks(
 )
 
 # %% [markdown]
-# What to see: each causal triangle is cut off where the padding begins. The last rows of the short sequences belong to padding. Those queries still attend to real tokens, but their outputs are not used.
+# What to see: each causal triangle is cut off where the padding begins. The last rows of the short sequences belong to padding. Those queries still attend to real tokens. So no mask of the keys removes their outputs: the loss must leave them out (section 7).
 #
 # Now run your own attention on five tokens with random queries and keys. Hatched cells are masked out. Point at a cell to read its weight, or move with the arrow keys.
 
@@ -685,7 +690,7 @@ show_attention(
 #
 # $$\frac{\partial\, \text{output}_i}{\partial\, \text{input}_j} \neq 0 \quad \text{for some } j > i \qquad \Longrightarrow \qquad \text{a leak.}$$
 #
-# Take two simple functions of four numbers: the running sum, and the reversal of their order. The derivative is 1 if the input is a term of the output, and 0 if it is not.
+# Take two simple functions of four numbers: the running sum, and the reversal of their order. The derivative is 1 if the input is a term of the output, and 0 if it is not. Which of the two functions leaks?
 
 # %%
 four = ["0", "1", "2", "3"]
@@ -701,12 +706,12 @@ figures.steps(
 )
 
 # %% [markdown]
-# What to see: you can read such a matrix like a mask. Everything above the diagonal comes from the future. On the left there is nothing. On the right, the first two outputs depend on the last two inputs: a leak.
+# The reversal. You can read such a matrix like a mask: everything above the diagonal comes from the future. On the left there is nothing. On the right, the first two outputs depend on the last two inputs.
 #
 # PyTorch computes these derivatives for any function. `torch.autograd.functional.jacobian(function, x)` returns the derivative of every output with respect to every input. For `x` of shape (length, dim), the result has shape (length, dim, length, dim): output position, output feature, input position, input feature.
 
 # %% [markdown]
-# **Exercise** (15 minutes). Write the leak test, with `jacobian` as above or with `torch.autograd.grad`. (Call `jacobian` without `vectorize=True`, and do not use `jvp`: the grader supports neither.)
+# **Exercise** (20 minutes). Write the leak test, with `jacobian` as above or with `torch.autograd.grad`. (Call `jacobian` without `vectorize=True`, and do not use `jvp`: the grader supports neither.)
 #
 # <details><summary>Hint 1</summary>With the Jacobian: take the largest absolute value over both feature axes. A matrix (length, length) is left, as in the figure. Which part of it must be 0?</details>
 # <details><summary>Hint 2</summary>Or take one output at a time: <code>torch.autograd.grad(output[i, feature], x, retain_graph=True)</code> gives the gradient of that number with respect to all of x, if x requires a gradient. Which rows of it must be 0? (Do not sum over the features first. If a function ends in a softmax, its features always sum to 1, and the gradient of that sum is 0 whatever the output depends on.)</details>
@@ -889,9 +894,9 @@ for digit_row in some_rows(4, seed=1).tolist():
     print(*digit_row)
 
 # %% [markdown]
-# How low can the loss get? The loss is the cross-entropy. **Cross-entropy** is the mean of −ln p, where p is the probability that the model gives to the correct answer. Here the correct answer is the next digit.
+# How low can the loss get? **Cross-entropy** is the mean of −ln p, where p is the probability that the model gives to the correct answer. It is the loss here.
 #
-# A random draw hits the rule's digit one time in ten. So this digit comes with probability 0.8 + 0.2 / 10 = 0.82, and each of the nine others with 0.02. The best possible prediction gives exactly these probabilities: then −ln 0.82 is the loss in 82 of 100 cases, on average, and −ln 0.02 in the others. The **entropy** of the next token, given the tokens before it, is the expected loss of the best possible prediction.
+# A random draw hits the rule's digit one time in ten. So this digit has probability 0.8 + 0.2 / 10 = 0.82, each of the nine others 0.02. The best possible prediction gives exactly these probabilities. Its loss is −ln 0.82 ≈ 0.2 in 82 of 100 cases on average, and −ln 0.02 ≈ 3.9 in the others. The **entropy** of the next token, given the tokens before it, is the expected loss of the best possible prediction. Is it nearer to 0.2 or to 3.9?
 
 # %%
 by_rule, other = 0.82, 0.02
@@ -899,7 +904,7 @@ floor = -by_rule * math.log(by_rule) - 9 * other * math.log(other)
 print(f"lowest expected loss without seeing the future: {floor:.3f}")
 
 # %% [markdown]
-# This number is the entropy. Call it the *floor*. A model that sees only the past cannot have a lower expected loss, however large it is. The noise cannot be predicted.
+# This number is the entropy. Call it the *floor*. A model that sees only the past cannot have a lower expected loss, however large it is.
 #
 # Here is the model. Its mask is an argument. The model adds an embedding of the digit and an embedding of the position (lesson 6 explains why). Then come your attention and a linear layer. The ten outputs of that layer are the logits of the next digit.
 
@@ -931,6 +936,12 @@ class Writer(nn.Module):
 
 # %% [markdown]
 # The loss compares the logits at each position with the digit one position later. The last position has no target.
+#
+# **Predict.** About which loss does the model have *before* training?
+#
+# <details><summary>0.87, the floor</summary>The floor needs the rule, and the model does not know it yet.</details>
+# <details><summary>2.3</summary>Yes. Nearly equal logits give each of the ten digits a probability near 0.1, and −ln 0.1 = ln 10 ≈ 2.30.</details>
+# <details><summary>10, because there are ten digits</summary>The loss is −ln p, and a random guess has p near 1/10.</details>
 
 
 # %%
@@ -940,11 +951,23 @@ def loss_of(writer: Writer, rows: Tensor) -> Tensor:
     return F.cross_entropy(logits[:, :-1].flatten(0, 1), rows[:, 1:].flatten())
 
 
-held_out = some_rows(
-    4000, seed=10**6
-)  # drawn separately, not used for training (short rows can coincide)
+# drawn separately, not used for training (short rows can coincide)
+held_out = some_rows(4000, seed=10**6)
 print(f"loss before training: {loss_of(Writer(causal_mask(8)), held_out).item():.2f}")
-print(f"ln 10, all digits equally likely: {math.log(10):.2f}")
+
+# %% [markdown]
+# These rows have no padding. With padding, a target can be a padding token, and your masks do not remove *targets*. Take a batch in which half of the targets are padding. The model gives each real target the probability 0.25, and each padding target 0.99. Which of the two losses describes the model?
+
+# %%
+half = torch.tensor([0.25] * 4 + [0.99] * 4)
+two_logits = torch.stack([half.log(), (1 - half).log()], dim=1)  # class 0 is the target
+counted = torch.zeros(8, dtype=torch.long)
+left_out = torch.tensor([0] * 4 + [-100] * 4)
+print(f"padding targets counted:  {F.cross_entropy(two_logits, counted).item():.2f}")
+print(f"padding targets left out: {F.cross_entropy(two_logits, left_out, ignore_index=-100):.2f}")
+
+# %% [markdown]
+# The second one. Predicting padding is easy and useless, and it makes the first loss look half as large. `F.cross_entropy` leaves out each target that equals `ignore_index`.
 
 # %% folded=true
 # Trains a Writer for 300 steps and records its held-out loss: click to unfold
@@ -952,16 +975,22 @@ torch.set_num_threads(1)  # faster for so small a model
 
 
 def train_writer(
-    allowed: Tensor, seed: int, rule: float = 0.8, training_rows: Tensor | None = None
+    allowed: Tensor,
+    seed: int,
+    rule: float = 0.8,
+    training_rows: Tensor | None = None,
+    kind: type[Writer] = Writer,
 ) -> tuple[Writer, list[float]]:
     """A trained Writer, and its held-out loss at every 25th step.
 
     Each step draws 128 fresh rows, unless `training_rows` are given: then all steps use those.
     """
     torch.manual_seed(seed)
-    writer = Writer(allowed)
+    writer = kind(allowed)
     optimizer = torch.optim.Adam(writer.parameters(), lr=0.01)
-    unseen, history = some_rows(4000, seed=10**6, rule=rule), []
+    history = []
+    # a sample in which the rule holds about as often as expected, so that its floor is typical
+    unseen = some_rows(1000, seed=10**6 + 2, rule=rule)
     for step in range(301):
         if step % 25 == 0:
             with torch.no_grad():
@@ -983,21 +1012,36 @@ def train_writer(
 # <details><summary>More than 0.87, because more keys distract it</summary>It soon learns which key is useful.</details>
 # <details><summary>About 0</summary>Yes. It copies the next digit, including the random ones. In held-out rows, too, the target is part of the input.</details>
 
+
 # %%
-masks = {
-    "causal mask": causal_mask(8),
-    "no mask": torch.ones(8, 8, dtype=torch.bool),
-    "one diagonal too wide": torch.ones(8, 8).tril(1).bool(),
-}
-writers: dict[str, list[Writer]] = {}
-histories: dict[str, list[list[float]]] = {}
-for name, allowed in masks.items():
-    trained = [train_writer(allowed, seed) for seed in range(3)]
-    writers[name] = [writer for writer, _ in trained]
-    histories[name] = [history for _, history in trained]
+def masks() -> dict[str, Tensor]:
+    """The masks to compare, by name. The last one is for later."""
+    every_key = torch.ones(8, 8, dtype=torch.bool)
+    return {
+        "causal mask": causal_mask(8),
+        "no mask": every_key,
+        "one diagonal too wide": every_key.tril(1),
+        "next key hidden": causal_mask(8) | every_key.triu(2),
+    }
+
+
+@functools.cache
+def trained(name: str, rule: float = 0.8) -> list[tuple[Writer, list[float]]]:
+    """Three Writers with the mask of this name (seeds 0, 1, 2), each with its held-out losses.
+
+    The first call trains them, and later calls return the same three. Run this cell again to train
+    anew.
+    """
+    return [train_writer(masks()[name], seed, rule) for seed in range(3)]
+
+
+three_masks = ("causal mask", "no mask", "one diagonal too wide")
 figures.curves(
     list(range(0, 301, 25)),
-    {"floor": [floor] * 13, **histories},
+    {
+        "floor": [floor] * 13,
+        **{name: [history for _, history in trained(name)] for name in three_masks},
+    },
     x="training step",
     y="held-out loss",
     title="Three masks: mean and range of three seeds",
@@ -1026,11 +1070,11 @@ def rule_share(writer: Writer) -> float:
     return ((rows[:, 1:] - rows[:, :-1]) % 10 == 1).float().mean().item()
 
 
-for name, same_mask in writers.items():
-    generated = [generate(writer, torch.tensor([[3]]))[0].tolist() for writer in same_mask]
+for name in three_masks:
+    generated = [generate(writer, torch.tensor([[3]]))[0].tolist() for writer, _ in trained(name)]
     print(f"{name:22}", *("".join(map(str, digits)) for digits in generated), sep="   ")
 figures.runs(
-    {name: [rule_share(writer) for writer in same_mask] for name, same_mask in writers.items()},
+    {name: [rule_share(writer) for writer, _ in trained(name)] for name in three_masks},
     "share of steps by the rule",
     "Only the causal model can generate (3 seeds)",
 )
@@ -1038,46 +1082,43 @@ figures.runs(
 # %% [markdown]
 # What to see: the causal models follow the rule in all steps or almost all. The others rarely do: with no next digit to copy, they mostly repeat the last one. So model A of the opening has the causal mask. Model B has no mask, or one that is too wide.
 #
-# Why did held-out rows not reveal it? To compute the loss, the model receives the true digits of the whole row, in training and on held-out rows alike. Giving a model the true tokens as input, and not its own predictions, is called **teacher forcing**. In generation there is no future to see.
+# Why did held-out rows not reveal it? To compute the loss, the model receives the true digits of the whole row, in training and on held-out rows alike. Giving a model the true tokens as input, and not its own predictions, is called **teacher forcing**.
 #
-# To find the cause, compare attention weights on one row.
+# To find the cause, compare attention weights. Where does each query attend, with the mask and without?
 
 # %%
 one_row = some_rows(1, seed=3)
 digit_names = [str(digit) for digit in one_row[0].tolist()]
 for name, title, hatched in (
-    (
-        "causal mask",
-        "trained with the causal mask: each digit attends to itself",
-        causal_mask(8)[:7],
-    ),
-    ("no mask", "trained without a mask: each digit attends to the next one", None),
+    ("causal mask", "trained with the causal mask", causal_mask(8)[:7]),
+    ("no mask", "trained without a mask", None),
 ):
     with torch.no_grad():
-        weights = writers[name][0](one_row)[1][0, :7]  # the last digit has no target
-    show_attention(weights, digit_names[:7], digit_names, mask=hatched, title=title).show()
+        of_row = trained(name)[0][0](one_row)[1][0, :7]  # the last digit has no target
+    show_attention(of_row, digit_names[:7], digit_names, mask=hatched, title=title).show()
 
 # %% [markdown]
-# Is that the same for other rows and seeds? The next cell averages over all held-out rows, and prints the lowest and the highest of the three seeds.
+# With the mask each digit attends to itself, without it to the next one. Is that the same for other rows and seeds? The next cell averages over all held-out rows, and prints the lowest and the highest of the three seeds.
 
 # %%
-for name, same_mask in writers.items():
+for name in three_masks:
     with torch.no_grad():
-        maps = [writer(held_out)[1].mean(0) for writer in same_mask]
+        maps = [writer(held_out)[1].mean(0) for writer, _ in trained(name)]
     for keys_are, offset in (("the same position", 0), ("the next position", 1)):
         means = [mean.diagonal(offset)[:7].mean().item() for mean in maps]
         print(f"{name:22} weight on {keys_are}: {min(means):.2f} to {max(means):.2f}")
 
 # %% [markdown]
-# With the causal mask each digit attends to itself, and that is all that the rule needs. With the two others each digit attends to the next one, its target.
+# It is. With the causal mask each digit attends to itself, and that is all that the rule needs. With the two others it attends to its target.
 #
-# Your leak test needs no training to see the difference. Digits have no derivatives, so test the attention on vectors. The embeddings and the last linear layer treat each position separately and cannot leak. It would have warned you before the first step:
+# Your leak test needs no training to see the difference. Digits have no derivatives, so test the attention on vectors. The embeddings and the last linear layer treat each position separately and cannot leak. The test would have warned you before the first training step:
 
 # %%
-x = numbers(8, 32, dtype=torch.float32)
-for name, allowed in masks.items():
+vectors = numbers(8, 32, dtype=torch.float32)
+for name, allowed in masks().items():
     untrained = Writer(allowed)
-    print(f"{name:22} leaks:", leaks_future(lambda x, writer=untrained: writer.attend(x)[0], x))
+    leaks = leaks_future(lambda x, writer=untrained: writer.attend(x)[0], vectors)
+    print(f"{name:22} leaks:", leaks)
 
 # %% [markdown]
 # ### Is the next digit really the cause?
@@ -1091,32 +1132,48 @@ for name, allowed in masks.items():
 # <details><summary>The model without a mask, and the model with only the next digit hidden</summary>In random rows the later digits say nothing about the hidden one.</details>
 
 # %%
-next_hidden = causal_mask(8) | torch.ones(8, 8).triu(2).bool()
-compared = {
-    "causal mask": causal_mask(8),
-    "next key hidden": next_hidden,
-    "no mask": masks["no mask"],
-}
 for rule, data, lowest in (
     (0.8, "Digits with the rule", floor),
     (0.0, "Random digits", math.log(10)),
 ):
     final = {"floor": [lowest]}
-    for name, allowed in compared.items():
-        known = histories.get(name, []) if rule == 0.8 else []  # trained already
-        found = known or [train_writer(allowed, seed, rule)[1] for seed in range(3)]
-        final[name] = [history[-1] for history in found]
+    for name in ("causal mask", "next key hidden", "no mask"):
+        final[name] = [history[-1] for _, history in trained(name, rule)]
     figures.runs(final, "held-out loss", f"{data} (3 seeds)")
-
-untrained = Writer(next_hidden)
-print("next key hidden, leaks:", leaks_future(lambda x: untrained.attend(x)[0], x))
 
 # %% [markdown]
 # With the causal mask the loss is at the floor on both kinds of data. Without a mask it is almost 0 on both: these models copy.
 #
-# With the next key hidden, later digits can only give hints: if the digit after the next is 7, the next is probably 6. With the rule this brings the loss below the floor, but it stays well above 0. On random digits it is at the floor, although this mask leaks.
+# With the next key hidden, later digits can only give hints: if the digit after the next is 7, the next is probably 6. With the rule this brings the loss below the floor, but it stays well above 0. On random digits it is at the floor, although this mask leaks. So a leak need not lower the loss at all.
 #
-# So a leak need not bring the loss to 0, and may leave it at the floor.
+# These models have *one* layer. **Predict.** Two layers of attention, one after the other, use the mask that hides the next key. What happens to their loss on random digits?
+#
+# <details><summary>At the floor again, because both layers hide the next key</summary>The target of position 3 is the digit at position 4. Position 5 may attend to it, and position 3 may attend to position 5.</details>
+# <details><summary>Far below the floor</summary>Yes. In the first layer another position attends to the target. In the second layer the query attends to that position, and receives the target from there.</details>
+# <details><summary>Above the floor, because two layers are harder to train</summary>Nothing has to be learned but a copy, in two steps.</details>
+
+
+# %%
+class TwoLayers(Writer):
+    """A Writer with two layers of attention, one after the other, with the same mask."""
+
+    def __init__(self, allowed: Tensor) -> None:
+        super().__init__(allowed)
+        self.second = Writer(allowed)  # only its attention is used
+
+    def attend(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return self.second.attend(super().attend(x)[0])
+
+
+deep = [train_writer(masks()["next key hidden"], seed, 0.0, kind=TwoLayers)[1] for seed in range(3)]
+one = [history[-1] for _, history in trained("next key hidden", 0.0)]
+two = [history[-1] for history in deep]
+print(f"next key hidden, random digits: the floor is {math.log(10):.2f}")
+print(f"one layer:  {min(one):.2f} to {max(one):.2f}")
+print(f"two layers: {min(two):.2f} to {max(two):.2f}")
+
+# %% [markdown]
+# No causal model can get below this floor, with any number of layers. So the target reaches these models by way of another position. To close a leak, hide *every* later key in *every* layer.
 
 # %% [markdown]
 # ### Is every low loss a leak?
@@ -1127,7 +1184,7 @@ print("next key hidden, leaks:", leaks_future(lambda x: untrained.attend(x)[0], 
 # Trains models X, Y and Z (3 seeds each): click to unfold after your answer
 sixteen = [some_rows(16, seed=500 + seed) for seed in range(3)]
 model_x = [train_writer(causal_mask(8), seed, 0.8, sixteen[seed])[0] for seed in range(3)]
-model_y = writers["no mask"]
+model_y = [writer for writer, _ in trained("no mask")]
 model_z = [train_writer(causal_mask(8), seed, rule=1.0)[0] for seed in range(3)]
 without_noise = some_rows(1000, seed=1, rule=1.0), some_rows(1000, seed=10**6, rule=1.0)
 fresh_rows = some_rows(1000, seed=1)
@@ -1168,12 +1225,33 @@ def leaks_above_ten(x: Tensor) -> Tensor:
     return x + (x.flip(0) - 10).relu()
 
 
-x = numbers(4, 3)
-print("inputs near 0: ", leaks_future(leaks_above_ten, x))
-print("inputs near 20:", leaks_future(leaks_above_ten, x + 20))
+near_zero = numbers(4, 3)
+print("inputs near 0: ", leaks_future(leaks_above_ten, near_zero))
+print("inputs near 20:", leaks_future(leaks_above_ten, near_zero + 20))
 
 # %% [markdown]
-# So test at inputs like those of your data, and at several of them. For a whole model that takes tokens, replace a later token and compare the earlier outputs: if one changes, there is a leak.
+# So test at inputs like those of your data, and at several of them.
+#
+# A whole model takes tokens, which have no derivatives. For such a model, replace one token and compare the outputs *before* it: if one changes, there is a leak. Try several tokens at every position, because a single one may happen to change nothing. First call `eval()`. In training mode a model with dropout (lesson 5) gives a different output at each call, with or without a leak.
+
+
+# %%
+def tokens_leak(model: Writer, digits: Tensor) -> bool:
+    """Whether any new digit at any position changes the logits at an earlier position."""
+    model.eval()
+    with torch.no_grad():
+        before = model(digits[None])[0][0]
+        for position, new in product(range(1, 8), range(10)):
+            changed = digits.clone()
+            changed[position] = new
+            after = model(changed[None])[0][0]
+            if (after - before)[:position].abs().max() > 1e-5:  # more than rounding errors
+                return True
+    return False
+
+
+for name, allowed in masks().items():
+    print(f"{name:22} leaks:", [tokens_leak(Writer(allowed), row) for row in held_out[:3]])
 
 # %% [markdown]
 # ## 8 · The real thing
@@ -1181,18 +1259,47 @@ print("inputs near 20:", leaks_future(leaks_above_ten, x + 20))
 # `F.scaled_dot_product_attention` takes your mask as `attn_mask`, or applies the causal mask itself with `is_causal=True`. Compare it with your function.
 
 # %%
-query, key, value = numbers(2, 3, 6, 8), numbers(2, 3, 6, 8, seed=1), numbers(2, 3, 6, 5, seed=2)
+q, k, v = numbers(2, 3, 6, 8), numbers(2, 3, 6, 8, seed=1), numbers(2, 3, 6, 5, seed=2)
 padded = padding_mask(torch.tensor([4, 6]), 6)[:, None]  # (batch, 1, 1, key)
 both = causal_mask(6) & padded
-for title, mask, theirs in (
-    ("causal", causal_mask(6), F.scaled_dot_product_attention(query, key, value, is_causal=True)),
-    ("causal and padding", both, F.scaled_dot_product_attention(query, key, value, attn_mask=both)),
+for title, combined, theirs in (
+    ("causal", causal_mask(6), F.scaled_dot_product_attention(q, k, v, is_causal=True)),
+    ("causal and padding", both, F.scaled_dot_product_attention(q, k, v, attn_mask=both)),
 ):
-    mine = masked_attention(query, key, value, mask)[0]
+    mine = masked_attention(q, k, v, combined)[0]
     print(f"{title}: largest difference {(mine - theirs).abs().max().item():.1e}")
 
 # %% [markdown]
-# Differences below 1e-15 are rounding errors: your function computes what PyTorch computes. The scores here have one more axis: (batch, heads, query, key). Lesson 3 explains heads. Here they are only a second batch axis. Broadcasting aligns shapes at their right ends, so a mask (batch, 1, key) needs one more axis too. Otherwise its batch axis would be aligned with the heads.
+# Differences of about 1e-15 are rounding errors: your function computes what PyTorch computes. The scores here have one more axis: (batch, heads, query, key). Lesson 3 explains heads. Here they are only a second batch axis. Broadcasting aligns shapes at their right ends, so a mask (batch, 1, key) needs one more axis too. Otherwise its batch axis would be aligned with the heads.
+#
+# `is_causal=True` can surprise you when there are fewer queries than keys. A model that generates often computes its newest queries only.
+#
+# **Predict.** The queries are at positions 4 and 5, the keys at 0 to 5. To which keys does the query at position 4 attend with `is_causal=True`?
+#
+# <details><summary>To keys 0 to 4</summary>That is what you want. But PyTorch counts the queries from 0.</details>
+# <details><summary>To all six, because they all exist already</summary>No: a causal mask is applied. But PyTorch does not know the positions of your queries.</details>
+# <details><summary>To key 0 only</summary>Yes. PyTorch counts the queries from 0: its mask starts in the upper left corner.</details>
+
+# %%
+newest = q[:, :, 4:]  # the queries at positions 4 and 5
+wanted = repaired_mask(torch.tensor([4, 5]), torch.arange(6))
+eye = torch.eye(6, dtype=torch.float64).expand(2, 3, 6, 6)  # with these values, output = weights
+seen = F.scaled_dot_product_attention(newest, k, eye, is_causal=True)[0, 0] > 0
+six = ["0", "1", "2", "3", "4", "5"]
+figures.masks(
+    {"is_causal=True": (seen, "key", six), "your repaired_mask": (wanted, "key", six)},
+    "query",
+    ["4", "5"],
+)
+mine = masked_attention(q, k, v, causal_mask(6))[0][:, :, 4:]  # all queries, the newest two kept
+for title, theirs in (
+    ("is_causal=True", F.scaled_dot_product_attention(newest, k, v, is_causal=True)),
+    ("repaired_mask", F.scaled_dot_product_attention(newest, k, v, attn_mask=wanted)),
+):
+    print(f"{title}: largest difference {(mine - theirs).abs().max().item():.1e}")
+
+# %% [markdown]
+# With `is_causal=True` nothing leaks and no error appears, but the newest queries attend to the oldest keys only. So pass a mask when the lengths differ. (A single newest query needs none: every key is at its own position or earlier.)
 #
 # Now `nn.MultiheadAttention`, where True means masked out. **Predict** what happens if you pass your mask as it is.
 #
@@ -1206,8 +1313,8 @@ block = nn.MultiheadAttention(8, num_heads=1, bias=False, batch_first=True).doub
 sequences = numbers(4, 6, 8, seed=3)
 with torch.no_grad():
     block.out_proj.weight.copy_(torch.eye(8))  # switches off a last projection, see lesson 3
-    query, key, value = (sequences @ w.T for w in block.in_proj_weight.chunk(3))
-    mine = masked_attention(query, key, value, causal_mask(6))[0]
+    q, k, v = (sequences @ w.T for w in block.in_proj_weight.chunk(3))
+    mine = masked_attention(q, k, v, causal_mask(6))[0]
     for title, attn_mask in (("~mask", ~causal_mask(6)), ("mask as it is", causal_mask(6))):
         theirs = block(sequences, sequences, sequences, attn_mask=attn_mask)[0]
         difference = (mine - theirs)[:, :-1].abs().max().item()  # without the last position
@@ -1221,11 +1328,11 @@ with torch.no_grad():
 # %% [markdown]
 # ## 9 · In your own words
 #
-# **Question** (7 minutes). A friend trains an autoregressive language model. After ten minutes its loss is near 0, on the training texts and on new texts. But the texts that it generates are nonsense. What do you suspect? Why did the new texts not reveal it? How would you prove it? Double-click the cell below and write three or four sentences. A person will read them.
+# **Question** (8 minutes). A friend trains an autoregressive language model. After ten minutes its loss is near 0, on the training texts and on new texts. But the texts that it generates are nonsense. What do you suspect? Why did the new texts not reveal it? How would you prove it? Double-click the cell below and write three or four sentences. A person will read them.
 
 # %% answer too_good [markdown] points=2
 # <!-- BEGIN SOLUTION -->
-# The model can probably see the token that it has to predict: the causal mask is missing, inverted, or one diagonal too wide. On new texts the loss is computed in the same way, with the whole text as input (teacher forcing), so the model copies the target there too. When it generates, the next token does not exist, and copying is of no use. Proof: change a later input (or take the gradient with respect to it) and see whether an earlier output changes. An attention map would show weights above the diagonal.
+# The model can probably see the token that it has to predict: the causal mask is missing, inverted, or one diagonal too wide. On new texts the loss is computed in the same way, with the whole text as input (teacher forcing), so the model copies the target there too. When it generates, the next token does not exist, and copying is of no use. Proof: call eval(), replace a later token by several others and see whether an earlier output changes (or take the gradient with respect to its embedding). An attention map would show weights above the diagonal.
 # <!-- END SOLUTION -->
 
 
@@ -1234,9 +1341,10 @@ with torch.no_grad():
 #
 # - An autoregressive model learns next-token prediction with teacher forcing: it receives the true tokens, and all positions predict their next tokens in one pass.
 # - A mask says which keys each query may attend to. Here and in `F.scaled_dot_product_attention`, True = may attend. In `nn.MultiheadAttention`, True = masked out.
-# - The causal mask limits each query to its context: key position ≤ query position. The padding mask, (batch, 1, key), hides padding keys. `&` combines them.
+# - The causal mask limits each query to its context: key position ≤ query position. The padding mask, (batch, 1, key), hides padding keys. `&` combines them. The loss must leave out padding *targets* itself.
 # - Replace masked scores with −∞ before the softmax: the other keys then share the 1.
 # - A query that may attend to nothing gives NaN, unless you set its weights to 0.
 # - A leak is a dependence of an output on a later input. A held-out loss below the floor is a sign of one, and the leak test measures it directly.
+# - With fewer queries than keys, pass a mask in place of `is_causal=True`.
 #
 # **What comes next.** In each row the weights sum to 1, so one set of weights must serve every purpose. A verb may need its subject *and* its object. Lesson 3, multi-head attention, gives each token several sets.
