@@ -297,7 +297,8 @@ with Check("sinusoidal_encoding", "other odd widths, and an even one") as check:
 # %%
 from transformer_course.widgets import show_encoding
 
-show_encoding(sinusoidal_encoding, title="your sinusoidal encoding: short wavelengths on the left")
+title = "your sinusoidal encoding: short wavelengths on the left"
+show_encoding(sinusoidal_encoding, d_model=(8, 16, 32), title=title)
 
 # %% [markdown]
 # What to see: the left columns have short wavelengths. The right ones hardly change over the whole text. A smaller base shortens the long wavelengths.
@@ -568,7 +569,7 @@ with Check("repaired_entry", "other positions and widths") as check:
 # Draws the distance of 40,000 positions to position 0, click to unfold
 far_away = sinusoidal_encoding(100_001, 64).double()
 distances = (far_away[1:] - far_away[0]).norm(dim=1)
-drawn = list(range(1000, 40_001, 1000))
+drawn = list(range(2000, 40_001, 2000))
 figures.curves(
     drawn,
     {"distance to position 0": [distances[p - 1].item() for p in drawn]},
@@ -789,20 +790,20 @@ with Check("LearnedPositions", "two modules have a table each") as check:
 #
 # The **offset** of a query and a key is *key position − query position*: −1 is the token before, +1 the token after. The table has a row for each offset from −max_distance to +max_distance. Offsets beyond these limits use the row at the nearer end.
 #
-# Here are four queries, six keys, and max_distance = 2.
+# Here are four queries, five keys, and max_distance = 2.
 
 # %% folded=true
 # Draws the offsets and the rows of the table that they use, click to unfold
-offsets_shown = [[float(key - query) for key in range(6)] for query in range(4)]
+offsets_shown = [[float(key - query) for key in range(5)] for query in range(4)]
 rows_shown = [[float(min(max(offset, -2), 2) + 2) for offset in row] for row in offsets_shown]
-six_keys = [str(p) for p in range(6)]
+five_keys = [str(p) for p in range(5)]
 figures.steps(
     {
-        "offset: key − query": (offsets_shown, "key", six_keys),
-        "row of the table": (rows_shown, "key", six_keys),
+        "offset: key − query": (offsets_shown, "key", five_keys),
+        "row of the table": (rows_shown, "key", five_keys),
     },
     "query",
-    six_keys[:4],
+    five_keys[:4],
 )
 
 # %% [markdown]
@@ -927,7 +928,7 @@ with Check("relative_bias", "a table that is not contiguous, and its gradient") 
 figures.arrows(
     {
         f"p = {p}": [math.cos(0.5 * p), math.sin(0.5 * p)]
-        for p in range(4)  # the arrow [1, 0], with a frequency of half a radian
+        for p in range(3)  # the arrow [1, 0], with a frequency of half a radian
     },
     axes=("feature 0", "feature 1"),
 )
@@ -953,7 +954,7 @@ for m, n in ((2, 5), (102, 105), (2, 6)):
 #
 # $$\mathrm{RoPE}(x)_{2i} = x_{2i}\cos\theta_i - x_{2i+1}\sin\theta_i \qquad \mathrm{RoPE}(x)_{2i+1} = x_{2i}\sin\theta_i + x_{2i+1}\cos\theta_i$$
 #
-# In this **interleaved** layout, neighbouring features form a pair: 0 and 1, 2 and 3.
+# In the **interleaved** layout, neighbouring features form a pair: 0 and 1, 2 and 3.
 #
 # **From the lecture**: *Transformer*, STATS403, lecture 7, slides “positional embedding (encoding)”. The paper is Su et al., *RoFormer*, 2021.
 
@@ -1095,14 +1096,15 @@ with Check("rotary_embedding", "other odd widths, and odd lengths") as check:
 #
 # Here your own function rotates four pairs. Move the position and see which dials turn fast and which hardly move.
 #
-# **Puzzle.** The first dial has frequency 1. At which position from 1 to 63 is it closest to its start? Why is it never exactly there?
+# **Puzzle.** The first dial has frequency 1. At which position from 1 to 47 is it closest to its start? Why is it never exactly there?
 #
 # <details><summary>Show the answer</summary>At position 44, about 1° beyond seven full turns: 44 / 7 ≈ 2π, the old approximation 22/7 for π. It is never exactly at its start because no number of full turns is a whole number of radians: π is irrational.</details>
 
 # %%
 from transformer_course.widgets import show_rotary
 
-show_rotary(rotary_embedding, d_model=8, title="your rotary embedding: scores depend on the offset")
+title = "your rotary embedding: scores depend on the offset"
+show_rotary(rotary_embedding, d_model=8, positions=48, title=title)
 
 # %% [markdown]
 # What to see: the dials turn with the frequencies of section 2. The two curves start from different positions and coincide: all positions hold the same vector here, so the dot product depends on the offset alone.
@@ -1371,7 +1373,7 @@ own = F.one_hot(digits, 10)  # (sequence, query, digit): 1 at the query's own di
 counts = own.sum(1, keepdim=True)  # how often each digit occurs in the sequence
 for rule, counted in {"all eight": counts.expand_as(own), "the other seven": counts - own}.items():
     most_frequent = counted == counted.amax(-1, keepdim=True)  # True for all digits that tie
-    print(f"answers that are a most frequent digit of {rule:15}:", end="")
+    print(f"share of answers that are most frequent in {rule:15} (seeds 0 to 2):", end="")
     for finder in finders("Backwards", "none"):
         with torch.no_grad():
             answers = finder(digits).argmax(-1, keepdim=True)
@@ -1381,7 +1383,7 @@ for rule, counted in {"all eight": counts.expand_as(own), "the other seven": cou
 # %% [markdown]
 # What to see: for each of the three seeds, the rule with the other seven explains nearly all answers. So counting, without any positions, is right in about a third of the cases: the accuracy to beat.
 #
-# The maps below show two models that succeed. One attends mostly to the mirror position, the other to the offset −2. (In Two before, queries 0 and 1 have no answer.)
+# The maps below show two models that succeed. One attends mostly to the mirror position, the other to the offset −2. The rows start at query 2, the first that has an answer in both tasks.
 
 # %%
 labels = [f"{p}: {digit}" for p, digit in enumerate(example[0].tolist())]
@@ -1390,11 +1392,11 @@ with torch.no_grad():
     looking_back = finders("Two before", "rotary")[0](example, read_weights=True)[0]
 figures.steps(
     {
-        "Backwards, sinusoidal": (reversing, "key", labels),
-        "Two before, rotary": (looking_back, "key", labels),
+        "Backwards, sinusoidal": (reversing[2:], "key", labels),
+        "Two before, rotary": (looking_back[2:], "key", labels),
     },
     "query",
-    labels,
+    labels[2:],
 )
 
 # %% [markdown]
@@ -1421,11 +1423,11 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: relative is always right at positions 0 and 7, in about 80 % of the cases at 1 and 6, and no better than none from 2 to 5. The +7 argument explains 0 and 7; next to the ends, too, some offsets are missing. Rotary is right at 0 and 7 as well.
+# What to see: relative is always right at positions 0 and 7, in about 80 % at 1 and 6, and no better than none from 2 to 5. Next to the ends, too, some offsets are missing. Rotary is right at 0 and 7 as well.
 #
 # ALiBi is best in the middle, where the mirror position is near, and worst at the ends, where it is far. The bias is the only difference from none, so it is the cause.
 #
-# The next figure shows ALiBi's bias and the one that relative *learned* for Two before. It stops at +5: in this task, +6 and +7 are never trained, because queries 0 and 1 have no answer. Where do you expect each peak?
+# The figure shows ALiBi's bias and the one that relative *learned* for Two before. Offsets +6 and +7 are left out: they occur only at queries 0 and 1, which were not trained. Where do you expect each peak?
 
 # %%
 trained_offsets = range(-7, 6)
@@ -1443,9 +1445,9 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: the learned bias peaks at offset −2. ALiBi's bias peaks at 0, whatever the slope, and −2 and +2 get the same bias. ALiBi prefers *near* tokens. It was designed for autoregressive models, which attend only to earlier tokens. There, left and right need not be told apart, and recent tokens often matter most.
+# What to see: the learned bias peaks at offset −2. ALiBi's bias peaks at 0, whatever the slope, and −2 and +2 get the same bias. It prefers *near* tokens. ALiBi was designed for autoregressive models, which attend only to earlier tokens. There, nothing lies to the right, and recent tokens often matter most.
 #
-# An **inductive bias** is a preference that is built into a model before training. Choose the encoding whose inductive bias fits your task and the lengths it must handle.
+# An **inductive bias** is a preference that is built into a model before training. Choose the encoding whose inductive bias fits your task.
 
 # %% [markdown]
 # ## 8 · Longer than in training
