@@ -7,7 +7,7 @@
 #
 # **You take away** `LayerNorm` and `Residual`, a reason for every symbol in them, and an experiment that switches off one part at a time.
 #
-# **Time**: 95–110 minutes, with a marked place to stop halfway.
+# **Time**: about 110 minutes: 70 for the exercises, the rest to read, predict and run. A place to stop is marked after about 55.
 
 # %% [markdown]
 # Two networks learn to read handwritten digits such as these.
@@ -136,12 +136,12 @@ equal_features = torch.tensor([7.0, 7.0, 7.0, 7.0])
 print((equal_features - equal_features.mean()) / equal_features.std(correction=0))
 
 # %% [markdown]
-# The variance is 0, and 0 / 0 is NaN. **Eps**, $\epsilon$, is a small constant such as 0.00001 that keeps the divisor of a norm above zero. The others are parameters:
+# The variance is 0, and 0 / 0 is NaN. **Eps**, $\epsilon$, is a small constant such as 0.00001 that keeps the divisor of a norm above zero. The others are parameters with one entry per feature, shared by all tokens:
 #
 # - The **gain** $\gamma$ of a norm multiplies each normalised feature.
 # - The **bias** $\beta$ of a norm is added to each feature at the end.
 #
-# Both have one entry for each feature, shared by all tokens. The gain can make a useful feature large again.
+# The gain can make a useful feature large again. The bias can shift it past a ReLU.
 
 # %% [markdown]
 # **Predict.** You multiply all features of a token by 10 and add 3. How does its layer norm change? (Ignore eps.)
@@ -151,7 +151,7 @@ print((equal_features - equal_features.mean()) / equal_features.std(correction=0
 # <details><summary>It is 10 times as large, plus 3</summary>The mean changes in the same way, so the 3 cancels. The standard deviation becomes 10 times as large, so the 10 cancels too.</details>
 
 # %% [markdown]
-# **Exercise** (12 minutes). Write layer norm. The input may have any number of axes; the features are the last one.
+# **Exercise** (12 minutes). Write layer norm. The features are the last of any number of axes.
 #
 # <details><summary>Hint 1</summary>Three lines: the mean, the variance, the formula. <code>keepdim=True</code> keeps an axis of size 1, so that the mean of a token lines up with its features.</details>
 # <details><summary>Hint 2</summary><code>Tensor.var</code> divides by d − 1 unless you pass <code>correction=0</code>. Or take the mean of the squared deviations yourself.</details>
@@ -602,7 +602,7 @@ with Check("LayerNorm", "training and evaluation do not differ; modules share no
 # %% [markdown]
 # ## 4 · RMS norm: drop the mean and the bias
 #
-# Llama, Mistral, T5 and many other large models use a simpler norm. **RMS norm** divides a token by the root mean square of its features, and subtracts no mean. Usually it has no bias either. Read the name from the right: square the features, take the mean, take the root.
+# Llama, Mistral, T5 and many other large models use a simpler norm. **RMS norm** divides a token by the root mean square of its features, and subtracts no mean. Usually it has no bias either: the linear layer after it can have its own. Read the name from the right: square the features, take the mean, take the root.
 #
 # $$y_j = \gamma_j\, \frac{x_j}{\sqrt{\frac{1}{d} \sum_{k=1}^{d} x_k^2 + \epsilon}}$$
 #
@@ -1280,9 +1280,9 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: *neither* ends near $10^{-10}$, as predicted. With *residual only*, the squared length gets 1 from $x$ and ½ from the branch, a factor of √1.5 in each block. After 64 blocks that makes 430,000, and the figure agrees. In the three settings with norms, the gradient stays within a factor of about twenty. On the way up, a norm divides each token by its standard deviation. On the way down, it divides the gradient by the same number.
+# What to see: *neither* ends near $10^{-10}$, as predicted. With *residual only*, the squared length gets 1 from $x$ and ½ from the branch, a factor of √1.5 in each block. After 64 blocks that makes 430,000: the figure agrees. With norms, the gradient stays within a factor of about twenty: a norm divides each token by its standard deviation on the way up, and the gradient by the same number on the way down.
 #
-# So norms keep the *size* of the gradient, with or without a residual connection. Is size all that matters? Train networks of 40 blocks on 8 × 8 images of handwritten digits: 1,437 for training, 360 held out.
+# So norms keep the *size* of the gradient. Is size all that matters? Train networks of 40 blocks on the digits: 1,437 for training, 360 held out.
 #
 # **Predict.** *Neither* reads the fewest held-out digits. Which setting reads the second fewest?
 #
@@ -1358,37 +1358,19 @@ figures.runs(
 )
 
 # %% [markdown]
-# The *training* loss chooses the rate of each setting. The held-out digits measure only the result.
+# What to see: *norm only* reads about two digits in ten at the smallest rate, and only guesses at the others. (Rates of 0.00003 and 0.01 do not help it: add them to `RATES` to see.) *Residual only* and post-norm read more than half, pre-norm about nine in ten.
 #
-# What to see: *norm only* reads about two digits in ten at the smallest rate, and only guesses at the others, although its gradients have a good size. (Rates of 0.00003 and 0.01 do not help it. Add them to `RATES` to see.) *Residual only* and post-norm read more than half, and pre-norm about nine in ten.
+# The *training* loss chooses the rate. The held-out digits only measure the result, so the chosen rate need not be the best one for them.
 #
 # <details><summary>The slide says of pre-norm: "can use larger learning rate". Does the table agree?</summary>For this task, yes. Pre-norm learns at all three rates, post-norm fails at the largest one. Lesson 7 measures both in whole Transformers.</details>
 
 # %% [markdown]
 # ### Why does the norm alone fail?
 #
-# A popular explanation: after so many layers, all inputs have become *alike*, and nothing can be read from them. Measure it before training, by the mean |cosine| between the vectors of different images. 1 means that all lie on one line. No pixel is negative, so it starts at about 0.67.
-#
-# There are two suspects. A ReLU returns no negative number, which makes vectors more alike. A random matrix stretches some directions and shrinks others. Its control is an **orthogonal matrix**: it rotates or reflects vectors and stretches no direction.
-#
-# **Predict.** Which change keeps the images as different as they were?
-#
-# <details><summary>No ReLU</summary>It helps, but many random matrices in a row still favour a few directions.</details>
-# <details><summary>Orthogonal matrices</summary>Alone they change almost nothing: the ReLU remains.</details>
-# <details><summary>Only the two together</summary>Yes. The figure shows each change by itself, then both.</details>
+# A popular explanation: after so many layers, all inputs have become *alike*. Measure it before training, by the mean |cosine| between the vectors of different images. 1 means that all lie on one line. No pixel is negative, so it starts near 0.67.
+
 
 # %%
-blocks["norm, orthogonal"] = lambda runs, width: Partial(
-    TwoLayers(runs, width, orthogonal=True), norm=LayerNorm(width)
-)
-blocks["norm, no ReLU"] = lambda runs, width: Partial(
-    TwoLayers(runs, width, relu=False), norm=LayerNorm(width)
-)
-blocks["norm, no ReLU, orthogonal"] = lambda runs, width: Partial(
-    TwoLayers(runs, width, relu=False, orthogonal=True), norm=LayerNorm(width)
-)
-
-
 @torch.no_grad()
 def similarity(name: str) -> list[list[float]]:
     """Mean |cosine| between 100 images after every fifth block, in 5 runs."""
@@ -1404,19 +1386,46 @@ def similarity(name: str) -> list[list[float]]:
     return torch.stack(measured, dim=1).tolist()
 
 
-changed = ["norm, orthogonal", "norm, no ReLU", "norm, no ReLU, orthogonal"]
-figures.curves(
-    list(range(0, DEPTH + 1, 5)),
-    {name: similarity(name) for name in ["norm only", *changed, "residual only"]},
-    x="depth: number of blocks",
-    y="mean |cosine similarity|",
-    title="Do the images become alike? (5 runs: mean and range)",
-)
+def draw_similarity(names: list[str]) -> None:
+    figures.curves(
+        list(range(0, DEPTH + 1, 5)),
+        {name: similarity(name) for name in names},
+        x="depth: number of blocks",
+        y="mean |cosine similarity|",
+        title="Do the images become alike? (5 runs: mean and range)",
+        bottom=0,
+    )
+
+
+draw_similarity(["norm only", "residual only", "both, pre-norm"])
 
 # %% [markdown]
-# What to see: with *norm only*, all images lie on nearly the same line. Orthogonal matrices alone do not change that. Without the ReLU, the images become alike more slowly. With both changes, they stay about as different as they were.
+# What to see: with *norm only*, all images lie on nearly the same line. But *residual only* ends at about 0.96, nearly as alike, and it reads more than half of the digits. So this cosine does not predict the accuracy. The popular explanation is not enough.
 #
-# Now find *residual only*. It ends at about 0.96, nearly as alike as *norm only*, and yet it reads more than half of the digits. So this cosine does not predict the accuracy, and the popular explanation is not enough.
+# What makes the images alike? There are two suspects. A ReLU returns no negative number. And a random matrix stretches some directions and shrinks others. The control for that is an **orthogonal matrix**: it rotates or reflects vectors and stretches no direction.
+#
+# **Predict.** The norm alone again. Which change keeps the images as different as they were?
+#
+# <details><summary>No ReLU</summary>It helps, but many random matrices in a row still favour a few directions.</details>
+# <details><summary>Orthogonal matrices</summary>Alone, they change almost nothing: the ReLU remains.</details>
+# <details><summary>Only the two together</summary>Yes. The figure shows each change by itself, then both.</details>
+
+# %%
+blocks["norm, orthogonal"] = lambda runs, width: Partial(
+    TwoLayers(runs, width, orthogonal=True), norm=LayerNorm(width)
+)
+blocks["norm, no ReLU"] = lambda runs, width: Partial(
+    TwoLayers(runs, width, relu=False), norm=LayerNorm(width)
+)
+blocks["norm, no ReLU, orthogonal"] = lambda runs, width: Partial(
+    TwoLayers(runs, width, relu=False, orthogonal=True), norm=LayerNorm(width)
+)
+
+changed = ["norm, orthogonal", "norm, no ReLU", "norm, no ReLU, orthogonal"]
+draw_similarity(["norm only", *changed])
+
+# %% [markdown]
+# What to see: orthogonal matrices alone change almost nothing. Without the ReLU, the mean rises later, and the runs differ widely. With both changes, the mean stays where it was.
 #
 # What about the way down: do the *gradients* become alike? Feed in 50 random gradients at the top (mean |cosine| about 0.14) and compare them at the bottom.
 
@@ -1459,24 +1468,21 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: only with both changes does the norm alone come close to *both, pre-norm*. The two changes keep the inputs different on the way up *and* the gradients on the way down. A norm sets the size and prevents neither of the two from becoming alike.
+# What to see: only with both changes does the norm alone come close to *both, pre-norm*. A norm sets the size. It prevents neither the inputs nor the gradients from becoming alike.
 
 # %% [markdown]
 # ### Why add $x$?
 #
-# With a residual connection, you can keep the ReLU and the random matrices. Your formula says why: without it the Jacobian is $J_n \cdots J_1$, with it each factor is $I + J$. The identity keeps all directions apart, if $J$ is small beside it.
+# With a residual connection, you can keep the ReLU and the random matrices. Without it, the Jacobian is $J_n \cdots J_1$. With it, each factor is $I + J$, and $I$ keeps all directions apart, if $J$ is small beside it.
 #
-# Then why did *residual only* read fewer digits than pre-norm? Again two suspects. The *scale* of the stream grows, by √1.5 in each block. And each branch has a large *share*, so that $J$ is not small beside $I$. Two controls:
-#
-# - *Fixed scale*: divide the sum $x + f(x)$ by √1.5. The scale stays, and so does the share.
-# - *Small branch*: compute $x + f(x) / \sqrt{40}$. The scale hardly grows, and the share is small.
-#
-# How much does each block change the stream? Before you run the cell: what will pre-norm do?
+# Then why did *residual only* read fewer digits than pre-norm? Again two suspects: the *scale* of the stream, which grows by √1.5 in each block, and the large *share* of each branch. The next cell changes one at a time. Which of the four lines will fall?
 
 # %%
+# the sum x + f(x), divided by √1.5: the scale stays, and so does the share of the branch
 blocks["residual, fixed scale"] = lambda runs, width: Partial(
     TwoLayers(runs, width), keep=1.5**-0.5, scale=1.5**-0.5
 )
+# x + f(x) / √40: the scale hardly grows, and the share of the branch is small
 blocks["residual, small branch"] = lambda runs, width: Partial(
     TwoLayers(runs, width), keep=1.0, scale=DEPTH**-0.5
 )
@@ -1505,13 +1511,13 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: in pre-norm, the share becomes small by itself. The norm gives every branch an input of the same size, so the branches stay the same while the stream grows. Fixing the scale alone leaves the share large.
+# What to see: in pre-norm, the share becomes small by itself. The norm gives every branch an input of the same size, so the branches do not grow while the stream does. Fixing the scale alone leaves the share large.
 #
 # **Predict.** Which control reads about as many digits as pre-norm?
 #
-# <details><summary>Both: both stop the growth</summary>Then scale would be the trouble. Only one of them does.</details>
-# <details><summary>Fixed scale only</summary>It reads about as many as <em>residual only</em>.</details>
-# <details><summary>Small branch only</summary>Yes, and even a few more. A single constant does the work of forty norms.</details>
+# <details><summary>Both of them</summary>Then a large scale would be the whole trouble. It is only a small part of it.</details>
+# <details><summary>Fixed scale only</summary>It stays well below pre-norm: the share of each branch is still large.</details>
+# <details><summary>Small branch only</summary>Yes. A single constant does the work of forty norms.</details>
 
 # %%
 figures.runs(
@@ -1523,9 +1529,9 @@ for name in [*controls, "both, pre-norm"]:
     print(f"{name:26} mean |cosine| of its gradients: {sum(gradient_similarity(name)) / 5:.2f}")
 
 # %% [markdown]
-# What to see: a fixed scale does not help. The small branch does: its gradients stay the most different, and it reads about 95 % of the digits, more than pre-norm with 91 %. So a norm is not the only way. But the constant was chosen for this depth, and pre-norm needs no such choice.
+# What to see: a fixed scale helps a little at best. The small branch reads about 95 %, even more than pre-norm with about 91 %, and its gradients are the least alike. So a norm is not the only way. But the constant was chosen for this depth, and pre-norm needs no such choice.
 #
-# De and Smith measured the same for batch norm (*Batch Normalization Biases Residual Blocks Towards the Identity Function in Deep Networks*, 2020).
+# De and Smith found the same effect of batch norm on the share of the branch (*Batch Normalization Biases Residual Blocks Towards the Identity Function in Deep Networks*, 2020).
 
 # %% [markdown]
 # ## 8 · The real thing
@@ -1583,6 +1589,6 @@ print(f"batch_norm: largest difference {difference.abs().max():.1e}")
 # - Layers *multiply*: a few percent off, and after fifty layers the features explode or vanish.
 # - Layer norm: each token minus its mean, over √(variance + eps), then gain and bias. RMS norm drops mean and bias. In training, batch norm depends on the rest of the batch.
 # - A residual connection computes $x + f(x)$. Its Jacobian is $I + J$, not 1. Pre-norm keeps the residual stream free of norms.
-# - With forty blocks, the networks with norms alone hardly learned. The residual connection let the network learn, and the norm took care of the scale.
+# - In forty blocks, the norm alone kept the size of the gradients, but they became alike, and the networks hardly learned. With $x$ added, they learned. They learned best where each branch changed the stream little: in pre-norm, or with a small constant and no norm.
 #
 # **What is next.** Now you can stack layers, and a large model can memorise its training examples. How do you make it generalise? Lesson 5 starts there, with dropout.
