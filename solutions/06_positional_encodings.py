@@ -298,7 +298,7 @@ with Check("sinusoidal_encoding", "other odd widths, and an even one") as check:
 from transformer_course.widgets import show_encoding
 
 title = "your sinusoidal encoding: short wavelengths on the left"
-show_encoding(sinusoidal_encoding, d_model=(8, 16, 32), title=title)
+show_encoding(sinusoidal_encoding, length=(16, 32), d_model=(8, 16, 32), title=title)
 
 # %% [markdown]
 # What to see: the left columns have short wavelengths. The right ones hardly change over the whole text. A smaller base shortens the long wavelengths.
@@ -1386,7 +1386,7 @@ for rule, counted in {"all eight": counts.expand_as(own), "the other seven": cou
 # The maps below show two models that succeed. One attends mostly to the mirror position, the other to the offset −2. The rows start at query 2, the first that has an answer in both tasks.
 
 # %%
-labels = [f"{p}: {digit}" for p, digit in enumerate(example[0].tolist())]
+labels = [str(p) for p in range(8)]
 with torch.no_grad():
     reversing = finders("Backwards", "sinusoidal")[0](example, read_weights=True)[0]
     looking_back = finders("Two before", "rotary")[0](example, read_weights=True)[0]
@@ -1423,11 +1423,11 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: relative is always right at positions 0 and 7, in about 80 % at 1 and 6, and no better than none from 2 to 5. Next to the ends, too, some offsets are missing. Rotary is right at 0 and 7 as well.
+# What to see: relative is always right at positions 0 and 7, in about 80 % at 1 and 6, and no better than none from 2 to 5. Next to the ends, too, some offsets are missing. Rotary is right at 0 and 7 too.
 #
 # ALiBi is best in the middle, where the mirror position is near, and worst at the ends, where it is far. The bias is the only difference from none, so it is the cause.
 #
-# The figure shows ALiBi's bias and the one that relative *learned* for Two before. Offsets +6 and +7 are left out: they occur only at queries 0 and 1, which were not trained. Where do you expect each peak?
+# The next figure shows ALiBi's bias and the one that relative *learned* for Two before. Offsets +6 and +7 are left out: they occur only at queries 0 and 1, which were not trained. Where do you expect each peak?
 
 # %%
 trained_offsets = range(-7, 6)
