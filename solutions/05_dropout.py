@@ -851,8 +851,8 @@ with Check("Dropout", "several shapes, one after the other, and gradients") as c
 #
 # A Transformer applies dropout at several points, often with $p = 0.1$:
 #
-# - to the embeddings, after positional encodings are added (lesson 6).
-# - to the output of each branch, before the residual sum.
+# - to the embeddings, after positional encodings are added (lesson 6);
+# - to the output of each branch, before the residual sum;
 # - to the attention weights, after softmax.
 #
 # The first Transformer's paper names the first two. The lecture's slide *Residual Connections, Dropout, and Normalization* shows the second, for attention. Many implementations, PyTorch's included, add the third. A query then ignores the keys whose weights are dropped in this step.
@@ -1209,7 +1209,7 @@ figures.steps(
 )
 
 # %% [markdown]
-# What to see: the predictions differ from mask to mask. **Monte Carlo dropout** (Gal and Ghahramani, 2016) predicts with many random masks and returns the mean and the standard deviation of the predictions. A large standard deviation, the *spread*, should warn of a wrong answer.
+# What to see: the predictions differ from mask to mask. **Monte Carlo dropout** (Gal and Ghahramani, 2016) predicts with many random masks and returns the mean and the standard deviation of the predictions. A large standard deviation, the *spread*, is meant to warn of a wrong answer.
 #
 # **Predict.** For these networks `model.train()` is enough. What can go wrong with others?
 #
@@ -1220,7 +1220,7 @@ figures.steps(
 # %% [markdown]
 # **Exercise** (25 minutes). Write Monte Carlo dropout for any model whose dropout consists of `nn.Dropout` modules. Put only these into training mode, all others into evaluation mode. Afterwards each module is in its old mode, even if modes were mixed.
 #
-# (In `nn.MultiheadAttention`, dropout is no such module and stays off. In `nn.TransformerEncoderLayer` even `nn.Dropout` may drop nothing: see after the checks.)
+# (`nn.MultiheadAttention` drops without such a module, so its dropout stays off. In `nn.TransformerEncoderLayer` even `nn.Dropout` may drop nothing.)
 #
 # <details><summary>Hint 1</summary><code>model.modules()</code> gives the model and all modules inside it, at any depth. <code>isinstance(part, nn.Dropout)</code> finds those to switch on.</details>
 # <details><summary>Hint 2</summary><code>part.train()</code> and <code>part.eval()</code> also act on all modules <em>inside</em> part. To restore the modes one by one, set <code>part.training</code> itself.</details>
@@ -1482,18 +1482,18 @@ for fast in (True, False):
     torch.backends.mha.set_fastpath_enabled(fast)
     with torch.no_grad():
         predictions = torch.stack([layer(sequences) for run in range(50)])
-    print(f"fast path {'on ' if fast else 'off'}: mean spread {predictions.std(0).mean():.2f}")
+    print(f"fast path {'on ' if fast else 'off'}: largest spread {predictions.std(0).max():.2g}")
 torch.backends.mha.set_fastpath_enabled(True)  # PyTorch's default
 
 # %% [markdown]
 # The **fast path** of `nn.TransformerEncoderLayer` is one optimised function that computes the whole layer in evaluation mode, without gradients. What to see: on this path the layer never calls its dropout modules, so their modes do not matter.
 #
-# Monte Carlo dropout under `no_grad()` then gives a spread of exactly 0. For such a model, first call `torch.backends.mha.set_fastpath_enabled(False)`.
+# Monte Carlo dropout under `no_grad()`, perhaps yours too, then gives a spread of exactly 0. For such a model, first call `torch.backends.mha.set_fastpath_enabled(False)`.
 
 # %% [markdown]
 # ### One mask, fifty masks, no mask
 #
-# Take the three networks trained with dropout on correct labels. Predict the test digits in three ways: with one random mask, with the mean of fifty masks, and in evaluation mode. As a control, average a real ensemble: the three networks trained without dropout. Softmax turns their logits into probabilities.
+# Take the three networks trained with dropout on correct labels. Predict the test digits in three ways: with one random mask, with the mean of fifty masks, and in evaluation mode. As a control, average the three networks trained without dropout. Softmax turns their logits into probabilities.
 #
 # **Predict.** How does the mean of fifty masks compare with evaluation mode?
 #
@@ -1523,7 +1523,7 @@ figures.runs(scores, "test accuracy", "Averaging masks, and averaging networks")
 # What to see, from left to right:
 #
 # - One mask costs a few points. The mean of fifty masks wins them back. In this sense dropout behaves like an ensemble.
-# - Evaluation mode does about as well as the mean. The slide promises this “with a single forward pass! (approximately)”. It is exact only for the logits of linear layers (part 3), and here a ReLU and a softmax follow.
+# - Evaluation mode does about as well as the mean. The slide promises this “with a single forward pass! (approximately)”. For the logits of linear layers it is even exact (part 3). Here a ReLU and a softmax follow dropout.
 # - Averaging the three separate networks gains little and stays below dropout. (This is one small ensemble.) So averaging is probably not all that dropout adds.
 
 # %% [markdown]
