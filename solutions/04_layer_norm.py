@@ -139,19 +139,19 @@ print((equal_features - equal_features.mean()) / equal_features.std(correction=0
 # The variance is 0, and 0 / 0 is NaN. **Eps**, $\epsilon$, is a small constant such as 0.00001 that keeps the divisor of a norm above zero. The others are parameters with one entry per feature, shared by all tokens:
 #
 # - The **gain** $\gamma$ of a norm multiplies each normalised feature.
-# - The **bias** $\beta$ of a norm is added to each feature at the end.
+# - The **bias** $\beta$ of a norm is then added to each feature.
 #
-# The gain can make a useful feature large again. The bias can shift it past a ReLU.
+# The gain can make a useful feature large again. The bias can lift it above 0, where a ReLU lets it pass.
 
 # %% [markdown]
-# **Predict.** You multiply all features of a token by 10 and add 3. How does its layer norm change? (Ignore eps.)
+# **Predict.** You multiply all features of a token by 10 and add 3. How does its layer norm change, without eps?
 #
 # <details><summary>It is 10 times as large</summary>The 3 disappears with the mean. But you divide by a standard deviation that is 10 times as large too.</details>
 # <details><summary>It does not change</summary>Yes. The norm undoes the scale and the shift.</details>
 # <details><summary>It is 10 times as large, plus 3</summary>The mean changes in the same way, so the 3 cancels. The standard deviation becomes 10 times as large, so the 10 cancels too.</details>
 
 # %% [markdown]
-# **Exercise** (12 minutes). Write layer norm. The features are the last of any number of axes.
+# **Exercise** (12 minutes). Write layer norm over the last axis.
 #
 # <details><summary>Hint 1</summary>Three lines: the mean, the variance, the formula. <code>keepdim=True</code> keeps an axis of size 1, so that the mean of a token lines up with its features.</details>
 # <details><summary>Hint 2</summary><code>Tensor.var</code> divides by d − 1 unless you pass <code>correction=0</code>. Or take the mean of the squared deviations yourself.</details>
@@ -1473,9 +1473,9 @@ figures.runs(
 # %% [markdown]
 # ### Why add $x$?
 #
-# With a residual connection, you can keep the ReLU and the random matrices. Without it, the Jacobian is $J_n \cdots J_1$. With it, each factor is $I + J$, and $I$ keeps all directions apart, if $J$ is small beside it.
+# With a residual connection, you can keep the ReLU and the random matrices. Without it, the Jacobian is $J_n \cdots J_1$. With it, each factor is $I + J$, which keeps directions apart if $J$ is small.
 #
-# Then why did *residual only* read fewer digits than pre-norm? Again two suspects: the *scale* of the stream, which grows by √1.5 in each block, and the large *share* of each branch. The next cell changes one at a time. Which of the four lines will fall?
+# Then why did *residual only* read fewer digits than pre-norm? Again two suspects: the *scale* of the stream, which grows by √1.5 in each block, and the large *share* of each branch, its length beside that of $x$. The next cell changes one at a time. Which of the four lines will fall?
 
 # %%
 # the sum x + f(x), divided by √1.5: the scale stays, and so does the share of the branch
@@ -1529,7 +1529,7 @@ for name in [*controls, "both, pre-norm"]:
     print(f"{name:26} mean |cosine| of its gradients: {sum(gradient_similarity(name)) / 5:.2f}")
 
 # %% [markdown]
-# What to see: a fixed scale helps a little at best. The small branch reads about 95 %, even more than pre-norm with about 91 %, and its gradients are the least alike. So a norm is not the only way. But the constant was chosen for this depth, and pre-norm needs no such choice.
+# What to see: a fixed scale helps a little. The small branch reads about 95 %, here even more than pre-norm with about 91 %, and its gradients are the least alike. So a norm is not the only way. But the constant was chosen for this depth, and pre-norm needs no such choice.
 #
 # De and Smith found the same effect of batch norm on the share of the branch (*Batch Normalization Biases Residual Blocks Towards the Identity Function in Deep Networks*, 2020).
 
