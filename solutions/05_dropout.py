@@ -1486,7 +1486,7 @@ for fast in (True, False):
 torch.backends.mha.set_fastpath_enabled(True)  # PyTorch's default
 
 # %% [markdown]
-# The **fast path** of `nn.TransformerEncoderLayer` is one optimised function that computes the whole layer in evaluation mode, without gradients. What to see: on this path the layer never calls its dropout modules, so their modes do not matter.
+# The **fast path** of `nn.TransformerEncoderLayer` is one optimised function that computes the layer in evaluation mode, without gradients. What to see: on this path the layer never calls its dropout modules, so their modes do not matter.
 #
 # Monte Carlo dropout under `no_grad()`, perhaps yours too, then gives a spread of exactly 0. For such a model, first call `torch.backends.mha.set_fastpath_enabled(False)`.
 
