@@ -27,7 +27,6 @@ SEVEN_DIGITS = (
     "right to seven digits, as float32 has them: what you make yourself, with arange, say, must "
     "have the input's dtype before you compute with it"
 )
-OWN_RAISE = "your own line stops this call, which should give a result"
 # a piece of an error's message -> what it means, for those new to torch
 EXPLAINED = {
     "before Module.__init__() call": "the first line of `__init__` is `super().__init__()`",

@@ -90,7 +90,7 @@ def test_a_stub_is_told_in_one_line() -> None:
 
 def test_an_operation_that_torch_does_not_have_keeps_its_traceback() -> None:
     with pytest.raises(NotImplementedError) as stopped:
-        show_attention_steps(lambda *_: torch.empty(2, device="meta").item(), QUERY, KEY, VALUE)
+        show_attention_steps(lambda *_: torch.empty(2, device="meta").tolist(), QUERY, KEY, VALUE)
     assert not hasattr(stopped.value, "_render_traceback_")
 
 
