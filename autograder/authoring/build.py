@@ -58,17 +58,16 @@ def build_misconceptions(lesson: Lesson, told: Step) -> list[Path]:
     built_from = _digest([bank, *_kit_files(kit / "checks"), *channel], run)
     if target.exists() and built_from in target.read_text(encoding="utf-8").split("\n")[0]:
         return []
-    from autograder.authoring.prove import (
-        BankRunner,  # imports torch, which a build without news does not need
-    )
+    # these import torch, which a build without news does not need
+    from autograder.authoring.misconceptions import rows
+    from autograder.authoring.prove import BankRunner
 
     told("running the wrong answers")
-    rows: list = [{"generated": f"from {paths.display_path(bank)}: never edit", STAMP: built_from}]
+    head = {"generated": f"from {paths.display_path(bank)}: never edit", STAMP: built_from}
     wrong = [answer for answer in read_answers(bank, lesson) if not answer.right]
     with BankRunner(lesson) as bench:
-        for answer, found in zip(wrong, bench.each(bench.misconceptions, wrong), strict=True):
-            rows += [{"exercise": answer.exercise} | misconception for misconception in found]
-    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+        found = [one for left in bench.each(bench.clues, wrong) for one in left]
+    text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in [head, *rows(found)])
     return [target] if paths.write(target, text) else []
 
 

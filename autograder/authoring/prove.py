@@ -10,11 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Self, TypeVar
 
-from transformer_course.checks.misconceptions import Clue, Misconception
+from transformer_course.checks.misconceptions import Clue
 
 from autograder.authoring.answer_bank import Answer
 from autograder.authoring.cell_name import CellName
 from autograder.authoring.lesson import Cell, Lesson
+from autograder.authoring.misconceptions import Found
 from autograder.authoring.notebook import graded_cells, source_notebook, student_version
 from autograder.execution import sandbox
 from autograder.execution.executor import CodeCell, Executor, Job, Ran, modules_of
@@ -93,7 +94,7 @@ class BankRunner:
 
     @staticmethod
     def each(work: Callable[[Answer], T], answers: Iterable[Answer]) -> Iterator[T]:
-        """What `judge` or `misconceptions` make of each answer, in order, on all cores."""
+        """What `judge` or `clues` make of each answer, in order, on all cores."""
         with ThreadPoolExecutor(os.cpu_count()) as threads:
             yield from threads.map(work, answers)
 
@@ -116,12 +117,23 @@ class BankRunner:
             spilled=spilled,
         )
 
-    def misconceptions(self, answer: Answer) -> list[Misconception]:
-        """What a wrong answer returns to each visible check that it fails."""
-        own = self.lesson.checks_of(answer.exercise)
-        blocks = [self._student[check.grade_id] for check in own]
-        outcomes = self._outcomes(answer, blocks)
-        return [{**o.clue, "says": answer.says} for o in outcomes if o.clue]
+    def clues(self, answer: Answer) -> list[Found]:
+        """What a wrong answer leaves in visible checks that it fails, its own and later ones."""
+        names = [answer.exercise, *self._built_on(answer.exercise)]
+        checks = [(name, check) for name in names for check in self.lesson.checks_of(name)]
+        outcomes = self._outcomes(answer, [self._student[check.grade_id] for _, check in checks])
+        pairs = zip(checks, outcomes, strict=True)
+        return [Found(answer, name, o.clue) for (name, _), o in pairs if o.clue]
+
+    def _built_on(self, exercise: str) -> list[str]:
+        """All exercises that use this one, directly or through others."""
+        found: list[str] = []
+        waiting = [exercise]
+        while waiting:
+            new = [name for name in self.lesson.dependents(waiting.pop()) if name not in found]
+            found += new
+            waiting += new
+        return found
 
     def _outcomes(self, answer: Answer, checks: list[str]) -> list[CheckRun]:
         """What these checks make of the lesson's cells with this answer in its place."""

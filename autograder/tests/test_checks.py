@@ -94,7 +94,7 @@ FAILURES = {
     "large tensors": (
         ONE.replace("2, 3", "4, 5"),
         "def mix(x):\n    return 3 * x",
-        ["mix(x: tensor (4, 5))", "expected 3.528 at [0, 0]", "20 of 20 numbers"],
+        ["mix(x: tensor (4, 5))", "at [0, 0], [0, 1], [0, 2] expected 3.528,", "20 of 20 numbers"],
     ),
     "a check's own variable": (
         ONE.replace("check.equal(", "wide = numbers(2, 3)\n    check.equal("),
@@ -127,7 +127,11 @@ FAILURES = {
     "exception": (
         ONE,
         "def mix(x):\n    wide = x + 1\n    return wide @ wide",
-        ["raised RuntimeError", "cannot be multiplied", "in mix, line 3: return wide @ wide"],
+        [
+            "raised RuntimeError",
+            "cannot be multiplied",
+            "in mix, line 3: return wide @ wide with wide (2, 3) float64",
+        ],
     ),
     "wrong arguments": (ONE, "def mix():\n    return 1", ["raised TypeError", "positional"]),
     "not a module": (MODULE, "def Mix(d):\n    return 3", ["int", "nn.Module"]),
@@ -295,15 +299,16 @@ def test_a_known_misconception_is_named_and_others_are_not(monkeypatch):
     assert "looks like" not in failure("def mix(x):\n    return x.numpy() ** 2", ONE)
 
 
-def test_a_misconception_is_known_whatever_a_student_calls_it_in_an_error(monkeypatch):
+def test_an_error_that_students_raise_themselves_is_known_by_its_text(monkeypatch):
+    """Two students may stop the same call for different reasons."""
     own = "def mix(x):\n    if len(x) < 9:\n        raise KeyError('{}')"
     with pytest.raises(CheckFailed) as failed:
         run(own.format("too short"), ONE)
     assert failed.value.clue
     known = {"mix": [{**failed.value.clue, "says": "Any length is fine."}]}
     monkeypatch.setattr(misconceptions, "_known", lambda: known)
-    assert "looks like   Any length" in failure(own.format("length"), ONE)
-    assert "looks like" not in failure("def mix(x):\n    return {}['too short']", ONE)
+    assert "looks like   Any length" in failure(own.format("too short"), ONE)
+    assert "looks like" not in failure(own.format("odd"), ONE)
 
 
 def test_numbers_are_the_same_everywhere():

@@ -95,7 +95,7 @@ def mix(x):
     wrong = Failure(
         "mix",
         "twice the input",
-        (*fields, ("differing", "1 of 1 numbers")),
+        (*fields, ("note", "1 of 1 numbers differ")),
         "add it to itself",
     )
     with Executor(sandboxed=False) as executor:

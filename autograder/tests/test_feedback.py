@@ -193,7 +193,7 @@ def row(instructor: Instructor, student: str, name: str) -> str:
 def test_a_visible_failure_says_what_was_wrong_and_gives_the_hint(written):
     told = row(written, "wrong", "check_double")
     assert told == "double0 of 2failedShould hold: each one twice.Hint: Add it to itself."
-    assert "expected2, 5got1, 2.5differing2 of 2 numbers" in text(page(written, "wrong"))
+    assert "expected2, 5got1, 2.5note2 of 2 numbers differ" in text(page(written, "wrong"))
 
 
 def test_who_is_right_reads_no_more_than_passed(written):

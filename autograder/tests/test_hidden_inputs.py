@@ -335,7 +335,7 @@ def test_before_hidden_tests_ran_everything_is_shown(one):
     said = text(page(one, "wrong"))
     assert "saw tensor([11.2500])" in said
     missed = (
-        "✗ Should hold: it is one more.you calledmore(x: [11.25])expected12.25got11.25differing"
+        "✗ Should hold: it is one more.you calledmore(x: [11.25])expected12.25got11.25note"
     )
     assert missed in said
     assert "saw tensor([11.2500])" in said

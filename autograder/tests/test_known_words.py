@@ -206,8 +206,7 @@ def test_a_hint_is_told_if_it_is_the_checks_or_the_kits():
 
 
 def test_what_a_wrong_answer_looks_like_is_told_if_it_is_known():
-    said = "Each column sums to 1, and with dim=-1 each row should: sum along the dimension `dim` "
-    said += "that you are given."
+    said = "You divide the scores themselves by their sum: take exp of them first."
     assert known_words.misconception(said.replace(": ", ":\n"), ["softmax"]) == said
     assert known_words.misconception(said + "31337", ["softmax"]) == ""
     assert known_words.misconception(said, ["causal_mask"]) == ""

@@ -170,13 +170,22 @@ class Check:
         exact = TOLERANCE.get(expected.dtype, (0.0, 0.0))
         relative, absolute = exact if within is None else (0.0, within)
         same = torch.isclose(actual.to(expected.dtype), expected, relative, absolute)
-        if not same.all():
+        if same.all():
+            self._runner.has_judged(judged)
+        else:
             contrast = formatting.contrast(expected, actual, ~same).items()
             nearly = expected.dtype == torch.float64 and torch.allclose(
                 actual.to(expected.dtype), expected, *SINGLE, equal_nan=True
             )
             hint = failure.SEVEN_DIGITS if nearly else hint
-            self._runner.fail(claim, hint, fields=contrast, origin=self._runner.origin(judged))
+
+            def note() -> str:
+                counted = f"{int((~same).sum())} of {same.numel()} numbers differ"
+                law = self._runner.symptom(judged, actual, expected)
+                return f"{counted}; {law}" if law else counted
+
+            origin = self._runner.origin(judged)
+            self._runner.fail(claim, hint, fields=contrast, origin=origin, note=note)
 
     def true(self, holds: bool, claim: str, hint: str = "") -> None:
         """`claim`, said in words, holds."""

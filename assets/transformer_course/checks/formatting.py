@@ -10,6 +10,8 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from transformer_course.failure import TEXT_WIDTH
+
 WHOLE = 12  # a tensor with no more numbers is shown whole
 SHOWN = 3  # differing numbers that are shown of a larger one
 LONG = 200  # characters of what is no tensor
@@ -105,15 +107,19 @@ def contrast(expected: Tensor, actual: Tensor, different: Tensor) -> dict[str, s
         (f for f in range(4, 17) if all(f"{e:.{f}g}" != f"{a:.{f}g}" for e, a in pairs)), 17
     )
     if _small(expected):
-        told = ["\n".join(_row(row, figures) for row in _rows(t)) for t in (expected, actual)]
-    else:
-        places = different.nonzero()[:SHOWN].tolist()
-        told = [
-            "\n".join(f"{t[tuple(at)].item():.{figures}g} at {at}" for at in places)
-            for t in (expected, actual)
-        ]
-    counted = f"{len(pairs)} of {expected.numel()} numbers"
-    return {"expected": told[0], "got": told[1], "differing": counted}
+        return {"expected": _rowwise(expected, figures), "got": _rowwise(actual, figures)}
+    places = ", ".join(str(at) for at in different.nonzero()[:SHOWN].tolist())
+    wanted, given = (
+        _row(tensor[different][:SHOWN].tolist(), figures) for tensor in (expected, actual)
+    )
+    return {"at": places, "expected": wanted, "got": given}
+
+
+def _rowwise(tensor: Tensor, figures: int) -> str:
+    """The rows in one line where they fit, else one below the other."""
+    rows = [_row(row, figures) for row in _rows(tensor)]
+    line = ", ".join(f"[{row}]" for row in rows) if len(rows) > 1 else rows[0]
+    return line if len(line) <= TEXT_WIDTH else "\n".join(rows)
 
 
 def _small(tensor: Tensor) -> bool:

@@ -47,7 +47,7 @@ def recognise(exercise: str, found: Clue) -> str:
     """The sentence for the misconception that leaves this clue, or an empty one."""
     for known in _known().get(exercise, []):
         same_place = (known["check"], known["law"]) == (found["check"], found["law"])
-        if same_place and _same(known["observed"], found["observed"]):
+        if same_place and same_results(known["observed"], found["observed"]):
             return known["says"]
     return ""
 
@@ -70,7 +70,8 @@ def _abridged(tensor: Tensor) -> Result:
     return {"shape": list(tensor.shape), "values": [float(f"{v:.{FIGURES}g}") for v in values]}
 
 
-def _same(stored: list[list[Result]], observed: list[list[Result]]) -> bool:
+def same_results(stored: list[list[Result]], observed: list[list[Result]]) -> bool:
+    """Whether two clues' calls returned the same, but for rounding."""
     if [len(call) for call in stored] != [len(call) for call in observed]:
         return False
     pairs = zip(chain(*stored), chain(*observed), strict=True)

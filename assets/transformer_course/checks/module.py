@@ -85,7 +85,8 @@ def _fix(mine: Shapes, wanted: Shapes) -> str:
         return "pass bias=False to each layer"
     if extra and not missing:
         return f"leave out {', '.join(extra)}: the docstring names every part"
-    if missing and (near := difflib.get_close_matches(missing[0], extra, n=1)):
+    alike = [name for name in extra if missing and mine[name] == wanted[missing[0]]]
+    if missing and (near := difflib.get_close_matches(missing[0], alike, n=1)):
         return f"`{near[0]}` should be called `{missing[0]}`"
     if (
         not missing

@@ -2,6 +2,8 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, NoReturn
 
 import torch
@@ -10,6 +12,7 @@ from torch import Tensor, nn
 from transformer_course.checks import failure, formatting
 from transformer_course.checks.failure import CheckFailed, StudentLine
 from transformer_course.checks.misconceptions import clue, recognise
+from transformer_course.checks.symptoms import symptom
 from transformer_course.failure import Failure, Kind
 
 Returns = Sequence[str] | type | None  # names of tensors, a plain value's type, or whatever
@@ -23,6 +26,17 @@ class Wrapped:
         self.bare = bare
 
 
+@dataclass
+class Call:
+    """A call of the student's work, and what came of it."""
+
+    told: str
+    results: list[Any]
+    inputs: dict[str, Tensor]  # copies, as they were before the call
+    again: Callable[[], Any] | None  # None if it takes a random generator along
+    judged: bool = False
+
+
 class Runner:
     """Runs an exercise's work without the check's variables; examines results, reports failures."""
 
@@ -32,7 +46,7 @@ class Runner:
         self._before = dict(namespace)
         self._called = ("you called", "")
         self._returned: list[tuple[str, Tensor]] = []
-        self._calls: list[tuple[str, list[Any]]] = []  # each, and what it returned
+        self._calls: list[Call] = []
         self._observed: list[list[Tensor]] = []
 
     @property
@@ -66,7 +80,10 @@ class Runner:
                 self._examine(label, part, list(tensors.values()))
             answer = tuple(parts) if returns else parts[0]
         plain = [answer] if isinstance(returns, type) else []
-        self._calls.append((self._called[1], [part for _, part in self._returned] or plain))
+        results = [part for _, part in self._returned] or plain
+        chance = any(isinstance(value, torch.Generator) for value in (*args, *kwargs.values()))
+        again = None if chance else partial(self.guarded, work, args, kwargs)
+        self._calls.append(Call(self._called[1], results, before, again))
         for label, tensor in tensors.items():
             if not torch.equal(tensor.detach().nan_to_num(), before[label].nan_to_num()):
                 claim = f"your code changed its input `{label}`"
@@ -107,10 +124,40 @@ class Runner:
 
     def origin(self, judged: Any) -> Field:
         """The call that returned what is judged; of several, the last one is called just that."""
-        calls = [call for call, told in self._calls if any(part is judged for part in told)]
-        if calls and (isinstance(judged, Tensor) or len(calls) == 1):
-            return "you called", calls[0]
+        call = self._call_of(judged)
+        if call is not None:
+            return "you called", call.told
         return ("last called", self._called[1]) if len(self._calls) > 1 else self._called
+
+    def _call_of(self, judged: Any) -> Call | None:
+        """The call that returned it; of several that returned the same number, the next one.
+
+        Checks judge numbers in the order of their calls, and Python has only one 16.
+        """
+        calls = [call for call in self._calls if any(part is judged for part in call.results)]
+        return next((call for call in calls if not call.judged), calls[0] if calls else None)
+
+    def has_judged(self, judged: Any) -> None:
+        """This result is as expected."""
+        if call := self._call_of(judged):
+            call.judged = True
+
+    def symptom(self, judged: Any, actual: Tensor, expected: Tensor) -> str:
+        """What the wrong numbers have in common with the expected ones, or an empty text."""
+        call = self._call_of(judged)
+        law = symptom(actual, expected, call.inputs if call else {})
+        if law or call is None or call.again is None or not isinstance(judged, Tensor):
+            return law
+        index = next(i for i, part in enumerate(call.results) if part is judged)
+        try:
+            parts = call.again()
+        except (CheckFailed, NotImplementedError):
+            return ""
+        part = parts[index] if isinstance(parts, (tuple, list)) else parts
+        other = isinstance(part, Tensor) and part.shape == judged.shape
+        if not other or torch.allclose(part.double(), judged.double(), rtol=1e-3, atol=1e-5):
+            return ""
+        return "the same call, made again, gives another result"
 
     def fail(
         self,
@@ -119,11 +166,17 @@ class Runner:
         kind: Kind = Kind.CLAIM,
         fields: Iterable[Field] = (),
         origin: Field | None = None,
+        note: Callable[[], str] = str,
     ) -> NoReturn:
-        """Stop with a failure, and the misconception that it looks like; `origin`: of what call."""
+        """Stop with a failure, and the misconception that it looks like, or else a `note`.
+
+        `origin`: the call that returned what is judged.
+        """
         found = clue(self.title, claim, self._observed) if self._observed else None
         looks_like = recognise(self.exercise, found) if found else ""
-        shown = tuple((label, text) for label, text in (origin or self._called, *fields) if text)
+        noted = ("note", "" if looks_like else note())
+        told = (origin or self._called, *fields, noted)
+        shown = tuple((label, text) for label, text in told if text)
         hint = "" if looks_like else hint or self.hint  # a diagnosis says more
         report = Failure(self.exercise, claim, shown, hint, looks_like, kind)
         raise CheckFailed(report, found)
@@ -178,9 +231,9 @@ class Runner:
         if lines:
             at = lines[-1]
             fields.append(("in", f"{at.within}, line {at.number}: {at.text}"))
-        # what a student's own `raise` says, the next student says otherwise
-        own = lines and lines[-1].text.startswith(("raise ", "assert "))
-        found = clue(self.title, claim if own else f"{claim}: {error}", self._observed)
+            fields.append(("with", at.values))
+        # by its text, too: students stop the same call for different reasons
+        found = clue(self.title, f"{claim}: {error}", self._observed)
         return CheckFailed(
             Failure(
                 self.exercise,

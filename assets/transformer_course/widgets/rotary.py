@@ -11,12 +11,13 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from transformer_course.figures import DASHES, INK, LINES, Picture
-from transformer_course.widgets.view import MOST, View, matrix
+from transformer_course.widgets.view import MOST, View, matrix, of_students_code
 
 WIDEST = 64  # dimensions: 32 dials
 DIALS = 8  # in the picture
 
 
+@of_students_code
 def show_rotary(
     rotate: Callable[..., ArrayLike | Tensor],
     d_model: int = 8,

@@ -8,11 +8,12 @@ import base64
 import hashlib
 import html
 import json
+import traceback
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from functools import cache, cached_property
+from functools import cache, cached_property, wraps
 from importlib import resources
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
 import torch
@@ -21,10 +22,30 @@ from IPython.display import display, update_display
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from transformer_course.checks.failure import in_one_line
 from transformer_course.figures import Picture
 
+P = ParamSpec("P")
+R = TypeVar("R")
 Arrays = Mapping[str, np.ndarray]
 MOST = 512  # tokens of a side; still fast on a laptop
+
+
+def of_students_code(show: Callable[P, R]) -> Callable[P, R]:
+    """A function that calls a student's: where that is a stub, one line says so."""
+
+    @wraps(show)
+    def shown(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return show(*args, **kwargs)
+        except NotImplementedError as error:
+            *_, innermost = traceback.extract_tb(error.__traceback__)
+            if (innermost.line or "").startswith("raise NotImplementedError"):
+                fix = "replace its `raise NotImplementedError`, run that cell, then this one again."
+                in_one_line(error, f"`{innermost.name}` is still a stub: {fix}")
+            raise
+
+    return shown
 
 
 class View:

@@ -92,6 +92,7 @@ class Line:
     number: int
     text: str
     within: str
+    values: str
 
 
 @dataclass(frozen=True)

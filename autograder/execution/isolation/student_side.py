@@ -146,7 +146,7 @@ class StudentSide(Peer):
     def tell_error(self, error: BaseException) -> Raised:
         """With the student's lines that it passed through."""
         passed = student_lines(error, self._shell.user_ns)[-9:]
-        lines = [Line(line.number, line.text, line.within) for line in passed]
+        lines = [Line(at.number, at.text, at.within, at.values) for at in passed]
         return replace(super().tell_error(error), lines=lines)
 
     def _described(self, module: nn.Module) -> Described:

@@ -83,7 +83,10 @@ class TestSide(Peer):
         if told.type == "KeyboardInterrupt":
             return KeyboardInterrupt("the student's code took too long")
         error = super().error_of(told)
-        lines = [StudentLine(at.number, at.text[:99], at.within[:99]) for at in told.lines]
+        lines = [
+            StudentLine(at.number, at.text[:99], at.within[:99], at.values[:999])
+            for at in told.lines
+        ]
         error.student_lines = lines  # type: ignore[attr-defined]
         return error
 

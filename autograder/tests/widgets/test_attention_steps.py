@@ -78,12 +78,20 @@ def test_the_text_names_weights_and_output() -> None:
     assert f"keys x, y, z. a: weights [0.33, 0.33, 0.33], output [{mean}]" in alt
 
 
-def test_an_exception_of_the_function_comes_through() -> None:
+def test_a_stub_is_told_in_one_line() -> None:
     def empty(*_: Tensor) -> None:
         raise NotImplementedError("YOUR CODE HERE")
 
-    with pytest.raises(NotImplementedError, match="YOUR CODE HERE"):
+    with pytest.raises(NotImplementedError, match="YOUR CODE HERE") as stopped:
         show_attention_steps(empty, QUERY, KEY, VALUE)
+    (line,) = stopped.value._render_traceback_()  # type: ignore[attr-defined]
+    assert "`empty` is still a stub" in line
+
+
+def test_an_operation_that_torch_does_not_have_keeps_its_traceback() -> None:
+    with pytest.raises(NotImplementedError) as stopped:
+        show_attention_steps(lambda *_: torch.empty(2, device="meta").tolist(), QUERY, KEY, VALUE)
+    assert not hasattr(stopped.value, "_render_traceback_")
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,33 @@
+"""A clue's sentence is true of every wrong answer that leaves it."""
+
+from transformer_course.checks.misconceptions import Clue
+
+from autograder.authoring.answer_bank import Answer
+from autograder.authoring.misconceptions import Found, rows
+
+
+def found(says: str, value: float, of: str = "mix", exercise: str = "mix") -> Found:
+    clue: Clue = {"check": "one", "law": "twice", "observed": [[{"shape": [1], "values": [value]}]]}
+    return Found(Answer(of, "a", False, "", says), exercise, clue)
+
+
+def says(*all_found: Found) -> list[str]:
+    return [row["says"] for row in rows(all_found)]
+
+
+def test_each_clue_has_the_sentence_of_its_answer() -> None:
+    assert says(found("A.", 1), found("B.", 2)) == ["A.", "B."]
+
+
+def test_one_clue_of_two_causes_names_both_of_three_none() -> None:
+    assert says(found("A.", 1), found("B.", 1.000001)) == ["A. Or: B."]
+    assert says(found("A.", 1), found("B.", 1), found("A.", 1)) == ["A. Or: B."]
+    assert says(found("A.", 1), found("B.", 1), found("C.", 1)) == []
+
+
+def test_a_mistake_in_an_earlier_exercise_is_named_where_it_shows() -> None:
+    earlier = found("A.", 1, of="softmax")
+    told = "a mistake in `softmax`, which this exercise uses"
+    assert says(earlier) == [f"{told}: its own checks say more."]
+    assert says(earlier, found("B.", 1)) == [f"B. Or: {told}."]
+    assert rows([earlier])[0]["exercise"] == "mix"
