@@ -7,7 +7,7 @@
 #
 # **You take away** your own softmax, scaled dot-product attention, and a reason for every symbol in its formula.
 #
-# **Time**: about 130 minutes: 82 for the exercises, the rest to read, predict and run. A good place to stop is after part 6, about 55 minutes in.
+# **Time**: about 160 minutes: 110 for the exercises, the rest to read, predict and run. A good place to stop is marked after about 75.
 #
 # Run the cells from top to bottom with Shift+Enter.
 
@@ -25,7 +25,7 @@ from transformer_course.checks import Check, numbers
 # %% [markdown]
 # ## 1 · What does *it* mean?
 #
-# *The animal didn't cross the street because it was too tired.* What does *it* refer to? The animal, of course. Now change the last word to *wide*. Suddenly *it* refers to the street.
+# *The animal didn't cross the street because it was too tired.* What does *it* refer to? The animal, of course. Now change the last word to *wide*. Suddenly *it* refers to the street. (The example is from J. Uszkoreit, *Transformer: A Novel Neural Network Architecture for Language Understanding*, Google Research blog, 2017.)
 #
 # A program that stores one vector for each word gives *it* the same vector in both sentences. So how can a model tell the two meanings apart? The vector of *it* has to take in information from other words, and which words these are must depend on the sentence:
 
@@ -142,7 +142,7 @@ print("exp of the scores + 100:    ", (example + 100).exp())
 # **How exercises work.** Replace the `raise` line with your code and run the cell. Then run its check, the grey bar below it. A check that fails tells you what it saw. The grader also tries other sizes, float32 and gradients. So use torch throughout, keep the dtype of the input, and do not modify the input.
 
 # %% [markdown]
-# **Exercise** (12 minutes). Write softmax with `exp`, a sum and a division. (`torch.softmax` would pass, too, but your own shows how it works.)
+# **Exercise** (15 minutes). Write softmax with `exp`, a sum and a division. (`torch.softmax` would pass, too, but your own shows how it works.)
 #
 # <details><summary>Hint 1</summary>Subtracting one number from every score of a row changes no weight. Which number makes the largest exp of each row exactly 1, so that nothing overflows and no sum is 0?</details>
 # <details><summary>Hint 2</summary>With <code>dim=-1</code> a sum or an <code>amax</code> runs along each row, with <code>dim=0</code> down each column. <code>keepdim=True</code> keeps the result in a shape that lines up with the scores.</details>
@@ -261,7 +261,7 @@ show_softmax(softmax, [1.0, 2.0, 3.0, 4.0], ["score 1", "score 2", "score 3", "s
 # Let the rows of $X$ be the embeddings. Then all steps fit in one line: $\mathrm{softmax}(X X^\top)\, X$.
 
 # %% [markdown]
-# **Exercise** (6 minutes). Write it with your `softmax`.
+# **Exercise** (8 minutes). Write it with your `softmax`.
 #
 # <details><summary>Hint</summary>Follow the shapes: (length, dim) times (dim, length) gives (length, length). Softmax keeps this shape. Times (length, dim), it gives (length, dim). Row i of the scores belongs to token i, so each <em>row</em> must become weights.</details>
 
@@ -360,7 +360,7 @@ print("With two tokens of two features there is no error, but this result:\n", s
 # In PyTorch `*` multiplies entry by entry. With most shapes that raises an error. With a square matrix it silently gives wrong scores, which is worse.
 
 # %% [markdown]
-# **Exercise** (3 minutes). Compute the scores that the slide means. Return only the scores, without softmax.
+# **Exercise** (4 minutes). Compute the scores that the slide means. Return only the scores, without softmax.
 #
 # <details><summary>Hint</summary>PyTorch has a different operator for the matrix product. You used it a moment ago.</details>
 
@@ -399,7 +399,7 @@ with Check("repaired_scores", "more tokens than features, and fewer") as check:
 # %% [markdown]
 # ## 5 · Query, key and value: three roles of a token
 #
-# Go back to the map of scores in part 2. It is symmetric: *bank* matches *river* exactly as well as *river* matches *bank*. It must be, because $x_i \cdot x_j = x_j \cdot x_i$. Language is different. *It* needs the noun that it refers to. The noun does not need *it* in the same way. Also, what a token can be found by need not be what it passes on.
+# Go back to the map of scores in part 2. It is symmetric: *bank* matches *river* exactly as well as *river* matches *bank*. It must be, because $x_i \cdot x_j = x_j \cdot x_i$. (The weights need not be symmetric: softmax divides each row by its own sum.) Language is different. *It* needs the noun that it refers to. The noun does not need *it* in the same way. Also, what a token can be found by need not be what it passes on.
 #
 # So a token gets a separate vector for each of three roles:
 #
@@ -409,7 +409,7 @@ with Check("repaired_scores", "more tokens than features, and fewer") as check:
 # | can be found | key $k_j$ | what token $j$ can be found by |
 # | gives information | value $v_j$ | what token $j$ passes on |
 #
-# A library works in the same way. You compare your query with the titles (keys), and you take home the contents (values). The two lines below show that separate queries and keys break the symmetry:
+# A library works in the same way. You compare your query with the titles (keys), and you take home the contents (values). But attention takes home a mixture of all the books, most from those that match best. The two lines below show that separate queries and keys break the symmetry:
 
 # %%
 asks, offers = numbers(2, 3), numbers(2, 3, seed=1)
@@ -426,7 +426,7 @@ for name, table in (("x xᵀ", asks @ asks.T), ("queries keysᵀ", asks @ offers
 # Each matrix has the shape $(d_{\text{model}}, d_{\text{out}})$, where $d_{\text{model}}$ is the width of the embeddings and $d_{\text{out}}$ that of the result. Queries and keys meet in a dot product, so they share one width, $d_k$. Values may have another width, $d_v$.
 
 # %% [markdown]
-# **Exercise** (6 minutes). Compute the three projections.
+# **Exercise** (8 minutes). Compute the three projections.
 #
 # <details><summary>Hint</summary>Each token is a row of x. (…, length, d_model) times (d_model, d_out): on which side of x does the matrix go?</details>
 
@@ -528,7 +528,7 @@ figures.curves(
 #
 # The steeper line is the control. There, every feature is a copy of the first one, and the standard deviation grows like $d_k$. The square root comes from independence.
 #
-# Why does this spread matter? In the view of part 3, choose the experiment *width d_k* and move its slider, first without the division by $\sqrt{d_k}$ and then with it.
+# Why does this spread matter? The next cell shows the view of part 3 again. Choose *width d_k*: now the scores are dot products of one random query with ten random keys. Move the slider, first without the tick at *divide by √d_k* and then with it.
 
 # %%
 show_softmax(softmax, [1.0, 2.0, 3.0, 4.0], ["score 1", "score 2", "score 3", "score 4"])
@@ -578,7 +578,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: without the scale, the median slope is almost zero when $d_k$ is large. Part 10 tests what this does to training. Divided by $\sqrt{d_k}$, the scores keep standard deviation 1, and the slope does not fall.
+# What to see: without the scale, the median slope is almost zero when $d_k$ is large. At $d_k = 4$ it is even larger than with the scale: moderately larger scores bring the largest weight closer to ½. The harm begins with large widths. Part 10 tests what this does to training. Divided by $\sqrt{d_k}$, the scores keep standard deviation 1, and the slope does not fall.
 #
 # **From the lecture**: *Transformers*, CSCI 4360/6360, slide "Scaled Dot Product", gives the same reason.
 
@@ -609,7 +609,7 @@ figures.arrows(
 # **From the lecture**: *Introduction to Transformers*, CS60216, slides "Try this problem". The vectors are those of the slides.
 
 # %% [markdown]
-# **Exercise** (12 minutes). Give the output of *flying* to three decimals. The check recognises the right result and the most common mistakes.
+# **Exercise** (15 minutes). Give the output of *flying* to three decimals. The check recognises the right result and the most common mistakes.
 
 # %% exercise flying_output
 # flying_output = [?, ?]      two numbers, to three decimals
@@ -638,7 +638,7 @@ with Check("flying_output", "three decimals") as check:
 
 
 # %% [markdown]
-# **Exercise** (4 minutes). Now the same for *arrows*: its own query, with the same two keys and the same two values.
+# **Exercise** (5 minutes). Now the same for *arrows*: its own query, with the same two keys and the same two values.
 
 # %% exercise arrows_output
 # arrows_output = [?, ?]      two numbers, to three decimals
@@ -684,7 +684,7 @@ with Check("arrows_output", "three decimals") as check:
 # <details><summary>(64, 20, 8)</summary>That reverses all the axes, as .T does. On a batch PyTorch warns you about .T.</details>
 
 # %% [markdown]
-# **Exercise** (15 minutes). Write the formula. This function is the heart of the course.
+# **Exercise** (20 minutes). Write the formula. This function is the heart of the course.
 #
 # <details><summary>Hint 1</summary>Three lines: scores, weights, output. Write the shape beside each line.</details>
 # <details><summary>Hint 2</summary>Where do you find d_k? It is the size of the last axis of the query, whatever comes before it.</details>
@@ -856,7 +856,7 @@ of_the_slide = torch.softmax(numbers(2, 3, 4, dtype=torch.float32), dim=1)
 print("Sums over the keys, one for each query. They should all be 1:\n", of_the_slide.sum(-1))
 
 # %% [markdown]
-# **Exercise** (3 minutes). Fix it for a batch.
+# **Exercise** (5 minutes). Fix it for a batch.
 #
 # <details><summary>Hint</summary>Which weights must sum to 1: the weights that one query gives to all keys, or the weights that one key gets from all queries?</details>
 
@@ -913,7 +913,7 @@ wide_query, wide_keys = numbers(64), numbers(4, 64, seed=1)
 print("λ as on the slide, for d_k = 64:", torch.softmax(wide_keys @ wide_query, 0).numpy().round(3))
 
 # %% [markdown]
-# **Exercise** (4 minutes). Compute all the weights of one query, with the missing part put back.
+# **Exercise** (5 minutes). Compute all the weights of one query, with the missing part put back.
 #
 # <details><summary>Hint</summary>Compare the exponent with the scores in your own attention. What does yours have that q · k lacks?</details>
 
@@ -979,7 +979,7 @@ print("λ repaired:       ", repaired_lambdas(wide_query, wide_keys).numpy().rou
 # `nn.Linear(d_model, d_head)` stores its matrix as (d_head, d_model) and computes `x @ weight.T`. The transposition is done for you: just call the layer. Here queries, keys and values all have the width `d_head`.
 
 # %% [markdown]
-# **Exercise** (12 minutes). Use exactly the three names in the docstring, because the check loads weights by name.
+# **Exercise** (15 minutes). Use exactly the three names in the docstring, because the check loads weights by name.
 #
 # <details><summary>Hint</summary>Create the layers in <code>__init__</code>, after <code>super().__init__()</code>, and store each one on <code>self</code>. In <code>forward</code>, call each layer on x, and pass the three results to your own attention.</details>
 
@@ -1127,7 +1127,7 @@ print(f"{len(sentences)} sentences, {int(held_out.sum())} of them held out, {len
 # %% [markdown]
 # The model starts from learned embeddings. Each layer adds the output of your attention to the vector of each token. Nothing tells the model where a token stands: it sees which words there are, but not their order. These sentences can be understood without it. Lesson 6 adds positions.
 #
-# The model's answer is the noun to which *it* gives more weight in the last layer, and training raises the weight of the right noun.
+# The model's answer is the noun to which *it* gives more weight in the last layer, and training raises the weight of the right noun. So the output of the last layer is not used, and its value matrix is never trained.
 #
 # This is a shortcut for a small experiment. A full Transformer is trained on its outputs, and nobody tells it which tokens to attend to.
 
@@ -1266,7 +1266,7 @@ names = sentence("animal", "street", "wide")
 show_attention(torch.stack(layers)[:, None], names, title="your model's weights on “too wide”")
 
 # %% [markdown]
-# The view above counts layers from 0, as code does. In layer 1, the last one, find the row of *it*. Then switch to layer 0 and find the rows with a large weight on the last word, *wide*.
+# The view above counts layers from 0, as code does. In layer 1, the last one, find the row of *it*. Other rows may look the same, although training asked only about the row of *it*: all queries share the same matrices and meet the same keys. Then switch to layer 0 and find the rows with a large weight on the last word, *wide*.
 #
 # **Predict.** The first layer must carry something of *tired* or *wide* to the tokens that decide the ratio in the last layer. Which tokens are these?
 #
@@ -1313,10 +1313,10 @@ figures.runs(
 # %% [markdown]
 # Below zero *it* prefers the street. The last column flips in every run. It must, because the ratio depends on these three vectors alone.
 #
-# Both nouns flip the answer in most runs. In most of these one noun is enough: the animal in some, the street in others. Replacing only *it* rarely flips it. So runs may solve a task in different ways. All show why layers are stacked: *a layer can use what earlier layers have gathered.*
+# Both nouns flip the answer in most runs. In most of these one noun is enough: the animal in some, the street in others. Replacing only *it* rarely flips it. In one run here, neither *it* nor both nouns flip the answer, but all three together do. So a vector that does not flip the answer alone may still carry information. Runs may solve a task in different ways. All show why layers are stacked: *a layer can use what earlier layers have gathered.*
 
 # %% [markdown]
-# Now test part 6: do large scores hurt training? Multiply the query matrix of *one* layer by 32 before training. Its scores start 32 times larger, as without the division by $\sqrt{d_k}$ at $d_k = 1024$.
+# Now test part 6: do large scores hurt training? Multiply the query matrix of *one* layer by 32 before training. Its scores start 32 times larger. PyTorch's first matrices are small: in the first layer, scores start with standard deviation about ⅓, not 1. Times 32, that is about 11, as in part 6 without the division at $d_k$ of about 120.
 #
 # **Predict.** In which layer do large scores hurt?
 #
@@ -1378,7 +1378,7 @@ for name, (mine, theirs) in zip(("output", "weights"), results, strict=True):
 # %% [markdown]
 # ## 12 · In your own words
 #
-# **Question** (5 minutes). A friend divides the scores by $d_k$ instead of $\sqrt{d_k}$: "smaller is safer". What happens to the weights when $d_k$ is large, and why is the square root the right amount? Double-click the cell below and answer in two or three sentences. A person reads your answer.
+# **Question** (10 minutes). A friend divides the scores by $d_k$ instead of $\sqrt{d_k}$: "smaller is safer". What happens to the weights when $d_k$ is large, and why is the square root the right amount? Double-click the cell below and answer in two or three sentences. A person reads your answer.
 
 # %% answer why_scale [markdown] points=2
 # <!-- BEGIN SOLUTION -->

@@ -265,7 +265,7 @@ figures.masks(
 #
 # **Predict.** Someone makes the mask (batch, key, 1) instead. The scores are (batch, query, key), with as many queries as keys. What happens?
 #
-# <details><summary>Whole queries are masked, and no padding key is</summary>Yes. The rows of padding are masked, but nobody uses their outputs. The real queries still attend to padding.</details>
+# <details><summary>The padding queries lose all keys, and the real queries still attend to the padding</summary>Yes. The mask removes rows where it should remove columns.</details>
 # <details><summary>PyTorch raises an error</summary>It would with 3 queries and 5 keys, whose sizes do not fit. In self-attention the two lengths are equal, and the wrong mask fits.</details>
 # <details><summary>Nothing changes</summary>Real queries would still attend to padding: no column is masked for them.</details>
 
@@ -418,7 +418,7 @@ for way in ("is added to", "replaces"):
     print("   NaN in the gradient of the values:", bool(of_values.isnan().any()))
 
 # %% [markdown]
-# One such row makes the loss NaN. With −∞ *added*, both gradients are NaN. With −∞ as the *replacement*, the layer's gradient stays finite, but that of the values is still NaN. So the weights of such a row must become 0.
+# One such row makes the loss NaN. With −∞ *added*, both gradients are NaN: NaN flows back through the sum into the layer. With −∞ as the *replacement*, the loss no longer uses the layer's own score, so no gradient returns through it. The gradient of the values is still NaN, because it contains the NaN weights. So do both: replace the scores, and let the weights of such a row become 0.
 #
 # Such rows do occur. A sequence of length 0 has no key. With padding *before* the real tokens, the causal mask and the padding mask together leave the first queries no key. In this course a query that may attend to nothing gets weights 0 and output 0, and NaN must not appear anywhere, not even in a gradient.
 
@@ -714,7 +714,7 @@ figures.steps(
 # **Exercise** (20 minutes). Write the leak test, with `jacobian` as above or with `torch.autograd.grad`. (Call `jacobian` without `vectorize=True`, and do not use `jvp`: the grader supports neither.)
 #
 # <details><summary>Hint 1</summary>With the Jacobian: take the largest absolute value over both feature axes. A matrix (length, length) is left, as in the figure. Which part of it must be 0?</details>
-# <details><summary>Hint 2</summary>Or take one output at a time: <code>torch.autograd.grad(output[i, feature], x, retain_graph=True)</code> gives the gradient of that number with respect to all of x, if x requires a gradient. Which rows of it must be 0? (Do not sum over the features first. If a function ends in a softmax, its features always sum to 1, and the gradient of that sum is 0 whatever the output depends on.)</details>
+# <details><summary>Hint 2</summary>Or take one output at a time: <code>torch.autograd.grad(output[i, feature], x, retain_graph=True)[0]</code> gives the gradient of that number with respect to all of x. For this, x must require a gradient: first make <code>x = x.detach().clone().requires_grad_()</code>, and compute the output from this copy. Which rows of it must be 0? (Do not sum over the features first. If a function ends in a softmax, its features always sum to 1, and the gradient of that sum is 0 whatever the output depends on.)</details>
 
 
 # %% exercise leaks_future
@@ -956,7 +956,7 @@ held_out = some_rows(4000, seed=10**6)
 print(f"loss before training: {loss_of(Writer(causal_mask(8)), held_out).item():.2f}")
 
 # %% [markdown]
-# These rows have no padding. With padding, a target can be a padding token, and your masks do not remove *targets*. Take a batch in which half of the targets are padding. The model gives each real target the probability 0.25, and each padding target 0.99. Which of the two losses describes the model?
+# These rows have no padding. With padding, a target can be a padding token, and your masks do not remove *targets*. Take a batch in which half of the targets are padding. The model gives each real target the probability 0.25, and each padding target 0.99. The next cell computes the mean loss twice: over all targets, and over the real ones only. Which of the two describes the model?
 
 # %%
 half = torch.tensor([0.25] * 4 + [0.99] * 4)
@@ -1049,7 +1049,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: with the causal mask the loss comes within about 0.01 of the floor and stays there. With the two others it falls almost to 0. (The floor is an expected loss. On a sample of rows the loss can be slightly above or below it.)
+# What to see: with the causal mask the loss comes within about 0.01 of the floor and stays there. With the two others it falls almost to 0. (The floor is an expected loss. On another 1000 rows even the best prediction can be about 0.03 above or below it. These rows were chosen because on them it is close.)
 #
 # Now let the models generate. Always appending the most likely next token is called **greedy decoding**. The output shows how the three seeds of each model continue a 3. The figure shows, for all ten first digits, how many steps follow the rule.
 
@@ -1082,7 +1082,7 @@ figures.runs(
 # %% [markdown]
 # What to see: the causal models follow the rule in all steps or almost all. The others rarely do: with no next digit to copy, they mostly repeat the last one. So model A of the opening has the causal mask. Model B has no mask, or one that is too wide.
 #
-# Why did held-out rows not reveal it? To compute the loss, the model receives the true digits of the whole row, in training and on held-out rows alike. Giving a model the true tokens as input, and not its own predictions, is called **teacher forcing**.
+# Why did held-out rows not reveal it? To compute the loss, the model receives the true digits of the whole row, in training and on held-out rows alike. Each target is therefore in the input, one position later, and a model that can see it copies it. In generation it is not there. Giving a model the true tokens as input, and not its own predictions, is called **teacher forcing**.
 #
 # To find the cause, compare attention weights. Where does each query attend, with the mask and without?
 
@@ -1215,7 +1215,7 @@ for name, lowest, models, training, unseen in (
 #
 # **Overfitting** means that a model fits its training data far better than held-out data. Model X overfits.
 #
-# So a low loss is a sign of a leak on two conditions only: it is below the *floor* of your data, and it was measured on *held-out* data. For real text nobody knows the floor. So there a surprisingly low loss is a reason to test, not a proof.
+# So a low loss is a sign of a leak on two conditions only: it is below the *floor* of your data, and it was measured on *held-out* data. For real text nobody knows the floor, and copies of held-out texts may be in the training data. So there a surprisingly low loss is a reason to test, not a proof. A model that has memorised copies passes the leak test; a model that sees the future does not.
 #
 # The leak test has a limit too: it measures derivatives at one input. The next function leaks only where a later input is above 10.
 
@@ -1272,7 +1272,7 @@ for title, combined, theirs in (
 # %% [markdown]
 # Differences of about 1e-15 are rounding errors: your function computes what PyTorch computes. The scores here have one more axis: (batch, heads, query, key). Lesson 3 explains heads. Here they are only a second batch axis. Broadcasting aligns shapes at their right ends, so a mask (batch, 1, key) needs one more axis too. Otherwise its batch axis would be aligned with the heads.
 #
-# `is_causal=True` can surprise you when there are fewer queries than keys. A model that generates often computes its newest queries only.
+# `is_causal=True` can surprise you when there are fewer queries than keys. With the causal mask, a new token changes nothing at earlier positions. So a model that generates can keep their keys and values, and compute its newest queries only.
 #
 # **Predict.** The queries are at positions 4 and 5, the keys at 0 to 5. To which keys does the query at position 4 attend with `is_causal=True`?
 #
@@ -1299,7 +1299,7 @@ for title, theirs in (
     print(f"{title}: largest difference {(mine - theirs).abs().max().item():.1e}")
 
 # %% [markdown]
-# With `is_causal=True` nothing leaks and no error appears, but the newest queries attend to the oldest keys only. So pass a mask when the lengths differ. (A single newest query needs none: every key is at its own position or earlier.)
+# With `is_causal=True` nothing leaks and no error appears, but the newest queries attend to the oldest keys only. So pass a mask when the lengths differ. (A single newest query may attend to every key, so call the function with neither a mask nor `is_causal=True`. With `is_causal=True` it would attend to key 0 only.)
 #
 # Now `nn.MultiheadAttention`, where True means masked out. **Predict** what happens if you pass your mask as it is.
 #
@@ -1321,7 +1321,7 @@ with torch.no_grad():
         print(f"{title}: largest difference {difference:.1e}")
 
 # %% [markdown]
-# With `~mask` the results agree. With the mask as it is, every query attends to later keys only, and no error warns you. (The last query then has none, and its output is NaN. The comparison leaves it out.)
+# With `~mask` the results agree. With the mask as it is, every query attends to later keys only, and no error warns you. (The last query then has none, and its output is NaN here, so the comparison leaves it out. Recent versions of `F.scaled_dot_product_attention` return 0 for such a query, as your function does.)
 #
 # A padding mask has its own argument, `key_padding_mask`, (batch, key), where True means padding.
 

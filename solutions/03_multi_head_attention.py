@@ -5,9 +5,9 @@
 #
 # **You need** lessons 1 and 2: queries, keys, values, masks. You also need `reshape`, `transpose` and `torch.cat`.
 #
-# **You take away** `MultiHeadAttention`, the block that every later lesson uses.
+# **You take away** `MultiHeadAttention`, and evidence that PyTorch's `nn.MultiheadAttention`, which later lessons use, computes the same.
 #
-# **Time**: about 190 minutes: 115 for the exercises, the rest to read, predict and run. A place to stop is marked after 85.
+# **Time**: about 190 minutes: 115 for the exercises, the rest to read, predict and run. A good place to stop is marked after about 85.
 
 # %% [markdown]
 # *The dog chased the cat.* To understand *chased*, a model needs two other tokens: who chases, and who is chased. But the attention weights of *chased* sum to 1. Suppose it gives about half to each noun:
@@ -367,7 +367,7 @@ print("equal blocks = mean:", torch.allclose(both_heads @ halves, the_mean))
 #
 # <details><summary>About 0.8 million</summary>That is one head: 3 · 512 · 512. There are eight.</details>
 # <details><summary>About 6.3 million</summary>That is 8 · 3 · 512 · 512, all heads. The output projection takes in 8 · 512 features, which is another 8 · 512 · 512.</details>
-# <details><summary>About 8.4 million</summary>Yes: 4 · 8 · 512 · 512. Eight heads of full width cost eight times as much as one.</details>
+# <details><summary>About 8.4 million</summary>Yes: 4 · 8 · 512 · 512. That is eight times what one head costs together with its own block of W<sup>O</sup>.</details>
 
 # %%
 eight_full = ConcatMultiHead(512, 8)
@@ -376,7 +376,7 @@ print(f"{sum(weight.numel() for weight in eight_full.parameters()):,} parameters
 # %% [markdown]
 # That is expensive. So make each head *narrow*, $d_{\text{head}} = d / h$ wide: here 64. Together, eight heads are 512 wide again.
 #
-# Now one matrix of 512 × 512 can make the queries of all heads at once. Of a token's 512 query features, the first 64 go to head 0, the next 64 to head 1, and so on. Keys and values likewise. *The heads become an axis*, like the batch.
+# Now one matrix $W^Q$ of 512 × 512 can make the queries of all heads at once. Its first 64 columns are $W^Q_0$, the next 64 are $W^Q_1$, and so on. So of a token's 512 *query* features, the first 64 go to head 0, the next 64 to head 1. Keys and values likewise. *The heads become an axis*, like the batch. $W^O$ is 512 × 512 too, and each head's block $W^O_i$ has 64 rows.
 #
 # What you give up: each head compares and passes on only 64 features. Very many heads are very narrow.
 
@@ -788,7 +788,7 @@ print("weights", tuple(all_weights.shape), "outputs", tuple(all_outputs.shape))
 # %% [markdown]
 # Each score is a dot product of $d_{\text{head}}$ numbers, so it is divided by $\sqrt{d_{\text{head}}}$. `attention` reads this width from its queries.
 #
-# Queries may come from one sequence, keys and values from another of different length. In a later lesson, a translation attends to the original. So `forward` takes all three. For self-attention, pass x three times.
+# Queries may come from one sequence, keys and values from another, often of different length. This is **cross-attention**: in a translation model, for example, the translation attends to the original. So `forward` takes all three. For self-attention, pass x three times.
 
 # %% [markdown]
 # **Predict.** The scores are (batch, heads, query, key). A padding mask is (batch, 1, key). With *two* sequences and *two* heads, you pass this mask as it is. Sequence 0 has a padding token. What happens?
@@ -1414,7 +1414,7 @@ def sentences_about(pairs: Tensor) -> Tensor:
 print(f"{len(training_pairs)} pairs for training, {len(held_out_pairs)} pairs held out")
 
 # %% [markdown]
-# The model adds up the embedding of each token and a learned vector for its position (lesson 6 says more about these). The output of your attention is added to that. At *chased*, a linear layer turns the result into logits: 60 for the subject and 60 for the object. Call this layer the *read-out*.
+# The model adds up the embedding of each token and a learned vector for its position (lesson 6 says more about these). So a head can find the subject by its position. But in a blend with equal weights, the position vectors do not tell the nouns apart: ½ (dog + p₁) + ½ (cat + p₄) and ½ (cat + p₁) + ½ (dog + p₄) are the same sum. The output of your attention is added to the vector of *chased*. At *chased*, a linear layer turns the result into logits: 60 for the subject and 60 for the object. Call this layer the *read-out*.
 
 
 # %%
@@ -1539,7 +1539,7 @@ figures.steps(
 )
 
 # %% [markdown]
-# What to see: each of these runs ends in one of two ways. Either it gives nearly all its weight to one noun. Then it names that noun and misses the other, even in training. Or it attends to both nouns, and partly to other tokens. Then it gets most training pairs right, but misses many held-out pairs: it overfits.
+# What to see: each of these runs ends in one of two ways. Either it gives nearly all its weight to one noun. Then it names that noun and misses the other, even in training. Or it attends to both nouns, and partly to other tokens. Then it gets most training pairs right, but far fewer held-out pairs: it overfits. (One head still improves on training pairs at step 400. So you compare what both learn in the same time, not the most that one head can reach.)
 #
 # And the two heads?
 
@@ -1619,7 +1619,7 @@ figures.runs(measured, "accuracy", "Reading 0.6 · subject + 0.4 · object (3 ru
 #
 # <details><summary>The proof, for those who want it</summary>Let cc be match(cat, cat), cd be match(cat, dog), and so on. <em>Bird chased cat</em> needs logit(cat) &gt; logit(dog), and <em>bird chased dog</em> needs the opposite. Add the two inequalities: the bird and the biases cancel, and what remains is cc + dd &gt; cd + dc. Do the same with <em>dog chased cat</em> and <em>cat chased dog</em>. Again the biases cancel, but what remains is cd + dc &gt; cc + dd. Both cannot hold, so no linear read-out is right in all four sentences.</details>
 #
-# A nonlinear read-out fits the training pairs, but it overfits. Four times as wide, it is right on more held-out pairs.
+# This argument excludes only that all four sentences are right. That nearly every object is missed is what the measurement adds. A nonlinear read-out fits the training pairs, but it overfits. With width 64, more held-out pairs are right.
 
 # %% [markdown]
 # So how did some runs with one head get most training pairs right? Their weights depend on the nouns:
@@ -1681,7 +1681,7 @@ for title, made_equal in variants.items():
 figures.runs(after_300, "accuracy, held out", "Two heads after 300 steps (3 runs each)")
 
 # %% [markdown]
-# What to see: it is enough that one of the two differs. With both equal, the values of both nouns go through the same matrices, and the reader fails as with one head.
+# What to see: it is enough that one of the two differs. With both equal, write $A_i$ for the attention weights of head $i$, and $V$ and $B$ for the shared value matrix and block: $A_0 X V B + A_1 X V B = (A_0 + A_1)\, X V B$. That is one blend again, with one set of weights, and the reader misses most held-out pairs.
 #
 # So averaging *learned* heads does no harm here: their values adapt. But an average has only $d / h$ features for all heads together. Side by side, they have $d$.
 
@@ -1764,9 +1764,9 @@ for depth, head in four_heads:
     print(f"pruned, head {head} of layer {depth}: {right:.0%} after 200 more steps")
 
 # %% [markdown]
-# What to see: most of the damage is repaired, whichever head is gone. So ablation shows what *this trained model* relies on, not what the task needs. One layer of two heads could do the task too.
+# What to see: most of the damage is repaired, whichever head is gone. (Compare with care: the whole model had only 200 steps, and each pruned one has had 400. So part of the gain is longer training.) So ablation shows what *this trained model* relies on, not what the task needs. One layer of two heads could do the task too.
 #
-# Large models can have many heads to spare. In a trained translation model, Voita et al. found heads that attend to neighbours, follow grammar or find rare words. While they trained on, most others could be pruned with little harm (*Analyzing Multi-Head Self-Attention*, 2019).
+# Trained models can have many heads to spare. In a translation model, Voita et al. found heads that attend to neighbours, follow grammar or find rare words. Most of the others could be pruned with little harm while the model was trained on: 38 of 48 encoder heads in one case (*Analyzing Multi-Head Self-Attention*, 2019).
 
 # %% [markdown]
 # ## 8 · The real thing

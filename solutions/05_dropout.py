@@ -94,6 +94,8 @@ def fit(network: nn.Module, labels: Tensor, steps: int, weight_decay: float) -> 
             on_test = accuracy(network, images[test_part], correct[test_part])
             history.append([*on_noisy, on_test])
             network.train()
+        if step == steps:
+            break  # measured; no further update
         loss = F.cross_entropy(network(images[train_part]), labels[train_part])
         optimizer.zero_grad()
         loss.backward()
@@ -135,7 +137,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: each line is the mean of three seeds (initial parameters and label noise), each band goes from the lowest to the highest. Training accuracy reaches about 100 %. Test accuracy peaks early, then loses about 20 points. Overfitting (lesson 2) shows clearly here: test accuracy falls while training accuracy still improves.
+# What to see: each line is the mean of three seeds (initial parameters and label noise), each band goes from the lowest to the highest. At first, test accuracy is the higher one: the test labels are all correct, while more than a quarter of the training labels are wrong. Training accuracy reaches about 100 %. Test accuracy peaks early, then loses about 20 points. Overfitting (lesson 2) shows clearly here: test accuracy falls while training accuracy still improves.
 #
 # Outside a lesson, nobody corrects the labels for you. Does the validation set show the fall as well? Its labels are noisy: even a perfect classifier would score only about $0.7 + 0.3 \cdot 0.1 = 73\,\%$.
 
@@ -148,7 +150,7 @@ for step in (30, 150):
     )
 
 # %% [markdown]
-# The difference between accuracy on training data and accuracy on new data of the same kind is the **generalisation gap**. Measured on the validation set, it is far larger at step 150 than at step 30, although training accuracy looks better.
+# Yes: validation accuracy falls too, by more than 10 points. The difference between accuracy on training data and accuracy on new data of the same kind is the **generalisation gap**. Measured on the validation set, it is far larger at step 150 than at step 30, although training accuracy looks better.
 #
 # How do you make the network learn the rule and ignore the exceptions? **Regularisation** is any method that reduces overfitting. This lesson builds one kind, and compares it with three others.
 
@@ -159,7 +161,7 @@ for step in (30, 150):
 #
 # <details><summary>Recall (lesson 1): what is the sum of the attention weights of one query?</summary>1. Softmax makes them positive and divides by their sum.</details>
 # <details><summary>Recall (lesson 2): a mask forbids one key. What happens to the weights of the others?</summary>They grow. The mask acts before softmax, so the remaining weights share the 1. Keep this in mind for part 6.</details>
-# <details><summary>Recall (lesson 4): which norm lets one example change the result of another, layer norm or batch norm?</summary>Batch norm. It takes its statistics from all examples of the batch, and in training it also updates its running statistics. That matters in part 8.</details>
+# <details><summary>Recall (lesson 4): which norm lets one example change the result of another, layer norm or batch norm?</summary>Batch norm, in training. It then takes its statistics from all examples of the batch, and updates its running averages (its <em>running statistics</em>). That matters in part 8.</details>
 
 # %% [markdown]
 # ## 2 · Dropout: switch units off at random
@@ -709,11 +711,11 @@ print("after eval(): ", [part.training for part in block.eval().modules()])
 # %% [markdown]
 # It is easy to forget `eval()`, and no error tells you. Dropout then stays on: predictions differ from call to call.
 #
-# **Predict.** What does `model.eval()` do to the computation of gradients?
+# **Predict.** Does `model.eval()` switch off the computation of gradients?
 #
-# <details><summary>It switches it off</summary>That is <code>torch.no_grad()</code>. The two are independent, and evaluation code usually uses both.</details>
-# <details><summary>It detaches the output</summary>The output keeps its graph: you can call <code>backward()</code> in evaluation mode.</details>
-# <details><summary>Nothing</summary>Yes. It sets <code>training</code> to False in every module, and that is all.</details>
+# <details><summary>Yes, completely</summary>That is <code>torch.no_grad()</code>. The two are independent, and evaluation code usually uses both.</details>
+# <details><summary>Yes: it detaches the output</summary>The output keeps its graph: you can call <code>backward()</code> in evaluation mode.</details>
+# <details><summary>No</summary>Right. It only sets <code>training</code> to False in every module. The gradients are then those of the model without dropout.</details>
 
 # %% [markdown]
 # **Exercise** (5 minutes). Wrap your function in a module.
@@ -855,7 +857,7 @@ with Check("Dropout", "several shapes, one after the other, and gradients") as c
 # - to the output of each branch, before the residual sum;
 # - to the attention weights, after softmax.
 #
-# The first Transformer's paper names the first two. The lecture's slide *Residual Connections, Dropout, and Normalization* shows the second, for attention. Many implementations, PyTorch's included, add the third. A query then ignores the keys whose weights are dropped in this step.
+# The first Transformer's paper names the first two. The lecture's slide *Residual Connections, Dropout, and Normalization* shows the second, for attention. Many implementations, PyTorch's included, add the third: a query then ignores the keys whose weights are dropped in this step. PyTorch's encoder layer adds a fourth: the hidden features of its feed-forward network, which you build in lesson 7.
 
 # %%
 mask_draws = torch.Generator().manual_seed(2)
@@ -1068,7 +1070,7 @@ print(f"each step removes {removed:.1%} of every parameter")
 print(f"without gradients, 1 would be {(1 - removed) ** 150:.3f} after 150 steps")
 
 # %% [markdown]
-# It is much. Strengths of 0.01 to 0.1 are usual, but for far more steps. *Change* the strength to 0.1 and run the cell again.
+# It is much. Strengths of 0.01 to 0.1 are usual, but for far more steps. *Change* the strength to 0.1 and run the cell again: after 150 steps, 1 would still be about 0.96, so it would hardly matter here.
 #
 # Two more rivals, with the same seeds and labels:
 #
@@ -1220,7 +1222,7 @@ figures.steps(
 # %% [markdown]
 # **Exercise** (25 minutes). Write Monte Carlo dropout for any model whose dropout consists of `nn.Dropout` modules. Put only these into training mode, all others into evaluation mode. Afterwards each module is in its old mode, even if modes were mixed.
 #
-# (`nn.MultiheadAttention` drops without such a module, so its dropout stays off. In `nn.TransformerEncoderLayer` even `nn.Dropout` may drop nothing.)
+# (`nn.MultiheadAttention` drops without such a module, so its dropout stays off.)
 #
 # <details><summary>Hint 1</summary><code>model.modules()</code> gives the model and all modules inside it, at any depth. <code>isinstance(part, nn.Dropout)</code> finds those to switch on.</details>
 # <details><summary>Hint 2</summary><code>part.train()</code> and <code>part.eval()</code> also act on all modules <em>inside</em> part. To restore the modes one by one, set <code>part.training</code> itself.</details>
@@ -1462,7 +1464,7 @@ with Check("monte_carlo_predict", "all combinations of modes") as check:
 # END HIDDEN TESTS
 
 # %% [markdown]
-# ### A layer that drops nothing
+# ### Monte Carlo dropout in PyTorch's encoder layer
 #
 # PyTorch's `nn.TransformerEncoderLayer` contains three `nn.Dropout` modules. The next cell puts the layer into evaluation mode, and only these three into training mode. Then it predicts fifty times under `no_grad()`.
 #
@@ -1624,7 +1626,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# A model is **overconfident** when its confidence is higher than its accuracy. What to see: from 30° on, all three confidences are far above the accuracy. At 90° nearly all digits get the same answer. Fifty masks lower the confidence at every angle, even on upright digits. Up to 60° a single temperature does about the same: general caution, not a response to the rotation. At 75° and 90° the masks lower it more, but both stay above 90 %.
+# A model is **overconfident** when its confidence is higher than its accuracy. What to see: from 30° on, all three confidences are far above the accuracy. At 90° nearly all digits get the same answer. Fifty masks lower the confidence at every angle. On upright digits they make it too low: one pass was nearly right. Up to 60° a single temperature does about the same: general caution, not a response to the rotation. At 75° and 90° the masks lower it more, but both stay above 90 %.
 #
 # <details><summary>Why do nearly all digits get the same answer at 90°? Is this a bug?</summary>No. Upright digits are taller than wide, rotated ones wider than tall. To a network that has seen only upright digits they probably all resemble the 4, the class that is widest for its height.</details>
 
@@ -1777,7 +1779,7 @@ print("nothing is trained here; same result twice:", torch.equal(first, second))
 # - Dropout sets each element to 0 with probability $p$, in training only, with independent Bernoulli draws.
 # - Inverted dropout divides what it keeps by $1 - p$ in training. Classic dropout multiplies by $1 - p$ in evaluation. Never do both.
 # - `eval()` switches off dropout modules, not gradients. A function with `dropout_p` has to be told. On its fast path, PyTorch's encoder layer drops nothing.
-# - A Transformer applies dropout to the embeddings, the attention weights and the outputs of its branches.
+# - A Transformer applies dropout to the embeddings and the outputs of its branches, many also to the attention weights and the hidden features of the feed-forward network.
 # - After dropout, the remaining attention weights are *not* renormalised.
 # - Dropout reduces overfitting. Choose $p$ by validation accuracy, report test accuracy. Here tuned weight decay and early stopping came close. Of the networks tested with missing units, those with dropout lost by far the least.
 # - Monte Carlo dropout gives a mean and a spread. Near the training data, the confidence of a single pass found errors better than the spread.

@@ -327,9 +327,9 @@ figures.steps(products, "position", five)
 #
 # $$\mathrm{PE}_m \cdot \mathrm{PE}_n = \sum_i \cos\big((m - n)\,\omega_i\big)$$
 #
-# The **absolute position** of a token is $p$ itself, counted from the start. The **relative position** of two tokens is the difference of their positions. You encoded absolute positions, and the dot product depends on the relative position alone.
+# The **absolute position** of a token is $p$ itself, counted from the start. The **relative position** of two tokens is the difference of their positions. You encoded absolute positions, and the dot product depends on the relative position alone, without its sign. Since $\cos(-a) = \cos a$, two before and two after look the same. To tell them apart, a model needs a rotation, which comes next.
 #
-# There is more. One matrix $M_k$ moves the encoding of *any* position by $k$. The figure shows one pair with a frequency of half a radian. The step from 0 to 1 and the step from 10 to 11 are the same rotation.
+# There is more. Can a matrix turn the encoding of one position into that of another? The figure shows one pair with a frequency of half a radian. Compare the step from 0 to 1 with the step from 10 to 11.
 
 # %%
 figures.arrows(
@@ -342,13 +342,13 @@ figures.arrows(
 #
 # $$\sin(a + b) = \sin a \cos b + \cos a \sin b \qquad \cos(a + b) = \cos a \cos b - \sin a \sin b$$
 #
-# **Predict.** $\mathrm{PE}_{p+k} = \mathrm{PE}_p\, M_k$, with $\mathrm{PE}_p$ as a row vector. What do the entries of $M_k$ depend on?
+# **Predict.** Write these formulas as $\mathrm{PE}_{p+k} = \mathrm{PE}_p\, M$, with $\mathrm{PE}_p$ as a row vector. What do the entries of $M$ depend on?
 #
 # <details><summary>On p and on k</summary>In the formulas, p occurs only in sin a and cos a, the entries of the row vector. The matrix holds their factors.</details>
 # <details><summary>On k alone</summary>Yes. One matrix moves every position by k. It rotates each pair by the angle b.</details>
 # <details><summary>On p alone</summary>Then moving by 1 and moving by 5 would use the same matrix.</details>
 #
-# A learned projection can contain such a matrix. Then a query can ask for “the token three positions before me”, at any position. But a model has to learn this. Attention never compares two bare encodings: each is added to an embedding first and then multiplied by a learned projection.
+# Call this matrix $M_k$. A learned projection can contain it. Then a query can ask for “the token three positions before me”, at any position. But a model has to learn this. Attention never compares two bare encodings: each is added to an embedding first and then multiplied by a learned projection.
 
 # %% [markdown]
 # **Exercise** (20 minutes). Write $M_k$ for all pairs. The pairs do not mix, so outside the 2 × 2 blocks on the diagonal all entries are 0. Find one block on paper first.
@@ -583,7 +583,7 @@ nearest = f"{distances.min().item():.2f}, at position {distances.argmin() + 1}"
 print(f"smallest distance from position 0 among 100,000 positions: {nearest}")
 
 # %% [markdown]
-# What to see: the curve goes on in the same way beyond position 10000. Among 100,000 positions, none is closer to position 0 than position 1 is. The distance of two encodings depends only on the offset of their positions. So, with this width of 64, no two positions in this range have nearly the same encoding.
+# What to see: the curve goes on in the same way beyond position 10000. Among 100,000 positions, none is closer to position 0 than position 1 is. The distance of two encodings depends only on how far apart their positions are. So, with this width of 64, no two positions in this range have nearly the same encoding.
 #
 # So the base is not a maximum length. Together with the width, it sets the wavelengths, which you compute next.
 
@@ -934,7 +934,7 @@ figures.arrows(
 )
 
 # %% [markdown]
-# The dot product of two arrows depends on their lengths and on the angle between them. Rotate the query at position $m$ by $m\,\omega$ and the key at position $n$ by $n\,\omega$. The angle between them changes by $(n - m)\,\omega$. So the dot product depends on their contents and on their offset, and on nothing else. A score is the sum of such dot products over all pairs, so the same holds for it.
+# The dot product of two arrows depends on their lengths and on the angle between them. Rotate the query at position $m$ by $m\,\omega$ and the key at position $n$ by $n\,\omega$. The angle between them changes by $(n - m)\,\omega$. A score is the sum of such dot products over all pairs.
 #
 # **Predict.** You move a whole text by 100 positions. What happens to the scores?
 #
@@ -948,7 +948,7 @@ for m, n in ((2, 5), (102, 105), (2, 6)):
     print(f"query at {m:3}, key at {n:3}: dot product {math.cos(key_angle - query_angle):6.3f}")
 
 # %% [markdown]
-# What to see: moving both by 100 changes nothing. Another offset does.
+# What to see: moving both by 100 changes nothing. Another offset does. So a score depends on the contents and on the offset, and on nothing else.
 #
 # Take a query or a key $x$ at position $p$. Its width $d$ is that of one *head*. Its pair $i$ turns by $\theta_i = p\,\omega_i$, with $\omega_i = 1 / 10000^{2i/d}$ as in section 2:
 #
@@ -1120,7 +1120,7 @@ show_rotary(rotary_embedding, d_model=8, positions=48, title=title)
 print(torch.arange(254, 261).bfloat16().tolist())
 
 # %% [markdown]
-# What to see: 257 is rounded to 256, and 259 to 260. The angle of the first pair is then wrong by a whole radian. So libraries compute the angles in float32, even if queries and keys are bfloat16.
+# What to see: 257 is rounded to 256, and 259 to 260. The angle of the first pair is then wrong by a whole radian. If you followed Hint 3 of the exercise, your own function has this fault: the dtype of x keeps digits in float64 but loses them in bfloat16. So libraries compute the angles in float32, even if queries and keys are bfloat16.
 #
 # In a model, RoPE is *inside* every attention layer, after the projections and before the scores. Queries and keys are rotated. Values are not: they carry content, and a rotation would make the same content look different at each position.
 
@@ -1423,7 +1423,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: relative is always right at positions 0 and 7, in about 80 % at 1 and 6, and no better than none from 2 to 5. Next to the ends, too, some offsets are missing. Rotary is right at 0 and 7 too.
+# What to see: relative is always right at positions 0 and 7, and in about 80 % at 1 and 6. Position 1 needs +5. It has no key at +7, so a bias that is larger for +5 than for the other offsets finds position 6. But position 2 also has a key at +5, and there it is the wrong one. So at 2 and 5 relative is even below none, and at 3 and 4 about equal. Rotary is right at 0 and 7 too.
 #
 # ALiBi is best in the middle, where the mirror position is near, and worst at the ends, where it is far. The bias is the only difference from none, so it is the cause.
 #
@@ -1445,7 +1445,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: the learned bias peaks at offset −2. ALiBi's bias peaks at 0, whatever the slope, and −2 and +2 get the same bias. It prefers *near* tokens. ALiBi was designed for autoregressive models, which attend only to earlier tokens. There, nothing lies to the right, and recent tokens often matter most.
+# What to see: the learned bias peaks at offset −2. ALiBi's bias peaks at 0, whatever the slope, and −2 and +2 get the same bias. It prefers *near* tokens. ALiBi was designed for autoregressive models, which attend only to earlier tokens, and for texts longer than in training. There, nothing lies to the right, and recent tokens often matter most. Its heads have different slopes; of eight, the other seven are gentler than 1/2. So these two tasks say little about ALiBi in a language model.
 #
 # An **inductive bias** is a preference that is built into a model before training. Choose the encoding whose inductive bias fits your task.
 
@@ -1503,7 +1503,7 @@ draw(over_lengths(63), "Two before, on longer sequences (mean and range of 3 see
 # %% [markdown]
 # What to see: at 8 digits all four are right.
 #
-# - *Learned* falls to a random guess, about 10 %. Its rows beyond position 7 were never trained.
+# - *Learned* falls to a random guess, about 10 %. Its rows beyond position 7 were never trained. At 12 digits it still reaches about 40 %, because two of the six scored positions, 6 and 7, were trained.
 # - *Sinusoidal* falls at once as well. Section 3 found a matrix that works at every position; training on 8 positions did not.
 # - *Relative* loses accuracy slowly from 16 digits on. *Rotary* stays near 100 % up to 32 digits. At 64 it has lost much, and the seeds differ widely.
 #
@@ -1587,6 +1587,6 @@ print(f"relative bias, as PyTorch's attn_mask: largest difference {difference:.0
 # And from the measurements, which cover one layer and two tasks and are no ranking:
 #
 # - Which encodings are enough depends on the task: absolute positions solved both at the training length, relative ones only *Two before*.
-# - Beyond the training length, relative and rotary kept *Two before* far longer than sinusoidal and learned.
+# - Beyond the training length, relative and rotary kept *Two before* far longer than sinusoidal and learned. Do not conclude that language models with RoPE extrapolate: far beyond their training length they usually fail. There, slow pairs reach angles never seen in training, so RoPE is often rescaled for long texts.
 #
 # **The question that is left.** You now have attention, heads, masks, norms, residual connections, dropout and positions. How do they combine into one block, in which order, and how deep can you stack it? That is lesson 7, the encoder.

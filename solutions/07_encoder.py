@@ -23,7 +23,7 @@ from transformer_course.checks import Check, numbers
 torch.set_num_threads(1)  # tiny models train fastest on one core
 
 # %% [markdown]
-# Eight boxes stand in a row. Each holds a note with the number of a box. Start at a box, jump to the box on its note, and jump once more to the box on the note you find there. Which number do you read at the end? The next cell draws both jumps as attention: the number under a box is its weight.
+# Eight boxes stand in a row. Each holds a note with the number of a box. Start at box 0, jump to the box on its note, and jump once more to the box on the note you find there. Which number do you read at the end? The next cell draws each jump as a link; the number under a box is its attention weight. One layer can draw both links at once. But then box 3 learns what is in box 5, and box 0 learns only what is in box 3.
 
 # %%
 notes = [3, 6, 0, 5, 1, 7, 2, 4]
@@ -45,7 +45,7 @@ figures.word_links(
 # <details><summary>Yes: every box can attend to every note</summary>It can attend to all of them. But to attend to the <em>right</em> box, the query must know the number on the first note.</details>
 # <details><summary>Not directly: the second jump needs what the first one has read</summary>That is the argument. In part 8 you test it.</details>
 #
-# How do you build layers that can be stacked, so that the queries of each layer can use what the layer below has found? That is the question of this lesson.
+# How do you build layers that can be stacked, so that each layer can use what the layer below has found? That is the question of this lesson.
 #
 # An **encoder** is a stack of layers that returns one output vector for each input vector, and in which every position may attend to every other, before and after it. (In the causal models of lesson 2, a position attends only to itself and to earlier ones.) First, a few more paths:
 
@@ -340,7 +340,7 @@ with Check("FeedForward", "each token drops its own features, new ones in each c
 #
 # <details><summary>0</summary>That is what the sublayers return. But x is added to it.</details>
 # <details><summary>x</summary>Yes. A pre-norm block passes x on unchanged, and each sublayer only adds to it.</details>
-# <details><summary>norm(x)</summary>That would be post-norm, where the norms are on the residual stream.</details>
+# <details><summary>norm(x)</summary>That is close to post-norm, which returns norm2(norm1(x)): there the norms are on the residual stream.</details>
 
 # %% [markdown]
 # Attention comes from PyTorch, as `nn.MultiheadAttention`. Its masks mean the opposite of ours (lesson 2), and a query that may attend to nothing gives NaN. So the next cell wraps it: `attend` takes the masks of this course, and returns the output and the attention weights.
@@ -886,7 +886,7 @@ with Check(
 # x = x + attend(self.attention, x, mask)[0]
 # ```
 #
-# **Predict.** Where does the code differ from the slide? Which input would show it? Think of a test first. The next cell runs one: it switches the sublayers off and multiplies the input by 10.
+# **Predict.** Where does the code differ from the slide? Which input would show it? Think of a test before you run the next cell.
 
 # %%
 loud = 10 * numbers(1, 5, 16)
@@ -899,7 +899,7 @@ print(
 )
 
 # %% [markdown]
-# What to see: the slide adds to $x$ as it was *before* the norm. The friend's code has overwritten that name. So the norm is on the residual stream, and the size of the input is lost in the first block. Your first check above finds this bug: with both sublayers off, x must pass unchanged.
+# What to see: the test multiplies the input by 10 and switches the sublayers off. The slide adds to $x$ as it was *before* the norm. The friend's code has overwritten that name. So the norm is on the residual stream, and the size of the input is lost in the first block. Your first check above finds this bug: with both sublayers off, x must pass unchanged.
 
 # %% [markdown]
 # **A good place to stop.** You have the feed-forward network and the block, in both orders, with dropout. Next you stack blocks, count their parameters, and find out which stacks train.
@@ -925,7 +925,7 @@ def xavier(module: nn.Module) -> None:
 #
 # <details><summary>Still about 1: each block has two norms</summary>Those norms act on what the sublayers read, not on the stream.</details>
 # <details><summary>About 4,000: it doubles in each block</summary>What a sublayer adds does not grow with x, because it reads the normalised x. So the growth is slow.</details>
-# <details><summary>About three times as large</summary>Yes. Twenty-four outputs are added up, in nearly unrelated directions, so their variances add, not their standard deviations. With a variance of about 0.3 each, √(1 + 24 · 0.3) is about 2.9.</details>
+# <details><summary>About three times as large</summary>Yes. Twenty-four outputs are added up, in nearly unrelated directions, so their variances add, not their standard deviations. If the variances are 0.3 on average, √(1 + 24 · 0.3) is about 2.9. (Attention adds little at first, because it averages unrelated tokens. It adds more as the tokens become alike.)</details>
 
 
 # %%
@@ -1356,7 +1356,7 @@ figures.curves(
 # %% [markdown]
 # What to see: in *both* orders, the same step moves the output further in a deeper stack. With 2 blocks the orders hardly differ. From 8 on, post-norm moves it about twice as far, with a wide range at 32.
 #
-# The **amplification effect** means that the more the blocks of a stack depend on their sublayers, the further small parameter changes move its output. Liu et al. (2020, *Understanding the Difficulty of Training Transformers*) found it in post-norm.
+# Why? In pre-norm the stream grows (part 4), so each later sublayer adds a smaller share of it. In post-norm every norm scales the stream back, so the share stays large. The **amplification effect** means that the larger the share of the sublayers in a stack, the further small parameter changes move its output. Liu et al. (2020, *Understanding the Difficulty of Training Transformers*) found it in post-norm.
 #
 # Part 9 tests whether a deep post-norm stack needs smaller first steps.
 
@@ -1386,7 +1386,7 @@ figures.curves(
 #
 # (Vaswani et al. 2017, section 5.3.)
 #
-# **Predict.** At which step do the two curves meet, so that the learning rate is at its peak?
+# **Predict.** In the figure the curves meet at step 50. Where do they meet for other values of $d_{\text{model}}$ and warmup_steps? Use the formula.
 #
 # <details><summary>At warmup_steps</summary>Yes: there both are 1 / √warmup_steps.</details>
 # <details><summary>At √warmup_steps</summary>Put it into the formula: 1/√step is still large there, and the line is low.</details>
@@ -1712,8 +1712,8 @@ print("(row, layer, head, query, key):", tuple(jump_weights().shape))
 # **Predict.** Start at box i. Call the two blocks layer 0 and layer 1. If they take one jump each, which box does each layer attend to?
 #
 # <details><summary>Layer 0: the box after two jumps; layer 1: the box after one</summary>Layer 0 does not know yet where the second jump leads.</details>
-# <details><summary>Layer 0: the box on note i; layer 1: the box after two jumps</summary>Yes. Layer 0 reads the second address, and layer 1 asks with it.</details>
-# <details><summary>Both: the box on note i</summary>Then the number after two jumps would never be read.</details>
+# <details><summary>Layer 0: the box on note i; layer 1: the box after two jumps</summary>Yes, this is one way. Layer 0 reads the second address, and layer 1 asks with it. There is another: see the third choice.</details>
+# <details><summary>Both: the box on note i</summary>This works too. In layer 0 that box has itself looked up a note: the answer. In layer 1, box i can read the answer there. The weights show whether your encoder uses this route, the other, or both.</details>
 
 # %%
 after_one = notes_read
@@ -1728,7 +1728,7 @@ for name, box in (("after one jump", after_one), ("after two jumps", after_two))
 # %% [markdown]
 # What to see: the two boxes are the same in about 23 % of cases. So a head's numbers can add up to more than 1, and 0.22 in layer 0 is no sign of a second jump.
 #
-# In layer 0, some heads put most of their weight on the box after one jump. In layer 1, some put most of it on the box after two, while others may still attend to the box after one. Which heads do what depends on the seed. The weights fit the plan of two steps, but do not prove it.
+# In layer 0, some heads put most of their weight on the box after one jump. In layer 1, some put most of it on the box after two. Others may still attend to the box after one, which by then may itself hold the answer: in layer 0 it has looked up a note too. Which heads do what depends on the seed. The weights fit both routes, but prove neither: they do not show what the values carry.
 #
 # **Puzzle.** The live view shows one row. Which layer and head shows the first jump from box 0, and which the second?
 #
@@ -1752,7 +1752,7 @@ show_attention(jump_weights()[0], boxes, title="Your encoder follows two notes, 
 # **Predict.** Which setting does not learn?
 #
 # <details><summary>Pre-norm at 0.02 from the first step</summary>It learns in every seed, at twice the rate that stops post-norm.</details>
-# <details><summary>Post-norm at 0.01 from the first step</summary>Yes. And the other settings show what it takes: six blocks, post-norm, and large <em>first</em> steps.</details>
+# <details><summary>Post-norm at 0.01 from the first step</summary>Yes. And the other settings show what it takes: six blocks, post-norm, and large <em>early</em> steps.</details>
 # <details><summary>Post-norm with warm-up to 0.01</summary>Its first steps are small. Later the same rate does no harm.</details>
 
 
@@ -1821,7 +1821,7 @@ for name, setting in schedules.items():
 #
 # But is that why it fails? Pre-norm at twice the rate moves about as far. Post-norm at half the rate comes close in both numbers. Yet both learn. So neither number explains the failure by itself.
 #
-# This deep post-norm stack needs small first steps. Warm-up is one way to get them.
+# At 0.01 from the start this deep post-norm stack fails, and with smaller steps it learns. Warm-up makes only the early steps smaller, here the first half of training. So it is the early steps that matter, but the runs do not tell you how many of them.
 #
 # <details><summary>Do large pre-norm models need no warm-up?</summary>Your experiment shows only that six small blocks train without it. Large pre-norm models usually have a warm-up too. The original Transformer and BERT are post-norm, and were trained with warm-up. ViT, GPT-2 and most large models since are pre-norm.</details>
 
@@ -1874,6 +1874,6 @@ for pre_norm in (True, False):
 # - A block has about $12\, d_{\text{model}}^2$ parameters if $d_{\text{ff}} = 4\, d_{\text{model}}$: a third in attention, two thirds in the feed-forward network, and a few in biases and norms.
 # - Adam cancels a constant factor in the gradient. What differs is how far a step moves the output: further in deep stacks, and furthest in deep post-norm stacks.
 # - In your experiment six post-norm blocks needed small first steps: warm-up, or a lower rate throughout. Pre-norm blocks did not. Compare schedules at equal peak rates.
-# - In 250 steps, one block learned to follow one jump but not two; two blocks learned to follow two. The second block can use in its queries what the first one found.
+# - In 250 steps, one block learned to follow one jump but not two; two blocks learned to follow two. The second block works on what the first one found: in its queries, and also in its keys and values.
 #
 # **What comes next.** Your encoder reads a sequence of vectors, whatever they stand for. An image is not a sequence of words. But you can split it into patches and treat each patch as a token: that is lesson 8, the Vision Transformer.

@@ -334,9 +334,7 @@ RUN_IT = "Run this check in your notebook: it shows what was expected and what y
 def test_before_hidden_tests_ran_everything_is_shown(one):
     said = text(page(one, "wrong"))
     assert "saw tensor([11.2500])" in said
-    missed = (
-        "✗ Should hold: it is one more.you calledmore(x: [11.25])expected12.25got11.25note"
-    )
+    missed = "✗ Should hold: it is one more.you calledmore(x: [11.25])expected12.25got11.25note"
     assert missed in said
     assert "saw tensor([11.2500])" in said
     # the exercise does not run, so no hidden test of it does either
