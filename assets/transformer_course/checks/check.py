@@ -171,7 +171,7 @@ class Check:
         relative, absolute = exact if within is None else (0.0, within)
         same = torch.isclose(actual.to(expected.dtype), expected, relative, absolute)
         if same.all():
-            self._runner.has_judged(judged)
+            self._runner.calls.has_judged(judged)
         else:
             contrast = formatting.contrast(expected, actual, ~same).items()
             nearly = expected.dtype == torch.float64 and torch.allclose(
@@ -181,7 +181,7 @@ class Check:
 
             def note() -> str:
                 counted = f"{int((~same).sum())} of {same.numel()} numbers differ"
-                law = self._runner.symptom(judged, actual, expected)
+                law = self._runner.calls.symptom(judged, actual, expected)
                 return f"{counted}; {law}" if law else counted
 
             origin = self._runner.origin(judged)

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, NoReturn
 
@@ -10,9 +9,9 @@ import torch
 from torch import Tensor, nn
 
 from transformer_course.checks import failure, formatting
+from transformer_course.checks.calls import Call, Calls
 from transformer_course.checks.failure import CheckFailed, StudentLine
 from transformer_course.checks.misconceptions import clue, recognise
-from transformer_course.checks.symptoms import symptom
 from transformer_course.failure import Failure, Kind
 
 Returns = Sequence[str] | type | None  # names of tensors, a plain value's type, or whatever
@@ -26,17 +25,6 @@ class Wrapped:
         self.bare = bare
 
 
-@dataclass
-class Call:
-    """A call of the student's work, and what came of it."""
-
-    told: str
-    results: list[Any]
-    inputs: dict[str, Tensor]  # copies, as they were before the call
-    again: Callable[[], Any] | None  # None if it takes a random generator along
-    judged: bool = False
-
-
 class Runner:
     """Runs an exercise's work without the check's variables; examines results, reports failures."""
 
@@ -46,7 +34,7 @@ class Runner:
         self._before = dict(namespace)
         self._called = ("you called", "")
         self._returned: list[tuple[str, Tensor]] = []
-        self._calls: list[Call] = []
+        self.calls = Calls()
         self._observed: list[list[Tensor]] = []
 
     @property
@@ -83,7 +71,7 @@ class Runner:
         results = [part for _, part in self._returned] or plain
         chance = any(isinstance(value, torch.Generator) for value in (*args, *kwargs.values()))
         again = None if chance else partial(self.guarded, work, args, kwargs)
-        self._calls.append(Call(self._called[1], results, before, again))
+        self.calls.append(Call(self._called[1], results, before, again))
         for label, tensor in tensors.items():
             if not torch.equal(tensor.detach().nan_to_num(), before[label].nan_to_num()):
                 claim = f"your code changed its input `{label}`"
@@ -124,40 +112,9 @@ class Runner:
 
     def origin(self, judged: Any) -> Field:
         """The call that returned what is judged; of several, the last one is called just that."""
-        call = self._call_of(judged)
-        if call is not None:
+        if call := self.calls.of(judged):
             return "you called", call.told
-        return ("last called", self._called[1]) if len(self._calls) > 1 else self._called
-
-    def _call_of(self, judged: Any) -> Call | None:
-        """The call that returned it; of several that returned the same number, the next one.
-
-        Checks judge numbers in the order of their calls, and Python has only one 16.
-        """
-        calls = [call for call in self._calls if any(part is judged for part in call.results)]
-        return next((call for call in calls if not call.judged), calls[0] if calls else None)
-
-    def has_judged(self, judged: Any) -> None:
-        """This result is as expected."""
-        if call := self._call_of(judged):
-            call.judged = True
-
-    def symptom(self, judged: Any, actual: Tensor, expected: Tensor) -> str:
-        """What the wrong numbers have in common with the expected ones, or an empty text."""
-        call = self._call_of(judged)
-        law = symptom(actual, expected, call.inputs if call else {})
-        if law or call is None or call.again is None or not isinstance(judged, Tensor):
-            return law
-        index = next(i for i, part in enumerate(call.results) if part is judged)
-        try:
-            parts = call.again()
-        except (CheckFailed, NotImplementedError):
-            return ""
-        part = parts[index] if isinstance(parts, (tuple, list)) else parts
-        other = isinstance(part, Tensor) and part.shape == judged.shape
-        if not other or torch.allclose(part.double(), judged.double(), rtol=1e-3, atol=1e-5):
-            return ""
-        return "the same call, made again, gives another result"
+        return ("last called", self._called[1]) if len(self.calls) > 1 else self._called
 
     def fail(
         self,
