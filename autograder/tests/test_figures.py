@@ -36,6 +36,14 @@ DRAWN = {
     "curves_of_runs": lambda: figures.curves(
         [1, 4], {"pre-norm": [[1.0, 2.0], [3.0, 6.0]]}, "depth", "loss", "It grows", "xy"
     ),
+    "curves_that_turn": lambda: figures.curves(
+        [0, 2, 4, 8],
+        {"both": [2.0, 1.0, 4.0, 3.0], "runs": [[1.0, 0.0, 0.0, 1.0], [1.0, 1.0, 0.0, 1.0]]},
+        "offset",
+        "bias",
+        "It turns",
+        dots={"peak": [0.0, 0.5, 2.5, 0.0], "flat": [1.0, 0.9999, 1.0001, 1.0]},
+    ),
     "runs": lambda: figures.runs({"one head": [0.5, 0.7], "two": [1.0]}, "accuracy", "Heads"),
     "tiles": lambda: figures.tiles([torch.eye(2), torch.ones(2, 2)], ["a", "b"], "two"),
 }
@@ -48,6 +56,8 @@ TOLD = {
     "word_links": "from “the”, the largest weights go to cat 0.75, the 0.25",
     "curves": "spread for d_k from 1 to 4: root from 1 to 2; measured from 1.1 to 1.9",
     "curves_of_runs": "loss for depth from 1 to 4: pre-norm from 2 to 4",
+    "curves_that_turn": "both from 2 to 3, lowest 1 at 2, highest 4 at 4; "
+    "runs from 1 to 1, lowest 0 at 4; peak from 0 to 0, highest 2.5 at 4; flat from 1 to 1.",
     "runs": "accuracy of each run. one head: 0.5, 0.7, mean 0.6; two: 1, mean 1",
     "tiles": "two. 2 pictures of 2 by 2: a, b.",
 }

@@ -61,8 +61,19 @@ def curves(
     axes.grid(alpha=0.3)
     axes.legend(ncols=legend_columns)
     series = {name: np.atleast_2d(v).mean(0) for name, v in {**lines, **(dots or {})}.items()}
-    ends = "; ".join(f"{name} from {v[0]:.3g} to {v[-1]:.3g}" for name, v in series.items())
-    show(figure, f"{title}. {y} for {x} from {across[0]:g} to {across[-1]:g}: {ends}.")
+    told = "; ".join(f"{name} {_course(across, values)}" for name, values in series.items())
+    show(figure, f"{title}. {y} for {x} from {across[0]:g} to {across[-1]:g}: {told}.")
+
+
+def _course(across: Sequence[float], values: np.ndarray) -> str:
+    """Describe a line: its ends, and where it is lowest and highest if that is between them."""
+    first, last = f"{values[0]:.3g}", f"{values[-1]:.3g}"
+    text = f"from {first} to {last}"
+    for name, at in (("lowest", int(values.argmin())), ("highest", int(values.argmax()))):
+        extreme = f"{values[at]:.3g}"
+        if extreme not in (first, last):
+            text += f", {name} {extreme} at {across[at]:g}"
+    return text
 
 
 def runs(measured: Mapping[str, Sequence[float]], y: str, title: str) -> None:
