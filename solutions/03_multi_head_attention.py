@@ -1,11 +1,11 @@
 # %% [markdown]
 # # Lesson 3 · Multi-head attention
 #
-# **You build** attention with several heads, first in a loop, then all at once. At the end it loads the weights of PyTorch's block and gives the same results.
+# **You build** attention with several heads, first in a loop, then all at once.
 #
 # **You need** lessons 1 and 2: queries, keys, values, masks. You also need `reshape`, `transpose` and `torch.cat`.
 #
-# **You take away** `MultiHeadAttention`, and evidence that PyTorch's `nn.MultiheadAttention`, which later lessons use, computes the same.
+# **You take away** `MultiHeadAttention`. With the weights of PyTorch's `nn.MultiheadAttention`, which later lessons use, it gives the same results.
 #
 # **Time**: about 190 minutes: 115 for the exercises, the rest to read, predict and run. A good place to stop is marked after about 85.
 
@@ -374,16 +374,16 @@ eight_full = ConcatMultiHead(512, 8)
 print(f"{sum(weight.numel() for weight in eight_full.parameters()):,} parameters")
 
 # %% [markdown]
-# That is expensive. So make each head *narrow*, $d_{\text{head}} = d / h$ wide: here 64. Together, eight heads are 512 wide again.
+# That is expensive. So make each head *narrow*, $d_{\text{head}} = d / h$ wide: here 64. Eight make 512 again.
 #
-# Now one matrix $W^Q$ of 512 × 512 can make the queries of all heads at once. Its first 64 columns are $W^Q_0$, the next 64 are $W^Q_1$, and so on. So of a token's 512 *query* features, the first 64 go to head 0, the next 64 to head 1. Keys and values likewise. *The heads become an axis*, like the batch. $W^O$ is 512 × 512 too, and each head's block $W^O_i$ has 64 rows.
+# Now one matrix $W^Q$ of 512 × 512 makes the queries of all heads at once. Its first 64 columns are $W^Q_0$, the next 64 $W^Q_1$, and so on. So the first 64 *query* features of a token go to head 0. Keys and values likewise: *the heads become an axis*. $W^O$ is 512 × 512 too, with 64 rows for each block $W^O_i$.
 #
-# What you give up: each head compares and passes on only 64 features. Very many heads are very narrow.
+# The price: each head compares and passes on only 64 features, with more heads even fewer.
 
 # %% [markdown]
 # ## 4 · Split into heads, and merge again
 #
-# Splitting goes from (batch, length, d_model) to (batch, heads, length, d_head). Then attention treats each head as a sequence of its own. Here are three tokens of four features, in two heads.
+# Splitting goes from (batch, length, d_model) to (batch, heads, length, d_head). Here are three tokens of four features, in two heads.
 
 # %%
 counted = [[0.0, 1.0, 2.0, 3.0], [4.0, 5.0, 6.0, 7.0], [8.0, 9.0, 10.0, 11.0]]
@@ -398,7 +398,7 @@ figures.steps(
 )
 
 # %% [markdown]
-# What to see: each head has *all tokens*, but only its share of the features.
+# What to see: each head has *all tokens*, but only its share of the features. Attention treats each head as a sequence of its own: heads are an axis like the batch.
 #
 # **Predict.** `x` has the shape (1, 3, 4), as in the picture. Someone writes `x.view(1, 2, 3, 2)`. That is (batch, heads, length, d_head), in one step. What does head 0 get?
 #
@@ -788,7 +788,7 @@ print("weights", tuple(all_weights.shape), "outputs", tuple(all_outputs.shape))
 # %% [markdown]
 # Each score is a dot product of $d_{\text{head}}$ numbers, so it is divided by $\sqrt{d_{\text{head}}}$. `attention` reads this width from its queries.
 #
-# Queries may come from one sequence, keys and values from another, often of different length. This is **cross-attention**: in a translation model, for example, the translation attends to the original. So `forward` takes all three. For self-attention, pass x three times.
+# **Cross-attention** takes its queries from one sequence, and its keys and values from another, often of a different length. In a translation model, for example, the translation attends to the original. So `forward` takes all three. For self-attention, pass x three times.
 
 # %% [markdown]
 # **Predict.** The scores are (batch, heads, query, key). A padding mask is (batch, 1, key). With *two* sequences and *two* heads, you pass this mask as it is. Sequence 0 has a padding token. What happens?
@@ -1414,7 +1414,7 @@ def sentences_about(pairs: Tensor) -> Tensor:
 print(f"{len(training_pairs)} pairs for training, {len(held_out_pairs)} pairs held out")
 
 # %% [markdown]
-# The model adds up the embedding of each token and a learned vector for its position (lesson 6 says more about these). So a head can find the subject by its position. But in a blend with equal weights, the position vectors do not tell the nouns apart: ½ (dog + p₁) + ½ (cat + p₄) and ½ (cat + p₁) + ½ (dog + p₄) are the same sum. The output of your attention is added to the vector of *chased*. At *chased*, a linear layer turns the result into logits: 60 for the subject and 60 for the object. Call this layer the *read-out*.
+# The model adds up the embedding of each token and a learned vector for its position (lesson 6 says more about these). So a head can find the subject by its position. But in a blend with equal weights, the position vectors p₁ and p₄ do not tell the nouns apart: ½ (dog + p₁) + ½ (cat + p₄) and ½ (cat + p₁) + ½ (dog + p₄) are the same sum. The output of your attention is added to the vector of *chased*. At *chased*, a linear layer turns the result into logits: 60 for the subject and 60 for the object. Call this layer the *read-out*.
 
 
 # %%
@@ -1539,7 +1539,7 @@ figures.steps(
 )
 
 # %% [markdown]
-# What to see: each of these runs ends in one of two ways. Either it gives nearly all its weight to one noun. Then it names that noun and misses the other, even in training. Or it attends to both nouns, and partly to other tokens. Then it gets most training pairs right, but far fewer held-out pairs: it overfits. (One head still improves on training pairs at step 400. So you compare what both learn in the same time, not the most that one head can reach.)
+# What to see: each of these runs ends in one of two ways. Either it gives nearly all its weight to one noun. Then it names that noun and misses the other, even in training. Or it attends to both nouns, and partly to other tokens. Then it gets most training pairs right, but far fewer held-out pairs: it overfits. (Such a run still improves on training pairs at step 400. So you compare what both learn in 400 steps, not the most that one head can reach.)
 #
 # And the two heads?
 
@@ -1611,18 +1611,18 @@ for seed in range(3):
 figures.runs(measured, "accuracy", "Reading 0.6 · subject + 0.4 · object (3 runs each)")
 
 # %% [markdown]
-# What to see: the linear read-out names every subject and almost no object. Why? It has a vector for each candidate A. Its dot product with a noun's embedding is their match. So the object logit is
+# What to see: the linear read-out names every subject and almost no object. Why not every object? It has a vector for each candidate A, whose dot product with a noun's embedding is their match. The object logit is
 #
 # $$\text{logit}(A) = 0.6 \cdot \text{match}(A, \text{subject}) + 0.4 \cdot \text{match}(A, \text{object}) + \text{bias}(A)$$
 #
-# To be right in *bird chased cat* and *bird chased dog*, cat and dog must match themselves better than each other. But then the subject, with its larger weight, wins in *dog chased cat* or in *cat chased dog*. A bias does not help:
+# Both *bird chased cat* and *bird chased dog* are right only if cat and dog match themselves better than each other. But then the subject, with its larger weight, wins in *dog chased cat* or *cat chased dog*. A bias does not help:
 #
-# <details><summary>The proof, for those who want it</summary>Let cc be match(cat, cat), cd be match(cat, dog), and so on. <em>Bird chased cat</em> needs logit(cat) &gt; logit(dog), and <em>bird chased dog</em> needs the opposite. Add the two inequalities: the bird and the biases cancel, and what remains is cc + dd &gt; cd + dc. Do the same with <em>dog chased cat</em> and <em>cat chased dog</em>. Again the biases cancel, but what remains is cd + dc &gt; cc + dd. Both cannot hold, so no linear read-out is right in all four sentences.</details>
+# <details><summary>The proof, for those who want it</summary>Let cc be match(cat, cat), cd be match(cat, dog), and so on. <em>Bird chased cat</em> needs logit(cat) &gt; logit(dog), and <em>bird chased dog</em> needs the opposite. Add the two inequalities: the bird and the biases cancel, and what remains is cc + dd &gt; cd + dc. Do the same with <em>dog chased cat</em> and <em>cat chased dog</em>. Again the biases cancel, but what remains is cd + dc &gt; cc + dd. Both cannot hold, so no linear read-out is right in all four sentences. That it misses nearly every object is not proved here, only measured.</details>
 #
-# This argument excludes only that all four sentences are right. That nearly every object is missed is what the measurement adds. A nonlinear read-out fits the training pairs, but it overfits. With width 64, more held-out pairs are right.
+# A nonlinear read-out fits the training pairs, but overfits. With width 64, it misses fewer held-out pairs.
 
 # %% [markdown]
-# So how did some runs with one head get most training pairs right? Their weights depend on the nouns:
+# How did some runs with one head get most training pairs right? Their weights depend on the nouns:
 
 # %%
 for seed, reader in enumerate(readers(1)):
@@ -1764,9 +1764,9 @@ for depth, head in four_heads:
     print(f"pruned, head {head} of layer {depth}: {right:.0%} after 200 more steps")
 
 # %% [markdown]
-# What to see: most of the damage is repaired, whichever head is gone. (Compare with care: the whole model had only 200 steps, and each pruned one has had 400. So part of the gain is longer training.) So ablation shows what *this trained model* relies on, not what the task needs. One layer of two heads could do the task too.
+# What to see: most of the damage is repaired, whichever head is gone. (Some of the gain may come from longer training: 400 steps in all, against 200 for the whole model.) So ablation shows what *this trained model* relies on, not what the task needs. One layer of two heads could do the task too.
 #
-# Trained models can have many heads to spare. In a translation model, Voita et al. found heads that attend to neighbours, follow grammar or find rare words. Most of the others could be pruned with little harm while the model was trained on: 38 of 48 encoder heads in one case (*Analyzing Multi-Head Self-Attention*, 2019).
+# Trained models can have many heads to spare. In a translation model, Voita et al. found heads that attend to neighbours, follow grammar or find rare words. With further training, most others could be pruned with little harm: in one case, 38 of 48 encoder heads (*Analyzing Multi-Head Self-Attention*, 2019).
 
 # %% [markdown]
 # ## 8 · The real thing
