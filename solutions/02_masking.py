@@ -267,7 +267,7 @@ figures.masks(
 #
 # <details><summary>The padding queries lose all keys, and the real queries still attend to the padding</summary>Yes. The mask removes rows where it should remove columns.</details>
 # <details><summary>PyTorch raises an error</summary>It would with 3 queries and 5 keys, whose sizes do not fit. In self-attention the two lengths are equal, and the wrong mask fits.</details>
-# <details><summary>Nothing changes</summary>Real queries would still attend to padding: no column is masked for them.</details>
+# <details><summary>Nothing changes</summary>The rows of the padding queries change: all their keys are masked.</details>
 
 # %% [markdown]
 # **Exercise** (10 minutes). You get the number of real tokens in each sequence, and the length to which all sequences are padded.
@@ -418,9 +418,9 @@ for way in ("is added to", "replaces"):
     print("   NaN in the gradient of the values:", bool(of_values.isnan().any()))
 
 # %% [markdown]
-# One such row makes the loss NaN. With −∞ *added*, both gradients are NaN: NaN flows back through the sum into the layer. With −∞ as the *replacement*, the loss no longer uses the layer's own score, so no gradient returns through it. The gradient of the values is still NaN, because it contains the NaN weights. So do both: replace the scores, and let the weights of such a row become 0.
+# One such row makes the loss NaN. With −∞ *added*, NaN flows back into the layer, and both gradients contain it. With −∞ as the *replacement*, the loss ignores the layer's scores in this row, so no gradient returns through them. Only the gradient of the values is NaN: it contains the NaN weights. So replace the scores, *and* let the weights of such a row become 0. Then its output is 0, and no gradient contains NaN.
 #
-# Such rows do occur. A sequence of length 0 has no key. With padding *before* the real tokens, the causal mask and the padding mask together leave the first queries no key. In this course a query that may attend to nothing gets weights 0 and output 0, and NaN must not appear anywhere, not even in a gradient.
+# Such rows do occur. A sequence of length 0 has no key. With padding *before* the real tokens, both masks together leave the first queries no key.
 
 # %% [markdown]
 # **Exercise** (30 minutes). Write attention with a mask. You may use `torch.softmax` and `@`.
@@ -714,7 +714,7 @@ figures.steps(
 # **Exercise** (20 minutes). Write the leak test, with `jacobian` as above or with `torch.autograd.grad`. (Call `jacobian` without `vectorize=True`, and do not use `jvp`: the grader supports neither.)
 #
 # <details><summary>Hint 1</summary>With the Jacobian: take the largest absolute value over both feature axes. A matrix (length, length) is left, as in the figure. Which part of it must be 0?</details>
-# <details><summary>Hint 2</summary>Or take one output at a time: <code>torch.autograd.grad(output[i, feature], x, retain_graph=True)[0]</code> gives the gradient of that number with respect to all of x. For this, x must require a gradient: first make <code>x = x.detach().clone().requires_grad_()</code>, and compute the output from this copy. Which rows of it must be 0? (Do not sum over the features first. If a function ends in a softmax, its features always sum to 1, and the gradient of that sum is 0 whatever the output depends on.)</details>
+# <details><summary>Hint 2</summary>Or take one output at a time: <code>torch.autograd.grad(output[i, feature], x, retain_graph=True)[0]</code> gives the gradient of that number with respect to all of x. For this, x must require a gradient: first make <code>x = x.detach().clone().requires_grad_()</code>, and compute the output from this copy. Which rows of this gradient must be 0? (Do not sum over the features first. If a function ends in a softmax, its features always sum to 1, and the gradient of that sum is 0 whatever the output depends on.)</details>
 
 
 # %% exercise leaks_future
@@ -1049,7 +1049,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: with the causal mask the loss comes within about 0.01 of the floor and stays there. With the two others it falls almost to 0. (The floor is an expected loss. On another 1000 rows even the best prediction can be about 0.03 above or below it. These rows were chosen because on them it is close.)
+# What to see: with the causal mask the loss comes within about 0.01 of the floor and stays there. With the two others it falls almost to 0. (The floor is an expected loss. On another 1000 rows even the best prediction can be about 0.03 above or below it. These rows were chosen because on them it is close to the floor.)
 #
 # Now let the models generate. Always appending the most likely next token is called **greedy decoding**. The output shows how the three seeds of each model continue a 3. The figure shows, for all ten first digits, how many steps follow the rule.
 
@@ -1080,11 +1080,11 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: the causal models follow the rule in all steps or almost all. The others rarely do: with no next digit to copy, they mostly repeat the last one. So model A of the opening has the causal mask. Model B has no mask, or one that is too wide.
+# What to see: the causal models follow the rule in all or almost all steps. The others rarely do: they mostly repeat the last digit. So model A of the opening has the causal mask. Model B has none, or one too wide.
 #
-# Why did held-out rows not reveal it? To compute the loss, the model receives the true digits of the whole row, in training and on held-out rows alike. Each target is therefore in the input, one position later, and a model that can see it copies it. In generation it is not there. Giving a model the true tokens as input, and not its own predictions, is called **teacher forcing**.
+# Why did held-out rows not reveal it? Giving a model the true tokens as input, and not its own predictions, is called **teacher forcing**. The loss is computed in this way, on training and held-out rows alike. So each target is in the input, one position later, and a model that can see it copies it. In generation there is no next digit.
 #
-# To find the cause, compare attention weights. Where does each query attend, with the mask and without?
+# Compare the attention weights. Where does each query attend, with the mask and without?
 
 # %%
 one_row = some_rows(1, seed=3)
@@ -1215,9 +1215,13 @@ for name, lowest, models, training, unseen in (
 #
 # **Overfitting** means that a model fits its training data far better than held-out data. Model X overfits.
 #
-# So a low loss is a sign of a leak on two conditions only: it is below the *floor* of your data, and it was measured on *held-out* data. For real text nobody knows the floor, and copies of held-out texts may be in the training data. So there a surprisingly low loss is a reason to test, not a proof. A model that has memorised copies passes the leak test; a model that sees the future does not.
+# **Your turn.** In the folded cell, change 16 to 256 and run it again. What changes for X?
 #
-# The leak test has a limit too: it measures derivatives at one input. The next function leaks only where a later input is above 10.
+# <details><summary>Answer</summary>The training loss rises to about 0.8, and the held-out loss falls below 1. With 256 rows there is more noise to memorise, and X overfits far less.</details>
+#
+# A low loss is a sign of a leak only if it is below the *floor* and measured on *held-out* data. For real text nobody knows the floor, and the training data may contain copies of held-out texts. There a low loss is a reason to test, not a proof. A model that memorised copies passes the leak test.
+#
+# That test has a limit too: it uses one input. The next function leaks only where a later input is above 10.
 
 
 # %%
@@ -1257,6 +1261,8 @@ for name, allowed in masks().items():
 # ## 8 · The real thing
 #
 # `F.scaled_dot_product_attention` takes your mask as `attn_mask`, or applies the causal mask itself with `is_causal=True`. Compare it with your function.
+#
+# The scores here have one more axis: (batch, heads, query, key). Lesson 3 explains heads. Here they are only a second batch axis. Broadcasting aligns shapes at their right ends, so a mask (batch, 1, key) needs one more axis too. Otherwise its batch axis would be aligned with the heads.
 
 # %%
 q, k, v = numbers(2, 3, 6, 8), numbers(2, 3, 6, 8, seed=1), numbers(2, 3, 6, 5, seed=2)
@@ -1270,9 +1276,9 @@ for title, combined, theirs in (
     print(f"{title}: largest difference {(mine - theirs).abs().max().item():.1e}")
 
 # %% [markdown]
-# Differences of about 1e-15 are rounding errors: your function computes what PyTorch computes. The scores here have one more axis: (batch, heads, query, key). Lesson 3 explains heads. Here they are only a second batch axis. Broadcasting aligns shapes at their right ends, so a mask (batch, 1, key) needs one more axis too. Otherwise its batch axis would be aligned with the heads.
+# Differences of about 1e-15 are rounding errors: your function computes what PyTorch computes.
 #
-# `is_causal=True` can surprise you when there are fewer queries than keys. With the causal mask, a new token changes nothing at earlier positions. So a model that generates can keep their keys and values, and compute its newest queries only.
+# `is_causal=True` can surprise you when there are fewer queries than keys. In generation this is common: with the causal mask, a new token changes nothing at earlier positions. So the model can keep their keys and values, and compute its newest queries only.
 #
 # **Predict.** The queries are at positions 4 and 5, the keys at 0 to 5. To which keys does the query at position 4 attend with `is_causal=True`?
 #
@@ -1321,14 +1327,14 @@ with torch.no_grad():
         print(f"{title}: largest difference {difference:.1e}")
 
 # %% [markdown]
-# With `~mask` the results agree. With the mask as it is, every query attends to later keys only, and no error warns you. (The last query then has none, and its output is NaN here, so the comparison leaves it out. Recent versions of `F.scaled_dot_product_attention` return 0 for such a query, as your function does.)
+# With `~mask` the results agree. With the mask as it is, they differ, and no error warns you. (The comparison leaves out the last query, which has no later key and gets NaN. Recent versions of `F.scaled_dot_product_attention` return 0 there, as your function does.)
 #
-# A padding mask has its own argument, `key_padding_mask`, (batch, key), where True means padding.
+# A padding mask has its own argument, `key_padding_mask`, (batch, key), True = padding.
 
 # %% [markdown]
 # ## 9 · In your own words
 #
-# **Question** (8 minutes). A friend trains an autoregressive language model. After ten minutes its loss is near 0, on the training texts and on new texts. But the texts that it generates are nonsense. What do you suspect? Why did the new texts not reveal it? How would you prove it? Double-click the cell below and write three or four sentences. A person will read them.
+# **Question** (8 minutes). A friend trains an autoregressive language model. After ten minutes its loss is near 0, on training texts and on new texts. But it generates nonsense. What do you suspect? Why did the new texts not reveal it? How would you prove it? Double-click the cell below and write three or four sentences. A person will read them.
 
 # %% answer too_good [markdown] points=2
 # <!-- BEGIN SOLUTION -->
