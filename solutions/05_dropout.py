@@ -137,7 +137,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: each line is the mean of three seeds (initial parameters and label noise), each band goes from the lowest to the highest. At first, test accuracy is the higher one: the test labels are all correct, while more than a quarter of the training labels are wrong. Training accuracy reaches about 100 %. Test accuracy peaks early, then loses about 20 points. Overfitting (lesson 2) shows clearly here: test accuracy falls while training accuracy still improves.
+# What to see: each line is the mean of three seeds (initial parameters and label noise), each band goes from the lowest to the highest. At first, test accuracy is the higher one: the test labels are all correct, while a quarter or more of the training labels are wrong. Training accuracy reaches about 100 %. Test accuracy peaks early, then loses about 20 points. Overfitting (lesson 2) shows clearly here: test accuracy falls while training accuracy still improves.
 #
 # Outside a lesson, nobody corrects the labels for you. Does the validation set show the fall as well? Its labels are noisy: even a perfect classifier would score only about $0.7 + 0.3 \cdot 0.1 = 73\,\%$.
 
@@ -150,9 +150,9 @@ for step in (30, 150):
     )
 
 # %% [markdown]
-# Yes: validation accuracy falls too, by more than 10 points. The difference between accuracy on training data and accuracy on new data of the same kind is the **generalisation gap**. Measured on the validation set, it is far larger at step 150 than at step 30, although training accuracy looks better.
+# Validation accuracy falls too, by more than 10 points. The difference between accuracy on training data and accuracy on new data of the same kind is the **generalisation gap**. Here it grows from step 30 to step 150, although training accuracy improves.
 #
-# How do you make the network learn the rule and ignore the exceptions? **Regularisation** is any method that reduces overfitting. This lesson builds one kind, and compares it with three others.
+# How do you make the network learn the rule and ignore the exceptions? **Regularisation** is any method that reduces overfitting. You build one kind, and compare it with three others.
 
 # %% [markdown]
 # ### Three questions to warm up
@@ -853,11 +853,12 @@ with Check("Dropout", "several shapes, one after the other, and gradients") as c
 #
 # A Transformer applies dropout at several points, often with $p = 0.1$:
 #
-# - to the embeddings, after positional encodings are added (lesson 6);
-# - to the output of each branch, before the residual sum;
-# - to the attention weights, after softmax.
+# 1. to the embeddings, after positional encodings are added (lesson 6);
+# 2. to the output of each branch, before the residual sum;
+# 3. to the attention weights, after softmax;
+# 4. to the hidden features of the feed-forward network (lesson 7).
 #
-# The first Transformer's paper names the first two. The lecture's slide *Residual Connections, Dropout, and Normalization* shows the second, for attention. Many implementations, PyTorch's included, add the third: a query then ignores the keys whose weights are dropped in this step. PyTorch's encoder layer adds a fourth: the hidden features of its feed-forward network, which you build in lesson 7.
+# The first Transformer's paper names the first two. The lecture's slide *Residual Connections, Dropout, and Normalization* shows the second, for attention. Many implementations add the third. PyTorch's encoder layer adds the third and the fourth.
 
 # %%
 mask_draws = torch.Generator().manual_seed(2)
@@ -869,7 +870,7 @@ kept_in = {
 figures.masks(kept_in, "query", tokens)
 
 # %% [markdown]
-# What to see: two steps with $p = 0.3$. A dot is a kept weight, a cross is a dropped one.
+# What to see: two steps with $p = 0.3$. A dot is a kept weight, a cross is a dropped one: in this step the query ignores that key.
 #
 # The masks of lesson 2 act before softmax. Dropout acts after it. So you have a decision to make: what should the *remaining* weights of a query become?
 #
@@ -1598,7 +1599,9 @@ def each(value) -> list[list[float]]:
 
 
 common = each(lambda found: (found["answer"] == found["answer"].mode().values).float().mean())
-print("share of the most common answer at 90°:", [f"{of_seed[-1]:.0%}" for of_seed in common])
+favourites = [int(of_seed[-1]["answer"].mode().values) for of_seed in measured()]
+print("the most common answer at 90°:", favourites)
+print("its share of the answers:     ", [f"{of_seed[-1]:.0%}" for of_seed in common])
 
 # %% folded=true
 # Finds the temperatures and draws the confidences, click to unfold
@@ -1626,9 +1629,9 @@ figures.curves(
 )
 
 # %% [markdown]
-# A model is **overconfident** when its confidence is higher than its accuracy. What to see: from 30° on, all three confidences are far above the accuracy. At 90° nearly all digits get the same answer. Fifty masks lower the confidence at every angle. On upright digits they make it too low: one pass was nearly right. Up to 60° a single temperature does about the same: general caution, not a response to the rotation. At 75° and 90° the masks lower it more, but both stay above 90 %.
+# A model is **overconfident** when its confidence is higher than its accuracy. What to see: from 30° on, all three confidences are far above the accuracy. Fifty masks lower the confidence at every angle. On upright digits they make it too low: one pass was nearly right. Up to 60° a single temperature does about the same: general caution, not a response to the rotation. At 75° and 90° the masks lower it more, but both stay above 90 %.
 #
-# <details><summary>Why do nearly all digits get the same answer at 90°? Is this a bug?</summary>No. Upright digits are taller than wide, rotated ones wider than tall. To a network that has seen only upright digits they probably all resemble the 4, the class that is widest for its height.</details>
+# <details><summary>Why do all three networks call nearly every digit a 4 at 90°? Is this a bug?</summary>No. Upright digits are taller than wide, rotated ones wider than tall. Among upright digits the 4 is the widest for its height. That is probably why rotated digits resemble it most.</details>
 
 # %% [markdown]
 # ### Does the spread find the errors?
