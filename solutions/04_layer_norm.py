@@ -422,7 +422,7 @@ with Check("repaired_divisor", "other tokens") as check:
 
 
 # %% [markdown]
-# So the slide's $\mu$ lacks the factor $1/d$, and its $\sigma$ gets a second root. The third difference is $\epsilon$ outside the root. How can such a formula go unnoticed in code? A test may use a token like the first one above, which comes out right. A test with numbers from `torch.randn` catches one of the slips, but may miss the other: think of their standard deviation.
+# There are three differences: the slide's $\mu$ lacks the factor $1/d$, its $\sigma$ gets a second root, and $\epsilon$ stands outside the root. How can such a formula go unnoticed in code? A test may use a token like the first one above, which comes out right. A test with numbers from `torch.randn` catches one of the slips, but may miss the other: think of their standard deviation.
 #
 # **Exercise** (10 minutes). Find a token of four features, not all zero, that *fools* a test: the slide's formula and yours agree on it to two decimals. (It must not be the token above, `[1.34, 0.45, -0.45, -1.34]`, in any order or with other signs. There are simpler ones.)
 #
@@ -1184,14 +1184,14 @@ with Check("repaired_gradient", "what autograd finds") as check:
 
 
 # %% [markdown]
-# So through $n$ residual layers with no norm on the stream (pre-norm), the Jacobian is the product $(I + J_n) \cdots (I + J_2)(I + J_1)$. Multiply it out: one of its terms is $I$, the path around all layers. Without residual connections, only $J_n \cdots J_1$ remains. In post-norm, the Jacobian of a norm stands between the factors, and no term is $I$.
+# So with no norm on the stream, as in pre-norm, the Jacobian of $n$ blocks is the product $(I + J_n) \cdots (I + J_2)(I + J_1)$. Here $J_i$ is that of a whole branch, its norm included. Multiply it out: one term is $I$, the path around all branches. Without residual connections, only $J_n \cdots J_1$ remains. In post-norm, norms stand between the factors, and no term is $I$.
 #
-# Here $J_i$ is the Jacobian of the whole branch, its norm included. The path $I$ is no guarantee: the other terms can cancel it, or grow far beyond it. Next you measure how large the gradient becomes, with norms and without.
+# But the other terms can cancel $I$, or grow far beyond it. How large does the gradient become?
 
 # %% [markdown]
 # ## 7 · Forty blocks: switch off one part at a time
 #
-# Each block contains two matrices with a ReLU between them. As in lesson 3, the ReLU is the nonlinearity: without it, the two would collapse into one. Around the matrices, a block has a norm, a residual connection, both or neither.
+# Each block contains two matrices with a ReLU between them. As in lesson 3, the ReLU is the nonlinearity: without it, the two would collapse into one. Around the matrices stand a norm, a residual connection, both or neither.
 
 
 # %% folded=true
@@ -1280,9 +1280,9 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: *neither* ends near $10^{-10}$, as predicted. With *residual only*, the squared length gets 1 from $x$ and ½ from the branch, a factor of √1.5 in each block. After 64 blocks that makes 430,000: the figure agrees. With norms, the gradient stays within a factor of about twenty: a norm divides each token by its standard deviation on the way up, and the gradient by the same number on the way down.
+# What to see: *neither* ends near $10^{-10}$, as predicted. With *residual only*, the squared length gets 1 from $x$ and ½ from the branch. So each block multiplies the length by √1.5. After 64 blocks that makes 430,000: the figure agrees. With norms, the gradient stays within a factor of about twenty: a norm divides each token by its standard deviation on the way up, and the gradient by the same number on the way down.
 #
-# So norms keep the *size* of the gradient. Is size all that matters? Train networks of 40 blocks on the digits: 1,437 for training, 360 held out. Only the matrices learn: gains stay 1, biases 0.
+# So norms keep the *size*. Is size all that matters? Train networks of 40 blocks on the digits: 1,437 for training, 360 held out. Only the matrices learn: gains stay 1, biases 0.
 #
 # **Predict.** *Neither* reads the fewest held-out digits. Which setting reads the second fewest?
 #
@@ -1358,10 +1358,11 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: *norm only* reads about two digits in ten at the smallest rate, and only guesses at the others. (Rates of 0.00003 and 0.01 do not help it. To see, add them to `RATES` in the folded cell, then run that cell and the next one again. All runs then start from other random numbers.) *Residual only* and post-norm read more than half, pre-norm about nine in ten.
+# What to see: *norm only* reads about two digits in ten at the smallest rate, and only guesses at the others. *Residual only* and post-norm read more than half, pre-norm about nine in ten.
 #
 # The *training* loss chooses the rate. The held-out digits only measure the result, so the chosen rate need not be the best one for them.
 #
+# <details><summary>Would other rates help <em>norm only</em>?</summary>Rates of 0.00003 and 0.01 do not. To see, add them to <code>RATES</code> in the folded cell, then run that cell and the next one again. All runs then start from other random numbers.</details>
 # <details><summary>The slide says of pre-norm: "can use larger learning rate". Does the table agree?</summary>For this task, yes. Pre-norm learns at all three rates, post-norm fails at the largest one. Lesson 7 measures both in whole Transformers.</details>
 
 # %% [markdown]
@@ -1400,9 +1401,9 @@ def draw_similarity(names: list[str]) -> None:
 draw_similarity(["norm only", "residual only", "both, pre-norm"])
 
 # %% [markdown]
-# What to see: with *norm only*, all images lie on nearly the same line. *Residual only* ends at about 0.96, pre-norm at about 0.85. (A cosine of 0.997 is an angle of about 4°, 0.96 one of about 16°.) The less alike the images, the more digits a setting reads: so far, the popular explanation fits. But three settings are few. Remove what makes the images alike, and measure again.
+# What to see: with *norm only*, all images lie on nearly the same line. *Residual only* ends at about 0.96, pre-norm at about 0.85. (A cosine of 0.997 is an angle of about 4°, 0.96 one of about 16°.) The less alike the images, the more digits a setting reads: so far, the popular explanation fits.
 #
-# What makes the images alike? There are two suspects. A ReLU returns no negative number. And a random matrix stretches some directions and shrinks others. The control for that is an **orthogonal matrix**: it rotates or reflects vectors and stretches no direction.
+# But three settings are few. What makes the images alike? Two suspects: a ReLU returns no negative number, and a random matrix stretches some directions and shrinks others. An **orthogonal matrix** rotates or reflects vectors and stretches no direction: it is the control.
 #
 # **Predict.** The norm alone again. Which change keeps the images as different as they were?
 #
@@ -1459,8 +1460,16 @@ figures.runs(
 # <details><summary>Norm, no ReLU</summary>Its runs differ widely, and none comes close.</details>
 # <details><summary>Only the one with both changes</summary>Yes, without any residual connection.</details>
 # <details><summary>None: the residual connection is missing</summary>One of them has neither alike inputs nor alike gradients. It comes close.</details>
+#
+# **Predict.** The control, *no blocks*, leaves out all forty. Only the first and the last matrix remain: a linear model. How many digits does it read?
+#
+# <details><summary>About as few as <em>norm only</em></summary><em>Norm only</em> has a first and a last matrix too. But here nothing between them makes inputs or gradients alike.</details>
+# <details><summary>About as many as <em>both, pre-norm</em></summary>Yes: about 92 %. A linear model can read most of these digits.</details>
 
 # %%
+# the control: no block changes x, so only the first and the last matrix learn
+blocks["no blocks"] = lambda runs, width: nn.Identity()
+
 figures.runs(
     {name: accuracy(name) for name in ["norm only", *changed, "both, pre-norm", "no blocks"]},
     "held-out accuracy",
@@ -1468,14 +1477,18 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: only with both changes does the norm alone come close to *both, pre-norm*. Compare *norm, no ReLU* with *residual only*: its images are less alike (0.81 against 0.96), yet it reads fewer digits. So alike images are not the whole explanation. The control, *no blocks*, is a linear model, and it reads about 92 %. These digits do not need depth: the experiment shows what forty blocks can spoil, not what they can add. A norm sets the size. It prevents neither the inputs nor the gradients from becoming alike.
+# What to see: only with both changes does the norm alone come close to *both, pre-norm*. A norm sets the size. It keeps neither inputs nor gradients from becoming alike.
+#
+# As *no blocks* shows, these digits hardly need depth. So you see here what forty blocks can spoil, not what they can add.
+#
+# <details><summary>Do alike images explain everything?</summary>No. Compare <em>norm, no ReLU</em> with <em>residual only</em>: its images are less alike (0.81 against 0.96), yet it reads fewer digits. Its gradients are more alike (0.86 against 0.62).</details>
 
 # %% [markdown]
 # ### Why add $x$?
 #
-# With a residual connection, you can keep the ReLU and the random matrices. Without it, the Jacobian is $J_n \cdots J_1$. With it, each factor is $I + J$, which keeps directions apart if $J$ is small.
+# With $x$ added, you can keep the ReLU and the random matrices. A factor $I + J$ keeps directions apart if $J$ is small.
 #
-# Then why did *residual only* read fewer digits than pre-norm? Two suspects: the *scale* of the stream, which grows by √1.5 in each block, and the large *share* of each branch, its length beside that of $x$. The next cell first fixes the scale and leaves the share large. Then it makes the share small, which also keeps the scale nearly fixed. Which of the four lines will fall?
+# Then why did *residual only* read fewer digits than pre-norm? Two suspects: the *scale* of the stream, which grows by √1.5 in each block, and the large *share* of each branch, its length beside that of $x$. The next cell builds a control for each.
 
 # %%
 # the sum x + f(x), divided by √1.5: the scale stays, and so does the share of the branch
@@ -1487,7 +1500,15 @@ blocks["residual, small branch"] = lambda runs, width: Partial(
     TwoLayers(runs, width), keep=1.0, scale=DEPTH**-0.5
 )
 
+# %% [markdown]
+# **Predict.** Measure the share in every block of four networks: *residual only*, the two controls and pre-norm. Which share falls from block to block?
+#
+# <details><summary>Residual only</summary>The stream grows, and with it what each branch receives and returns. The share stays.</details>
+# <details><summary>Small branch</summary>Its share is small from the first block on, and stays so.</details>
+# <details><summary>Both, pre-norm</summary>Yes: the stream grows, and the branches do not.</details>
 
+
+# %%
 @torch.no_grad()
 def relative_change(name: str) -> list[list[float]]:
     """The length of block(x) - x, divided by that of x, in every block of 5 runs."""
@@ -1511,11 +1532,11 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: in pre-norm, the share becomes small by itself. The norm gives every branch an input of the same size, so the branches do not grow while the stream does. Fixing the scale alone leaves the share large.
+# What to see: in pre-norm, the share becomes small by itself, because the norm gives every branch an input of the same size. Fixing the scale alone leaves the share large.
 #
 # **Predict.** Which control reads about as many digits as pre-norm?
 #
-# <details><summary>Both of them</summary>Then a large scale would be the whole trouble. It is only a small part of it.</details>
+# <details><summary>Both of them</summary>Then a large scale would be the whole trouble. It is a small part of it at most.</details>
 # <details><summary>Fixed scale only</summary>It stays well below pre-norm: the share of each branch is still large.</details>
 # <details><summary>Small branch only</summary>Yes. On this task, a single constant can replace forty norms.</details>
 
@@ -1529,7 +1550,7 @@ for name in [*controls, "both, pre-norm"]:
     print(f"{name:26} mean |cosine| of its gradients: {sum(gradient_similarity(name)) / 5:.2f}")
 
 # %% [markdown]
-# What to see: a fixed scale helps little, if at all: the three runs of each overlap, and at the rate 0.003 it reads fewer digits. The small branch reads about 95 %, here even more than pre-norm with about 91 %, and its gradients are the least alike. So a norm is not the only way. But the constant was chosen for this depth, and pre-norm needs no such choice.
+# What to see: a fixed scale helps little, if at all: its runs overlap with those of *residual only*, and at the rate 0.003 it reads fewer digits. The small branch reads about 95 %, here even more than pre-norm with about 91 %, and its gradients are the least alike. So a norm is not the only way. But the constant was chosen for this depth, and pre-norm needs no such choice.
 #
 # De and Smith found the same effect of batch norm on the share of the branch (*Batch Normalization Biases Residual Blocks Towards the Identity Function in Deep Networks*, 2020).
 
