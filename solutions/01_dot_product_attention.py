@@ -399,7 +399,7 @@ with Check("repaired_scores", "more tokens than features, and fewer") as check:
 # %% [markdown]
 # ## 5 · Query, key and value: three roles of a token
 #
-# Go back to the map of scores in part 2. It is symmetric: *bank* matches *river* exactly as well as *river* matches *bank*. It must be, because $x_i \cdot x_j = x_j \cdot x_i$. (The weights need not be symmetric: softmax divides each row by its own sum.) Language is different. *It* needs the noun that it refers to. The noun does not need *it* in the same way. Also, what a token can be found by need not be what it passes on.
+# The map of scores in part 2 is symmetric, because $x_i \cdot x_j = x_j \cdot x_i$: *bank* matches *river* exactly as well as *river* matches *bank*. (The weights need not be symmetric: softmax divides each row by its own sum.) Language is different. *It* needs the noun that it refers to. The noun does not need *it* in the same way. Also, what a token can be found by need not be what it passes on.
 #
 # So a token gets a separate vector for each of three roles:
 #
@@ -409,7 +409,7 @@ with Check("repaired_scores", "more tokens than features, and fewer") as check:
 # | can be found | key $k_j$ | what token $j$ can be found by |
 # | gives information | value $v_j$ | what token $j$ passes on |
 #
-# A library works in the same way. You compare your query with the titles (keys), and you take home the contents (values). But attention takes home a mixture of all the books, most from those that match best. The two lines below show that separate queries and keys break the symmetry:
+# In a library, you compare your query with the titles (keys) and take home the contents (values). Attention takes home a mixture of all the books, most from those that match best. Separate queries and keys break the symmetry:
 
 # %%
 asks, offers = numbers(2, 3), numbers(2, 3, seed=1)
@@ -524,11 +524,11 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: with independent features, the standard deviation follows $\sqrt{d_k}$: the two lines coincide. Each product $q_1 k_1, q_2 k_2, \dots$ has mean 0 and variance 1 · 1: for independent numbers with mean 0, variances multiply. Variances of independent products add up, so the sum has variance $d_k$ and standard deviation $\sqrt{d_k}$. For $d_k = 64$ that is 8.
+# What to see: with independent features, the line coincides with $\sqrt{d_k}$. Each product $q_1 k_1, q_2 k_2, \dots$ has mean 0 and variance 1 · 1: for independent numbers with mean 0, variances multiply. Variances of independent products add up, so the sum has variance $d_k$. For $d_k = 64$, its standard deviation is 8.
 #
-# The steeper line is the control. There, every feature is a copy of the first one, and the standard deviation grows like $d_k$. The square root comes from independence.
+# The steeper line is the control: every feature is a copy of the first, and the standard deviation grows like $d_k$. The square root comes from independence.
 #
-# Why does this spread matter? The next cell shows the view of part 3 again. Choose *width d_k*: now the scores are dot products of one random query with ten random keys. Move the slider, first without the tick at *divide by √d_k* and then with it.
+# Why does this spread matter? Here is the view of part 3 again. Choose *width d_k*: now the scores are dot products of one random query with ten random keys. Move the slider, first without the tick at *divide by √d_k* and then with it.
 
 # %%
 show_softmax(softmax, [1.0, 2.0, 3.0, 4.0], ["score 1", "score 2", "score 3", "score 4"])
@@ -578,7 +578,9 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: without the scale, the median slope is almost zero when $d_k$ is large. At $d_k = 4$ it is even larger than with the scale: moderately larger scores bring the largest weight closer to ½. The harm begins with large widths. Part 10 tests what this does to training. Divided by $\sqrt{d_k}$, the scores keep standard deviation 1, and the slope does not fall.
+# What to see: without the scale, the median slope is almost zero when $d_k$ is large. Part 10 tests what this does to training. Divided by $\sqrt{d_k}$, the scores keep standard deviation 1, and the slope does not fall.
+#
+# <details><summary>At d_k = 4 the slope is larger <em>without</em> the scale. Why? Remember where it is largest, then open</summary>It is largest at w = ½. Moderately larger scores bring the largest weight closer to ½. Only at large widths does it come close to 1, and there the harm begins.</details>
 #
 # **From the lecture**: *Transformers*, CSCI 4360/6360, slide "Scaled Dot Product", gives the same reason.
 
@@ -1152,7 +1154,7 @@ class Reader(nn.Module):
 
 
 # %% folded=true
-# Trains a reader and measures its accuracy on the held-out sentences, click to unfold
+# Trains a reader and measures its accuracy, by default on the held-out sentences, click to unfold
 import functools
 
 
@@ -1189,13 +1191,13 @@ def trained(
     return reader
 
 
-def accuracy(reader: Reader) -> float:
-    """The share of held-out sentences in which `it` gives more weight to the right noun."""
+def accuracy(reader: Reader, among: Tensor = held_out) -> float:
+    """The share of these sentences in which `it` gives more weight to the right noun."""
     with torch.no_grad():
-        weights = reader(tokens[held_out])[-1][:, IT]
+        weights = reader(tokens[among])[-1][:, IT]
     nouns = torch.tensor([ANIMAL, PLACE])
     chosen = nouns[weights[:, nouns].argmax(-1)]
-    return (chosen == meant[held_out]).double().mean().item()
+    return (chosen == meant[among]).double().mean().item()
 
 
 # %% [markdown]
@@ -1266,7 +1268,9 @@ names = sentence("animal", "street", "wide")
 show_attention(torch.stack(layers)[:, None], names, title="your model's weights on “too wide”")
 
 # %% [markdown]
-# The view above counts layers from 0, as code does. In layer 1, the last one, find the row of *it*. Other rows may look the same, although training asked only about the row of *it*: all queries share the same matrices and meet the same keys. Then switch to layer 0 and find the rows with a large weight on the last word, *wide*.
+# The view above counts layers from 0, as code does. In layer 1, the last one, find the row of *it*. Then switch to layer 0 and find the rows with a large weight on the last word, *wide*.
+#
+# <details><summary>In layer 1, other rows may look like that of <em>it</em>, although training asked only about <em>it</em>. Why?</summary>All queries share the same matrices and meet the same keys.</details>
 #
 # **Predict.** The first layer must carry something of *tired* or *wide* to the tokens that decide the ratio in the last layer. Which tokens are these?
 #
@@ -1313,10 +1317,16 @@ figures.runs(
 # %% [markdown]
 # Below zero *it* prefers the street. The last column flips in every run. It must, because the ratio depends on these three vectors alone.
 #
-# Both nouns flip the answer in most runs. In most of these one noun is enough: the animal in some, the street in others. Replacing only *it* rarely flips it. In one run here, neither *it* nor both nouns flip the answer, but all three together do. So a vector that does not flip the answer alone may still carry information. Runs may solve a task in different ways. All show why layers are stacked: *a layer can use what earlier layers have gathered.*
+# Both nouns flip the answer in most runs. In most of these one noun is enough: the animal in some, the street in others. Replacing only *it* rarely flips it.
+#
+# <details><summary>In one run here, neither <em>it</em> nor both nouns flip the answer, but all three together do. What follows for patching?</summary>A vector that does not flip the answer alone may still carry information.</details>
+#
+# So runs may solve a task in different ways. All show why layers are stacked: *a layer can use what earlier layers have gathered.*
 
 # %% [markdown]
-# Now test part 6: do large scores hurt training? Multiply the query matrix of *one* layer by 32 before training. Its scores start 32 times larger. PyTorch's first matrices are small: in the first layer, scores start with standard deviation about ⅓, not 1. Times 32, that is about 11, as in part 6 without the division at $d_k$ of about 120.
+# Now test part 6: do large scores hurt training? Multiply the query matrix of *one* layer by 32 before training. Its scores start 32 times larger.
+#
+# <details><summary>How large is that?</summary>PyTorch's first matrices are small: in the first layer, scores start with standard deviation about ⅓, not 1. Times 32, that is about 11, as in part 6 without the division at a d_k of about 120.</details>
 #
 # **Predict.** In which layer do large scores hurt?
 #
@@ -1336,13 +1346,17 @@ found = {
     for title, options in settings.items()
 }
 figures.runs(found, "held-out accuracy", "Where do large scores hurt? (a dot is a run)")
+for title, options in settings.items():
+    fitted = [accuracy(trained(2, seed, **options), ~held_out) for seed in range(5)]
+    print(f"{title:36}: accuracy on training sentences {min(fitted):.2f} to {max(fitted):.2f},")
+    print(f"{'':36}  on held-out ones {min(found[title]):.2f} to {max(found[title]):.2f}")
 for title, large in (("as before", None), ("scores × 32", 0)):
     starts = [trained(2, seed, large=large, steps=0)(tokens)[0] for seed in range(5)]
     medians = [(start * (1 - start)).amax(-1).median().item() for start in starts]
     print(f"first layer, {title:11}: slope at the start {min(medians):.3f} to {max(medians):.3f}")
 
 # %% [markdown]
-# What to see: large scores do little or no harm in the last layer. In the first layer they cost accuracy. No log helps there, and the largest slope $w (1 - w)$ of the median query starts much smaller, as in part 6. So the division by $\sqrt{d_k}$ matters for training.
+# What to see: large scores do little or no harm in the last layer. In the first layer they cost accuracy. No log helps there, and the largest slope $w (1 - w)$ of the median query starts much smaller, as in part 6. The accuracy on the training sentences is almost as low. So large scores hurt training itself, not only generalisation. The division by $\sqrt{d_k}$ keeps scores from growing with the width.
 #
 # Adam moves every entry by about the same amount. For a matrix that is 32 times larger, that is relatively little. Could this be the cause, and not the large scores?
 #
