@@ -327,9 +327,9 @@ figures.steps(products, "position", five)
 #
 # $$\mathrm{PE}_m \cdot \mathrm{PE}_n = \sum_i \cos\big((m - n)\,\omega_i\big)$$
 #
-# The **absolute position** of a token is $p$ itself, counted from the start. The **relative position** of two tokens is the difference of their positions. You encoded absolute positions, and the dot product depends on the relative position alone, without its sign. Since $\cos(-a) = \cos a$, two before and two after look the same. To tell them apart, a model needs a rotation, which comes next.
+# The **absolute position** of a token is $p$ itself, counted from the start. The **relative position** of two tokens is the difference of their positions. You encoded absolute positions, and the dot product depends on the relative position alone. But $\cos(-a) = \cos a$, so two before and two after look the same.
 #
-# There is more. Can a matrix turn the encoding of one position into that of another? The figure shows one pair with a frequency of half a radian. Compare the step from 0 to 1 with the step from 10 to 11.
+# A matrix between the two encodings can tell them apart. Here is one pair with a frequency of half a radian. Compare the step from 0 to 1 with the step from 10 to 11.
 
 # %%
 figures.arrows(
@@ -348,10 +348,10 @@ figures.arrows(
 # <details><summary>On k alone</summary>Yes. One matrix moves every position by k. It rotates each pair by the angle b.</details>
 # <details><summary>On p alone</summary>Then moving by 1 and moving by 5 would use the same matrix.</details>
 #
-# Call this matrix $M_k$. A learned projection can contain it. Then a query can ask for “the token three positions before me”, at any position. But a model has to learn this. Attention never compares two bare encodings: each is added to an embedding first and then multiplied by a learned projection.
+# Call this matrix $M_k$. A learned projection can contain it. Then a query can ask for “the token three positions before me”, at any position. But a model has to learn this. Attention never compares bare encodings: each is first added to an embedding and then multiplied by a learned projection.
 
 # %% [markdown]
-# **Exercise** (20 minutes). Write $M_k$ for all pairs. The pairs do not mix, so outside the 2 × 2 blocks on the diagonal all entries are 0. Find one block on paper first.
+# **Exercise** (20 minutes). Write $M_k$ for all pairs. The pairs do not mix: outside the 2 × 2 blocks on the diagonal, all entries are 0. Find one block on paper first.
 #
 # <details><summary>Hint 1</summary>In row times matrix, the first column of the block gives the new sine, the second the new cosine. Read the factors of sin a and cos a off the two formulas.</details>
 # <details><summary>Hint 2</summary>Either make the block of each pair and join them with <code>torch.block_diag(*blocks)</code>, or fill a matrix of zeros: <code>matrix[2 * i, 2 * i]</code> is the upper left corner of block i.</details>
@@ -948,18 +948,18 @@ for m, n in ((2, 5), (102, 105), (2, 6)):
     print(f"query at {m:3}, key at {n:3}: dot product {math.cos(key_angle - query_angle):6.3f}")
 
 # %% [markdown]
-# What to see: moving both by 100 changes nothing. Another offset does. So a score depends on the contents and on the offset, and on nothing else.
+# What to see: moving both by 100 changes nothing. Another offset does. So a score depends on contents and offset alone.
 #
-# Take a query or a key $x$ at position $p$. Its width $d$ is that of one *head*. Its pair $i$ turns by $\theta_i = p\,\omega_i$, with $\omega_i = 1 / 10000^{2i/d}$ as in section 2:
+# Take a query or key $x$ at position $p$, with the width $d$ of one *head*. Its pair $i$ turns by $\theta_i = p\,\omega_i$, with $\omega_i = 1 / 10000^{2i/d}$ as in section 2:
 #
 # $$\mathrm{RoPE}(x)_{2i} = x_{2i}\cos\theta_i - x_{2i+1}\sin\theta_i \qquad \mathrm{RoPE}(x)_{2i+1} = x_{2i}\sin\theta_i + x_{2i+1}\cos\theta_i$$
 #
 # In the **interleaved** layout, neighbouring features form a pair: 0 and 1, 2 and 3.
 #
-# **From the lecture**: *Transformer*, STATS403, lecture 7, slides “positional embedding (encoding)”. The paper is Su et al., *RoFormer*, 2021.
+# **From the lecture**: *Transformer*, STATS403, lecture 7, slides “positional embedding (encoding)”; Su et al., *RoFormer*, 2021.
 
 # %% [markdown]
-# **Exercise** (25 minutes). Rotate each row of `x` by its own position. The positions need not be 0, 1, 2, …: a language model that generates text has one new query at a time, for example at position 57 alone.
+# **Exercise** (25 minutes). Rotate each row of `x` by its own position. Positions need not be 0, 1, 2, …: a model that generates text has one new query at a time, such as position 57.
 #
 # <details><summary>Hint 1</summary>Compute the angles first: (length, pairs), from <code>positions[:, None]</code> and the frequencies. They broadcast against x with any leading dimensions.</details>
 # <details><summary>Hint 2</summary><code>x[..., 0::2]</code> holds the first feature of each pair, <code>x[..., 1::2]</code> the second. Each new feature needs both old ones. To interleave the results, stack them along a new last axis and flatten the last two axes.</details>
@@ -1423,11 +1423,17 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: relative is always right at positions 0 and 7, and in about 80 % at 1 and 6. Position 1 needs +5. It has no key at +7, so a bias that is larger for +5 than for the other offsets finds position 6. But position 2 also has a key at +5, and there it is the wrong one. So at 2 and 5 relative is even below none, and at 3 and 4 about equal. Rotary is right at 0 and 7 too.
+# What to see: relative and rotary are always right at positions 0 and 7. At 1 and 6 relative reaches about 80 %. At 2 and 5 it is below none, at 3 and 4 about equal.
 #
-# ALiBi is best in the middle, where the mirror position is near, and worst at the ends, where it is far. The bias is the only difference from none, so it is the cause.
+# **Predict.** Position 1 needs +5, and relative often finds it. Why is position 2 worse than in none?
 #
-# The next figure shows ALiBi's bias and the one that relative *learned* for Two before. Offsets +6 and +7 are left out: they occur only at queries 0 and 1, which were not trained. Where do you expect each peak?
+# <details><summary>It has no key at the offset it needs</summary>It needs +3, and there is a key: position 5.</details>
+# <details><summary>A bias for +5 misleads it</summary>Yes. Position 1 has no key at +7, so a bias that is larger for +5 than for the other offsets finds position 6. But position 2 also has a key at +5, and there it is the wrong one. The same holds for −5 at positions 6 and 5.</details>
+# <details><summary>It was trained less than position 1</summary>In Backwards, every position has an answer, so all were trained equally often.</details>
+#
+# ALiBi is best in the middle, where the mirror position is near, and worst at the ends. Its bias alone differs from none, so it is the cause.
+#
+# The next figure shows ALiBi's bias and what relative *learned* for Two before. Offsets +6 and +7 are left out: they occur only at queries 0 and 1, which were not trained. Where do you expect each peak?
 
 # %%
 trained_offsets = range(-7, 6)
@@ -1445,7 +1451,12 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: the learned bias peaks at offset −2. ALiBi's bias peaks at 0, whatever the slope, and −2 and +2 get the same bias. It prefers *near* tokens. ALiBi was designed for autoregressive models, which attend only to earlier tokens, and for texts longer than in training. There, nothing lies to the right, and recent tokens often matter most. Its heads have different slopes; of eight, the other seven are gentler than 1/2. So these two tasks say little about ALiBi in a language model.
+# What to see: the learned bias peaks at offset −2. ALiBi's peaks at 0, whatever the slope, and −2 and +2 get the same bias: it prefers *near* tokens.
+#
+# **Predict.** Is ALiBi a poor choice for a language model?
+#
+# <details><summary>Yes: it solves neither task</summary>It was not designed for such tasks. In an autoregressive model, nothing lies to the right, and recent tokens often matter most.</details>
+# <details><summary>These two tasks say little about that</summary>Yes. ALiBi was designed for autoregressive models, which attend only to earlier tokens, and for texts longer than in training. It also has several heads: of eight, the other seven have slopes gentler than 1/2.</details>
 #
 # An **inductive bias** is a preference that is built into a model before training. Choose the encoding whose inductive bias fits your task.
 
@@ -1503,11 +1514,11 @@ draw(over_lengths(63), "Two before, on longer sequences (mean and range of 3 see
 # %% [markdown]
 # What to see: at 8 digits all four are right.
 #
-# - *Learned* falls to a random guess, about 10 %. Its rows beyond position 7 were never trained. At 12 digits it still reaches about 40 %, because two of the six scored positions, 6 and 7, were trained.
-# - *Sinusoidal* falls at once as well. Section 3 found a matrix that works at every position; training on 8 positions did not.
-# - *Relative* loses accuracy slowly from 16 digits on. *Rotary* stays near 100 % up to 32 digits. At 64 it has lost much, and the seeds differ widely.
+# - *Learned* falls to a random guess, about 10 %: rows beyond position 7 were never trained. At 12 digits it reaches about 40 %: two of the six scored positions, 6 and 7, were trained.
+# - *Sinusoidal* falls at once, too. Section 3 found a matrix that works everywhere; training on 8 positions did not.
+# - *Relative* declines slowly from 16 digits on. *Rotary* stays near 100 % up to 32 digits. At 64 it has lost much, and the seeds differ widely.
 #
-# Why do relative and rotary lose accuracy? Perhaps because there are more far digits, and each takes a little of the weight. If so, what happens when you mask all keys more than 7 positions away?
+# Why do these two lose accuracy? Perhaps each far digit takes a little weight. Then what changes when you mask all keys more than 7 positions away?
 
 # %%
 draw(over_lengths(7), "The same models, with a window of ±7 positions (3 seeds)", legend_columns=4)
