@@ -356,9 +356,9 @@ def attend(
     length). mask: bool, (length, length) or (batch, 1 or length, length); True = may attend.
     A query that may attend to nothing gets weights of 0.
     """
-    batch, length, _ = x.shape
     if mask is None:
-        mask = torch.ones(length, length, dtype=torch.bool, device=x.device)
+        return attention(x, x, x, average_attn_weights=False)
+    batch, length, _ = x.shape
     allowed = mask.expand(batch, length, length)
     nothing = ~allowed.any(-1, keepdim=True)  # let these attend anywhere; undone below
     blocked = ~(allowed | nothing).repeat_interleave(attention.num_heads, 0)
@@ -899,10 +899,10 @@ print(
 )
 
 # %% [markdown]
-# What to see: the test multiplies the input by 10 and switches the sublayers off. The slide adds to $x$ as it was *before* the norm. The friend's code has overwritten that name. So the norm is on the residual stream, and the size of the input is lost in the first block. Your first check above finds this bug: with both sublayers off, x must pass unchanged.
+# What to see: the test multiplies the input by 10 and switches the sublayers off. The slide adds to $x$ from *before* the norm. The friend's code has overwritten that name. So the norm is on the residual stream, and the size of the input is lost in the first block. Your first check above finds this bug.
 
 # %% [markdown]
-# **A good place to stop.** You have the feed-forward network and the block, in both orders, with dropout. Next you stack blocks, count their parameters, and find out which stacks train.
+# **A good place to stop.** Your block is ready, in both orders. Next you stack blocks, count their parameters, and find out which stacks train.
 
 # %% [markdown]
 # ## 4 · A stack of blocks
@@ -1354,16 +1354,20 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: in *both* orders, the same step moves the output further in a deeper stack. With 2 blocks the orders hardly differ. From 8 on, post-norm moves it about twice as far, with a wide range at 32.
+# What to see: in *both* orders, the step moves a deeper stack further. With 2 blocks the orders hardly differ. From 8 on, post-norm moves about twice as far, with a wide range at 32.
 #
-# Why? In pre-norm the stream grows (part 4), so each later sublayer adds a smaller share of it. In post-norm every norm scales the stream back, so the share stays large. The **amplification effect** means that the larger the share of the sublayers in a stack, the further small parameter changes move its output. Liu et al. (2020, *Understanding the Difficulty of Training Transformers*) found it in post-norm.
+# **Predict.** Why does a deep pre-norm stack move less? Think of part 4.
 #
-# Part 9 tests whether a deep post-norm stack needs smaller first steps.
+# <details><summary>Its gradients are smaller, so its parameters move less</summary>In Adam's first step each parameter moves by about the learning rate, whatever its gradient.</details>
+# <details><summary>Its stream grows, so each later sublayer adds a smaller share of it</summary>Yes. In post-norm every norm scales the stream back, so the share stays large.</details>
+# <details><summary>Its final norm makes the output smaller</summary>Post-norm ends with a norm too, and the figure shows the change relative to the size of the output.</details>
+#
+# The **amplification effect** means that the larger the share of the sublayers in a stack, the further small parameter changes move its output. Liu et al. (2020, *Understanding the Difficulty of Training Transformers*) found it in post-norm. Does it harm training? Part 9 tests that.
 
 # %% [markdown]
 # ## 7 · Warm-up
 #
-# The original Transformer was post-norm, and trained with a **learning-rate schedule**, a rule that gives the learning rate for each step. In the next figure, the lower curve counts.
+# The original Transformer was post-norm, and trained with a **learning-rate schedule**, a rule for the rate of each step. In the figure, the lower curve counts.
 
 # %%
 some_steps = list(range(4, 125, 4))
@@ -1514,7 +1518,7 @@ class Reader(nn.Module):
 
 # %% folded=true
 # Trains a Reader on new examples in every step, and measures its accuracy: click to unfold.
-Task = Callable[[int, int], tuple[Tensor, Tensor, Tensor]]
+Task = Callable[[int, int], tuple[Tensor, Tensor, Tensor | None]]
 
 
 def train(
@@ -1618,20 +1622,20 @@ for seed in range(3):
 
 
 # %%
-def follow(jumps: int, count: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
+def follow(jumps: int, count: int, seed: int) -> tuple[Tensor, Tensor, None]:
     """Rows of eight notes (they may repeat), the number read after these jumps, and no mask."""
     notes = torch.randint(LENGTH, (count, LENGTH), generator=torch.Generator().manual_seed(seed))
     found = notes
     for _ in range(jumps):
         found = notes.gather(1, found)
-    return notes, found, torch.ones(LENGTH, LENGTH, dtype=torch.bool)
+    return notes, found, None
 
 
-def one_jump(count: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
+def one_jump(count: int, seed: int) -> tuple[Tensor, Tensor, None]:
     return follow(1, count, seed)
 
 
-def two_jumps(count: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
+def two_jumps(count: int, seed: int) -> tuple[Tensor, Tensor, None]:
     return follow(2, count, seed)
 
 
@@ -1691,7 +1695,7 @@ figures.runs(
 # How do the two blocks do it? The next cell collects the attention weights of each block of *your* trained encoder, for 2,000 new rows.
 
 # %%
-notes_read, _, everywhere = two_jumps(2000, seed=100_000)
+notes_read, _, _ = two_jumps(2000, seed=100_000)
 
 
 @cache
@@ -1701,8 +1705,8 @@ def jump_weights() -> Tensor:
     with torch.no_grad():
         stream = two_blocks.embed(notes_read)
         for block in [part for part in two_blocks.encoder.blocks if isinstance(part, EncoderBlock)]:
-            per_layer.append(attend(block.attention, block.norm1(stream), everywhere)[1])
-            stream = block(stream, everywhere)
+            per_layer.append(attend(block.attention, block.norm1(stream))[1])
+            stream = block(stream)
     return torch.stack(per_layer, 1)
 
 
@@ -1711,7 +1715,7 @@ print("(row, layer, head, query, key):", tuple(jump_weights().shape))
 # %% [markdown]
 # **Predict.** Start at box i. Call the two blocks layer 0 and layer 1. If they take one jump each, which box does each layer attend to?
 #
-# <details><summary>Layer 0: the box after two jumps; layer 1: the box after one</summary>Layer 0 does not know yet where the second jump leads.</details>
+# <details><summary>Layer 0: the box after two jumps; layer 1: the box after one</summary>Layer 0 does not know yet where the second jump leads. Each of the other two choices works.</details>
 # <details><summary>Layer 0: the box on note i; layer 1: the box after two jumps</summary>Yes, this is one way. Layer 0 reads the second address, and layer 1 asks with it. There is another: see the third choice.</details>
 # <details><summary>Both: the box on note i</summary>This works too. In layer 0 that box has itself looked up a note: the answer. In layer 1, box i can read the answer there. The weights show whether your encoder uses this route, the other, or both.</details>
 
@@ -1728,7 +1732,7 @@ for name, box in (("after one jump", after_one), ("after two jumps", after_two))
 # %% [markdown]
 # What to see: the two boxes are the same in about 23 % of cases. So a head's numbers can add up to more than 1, and 0.22 in layer 0 is no sign of a second jump.
 #
-# In layer 0, some heads put most of their weight on the box after one jump. In layer 1, some put most of it on the box after two. Others may still attend to the box after one, which by then may itself hold the answer: in layer 0 it has looked up a note too. Which heads do what depends on the seed. The weights fit both routes, but prove neither: they do not show what the values carry.
+# In layer 0, some heads put most of their weight on the box after one jump. In layer 1, some put it on the box after two. Others may still attend to the box after one. Which heads do what depends on the seed. The weights fit both routes, but prove neither: they do not show what the values carry.
 #
 # **Puzzle.** The live view shows one row. Which layer and head shows the first jump from box 0, and which the second?
 #
@@ -1821,7 +1825,11 @@ for name, setting in schedules.items():
 #
 # But is that why it fails? Pre-norm at twice the rate moves about as far. Post-norm at half the rate comes close in both numbers. Yet both learn. So neither number explains the failure by itself.
 #
-# At 0.01 from the start this deep post-norm stack fails, and with smaller steps it learns. Warm-up makes only the early steps smaller, here the first half of training. So it is the early steps that matter, but the runs do not tell you how many of them.
+# **Predict.** Do your runs show that the very first step stops the post-norm stack?
+#
+# <details><summary>Yes: with a small first step it learns</summary>With warm-up, every step of the first half of training is smaller, not only the first.</details>
+# <details><summary>No: they show that early steps matter, but not how many</summary>Yes. Warm-up makes only the early steps smaller, here the first half of training, and then the stack learns.</details>
+# <details><summary>No: six post-norm blocks are too many at any rate</summary>At half the rate they learn, without any warm-up.</details>
 #
 # <details><summary>Do large pre-norm models need no warm-up?</summary>Your experiment shows only that six small blocks train without it. Large pre-norm models usually have a warm-up too. The original Transformer and BERT are post-norm, and were trained with warm-up. ViT, GPT-2 and most large models since are pre-norm.</details>
 
