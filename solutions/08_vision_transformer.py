@@ -1217,12 +1217,11 @@ def linear_on(images: Tensor) -> float:
 
 # %%
 cnn_on_moved = [moved_accuracies(cnn) for cnn, _ in three_runs(new_cnn)]
-vit_on_moved = [moved_accuracies(vit) for vit, _ in three_runs(new_vit)]
 figures.curves(
     [0, 1, 2],
     {
         "CNN": cnn_on_moved,
-        "ViT": vit_on_moved,
+        "ViT": [moved_accuracies(vit) for vit, _ in three_runs(new_vit)],
         "logistic regression": [linear_on(torch.cat(moved(test_images, k))) for k in (0, 1, 2)],
     },
     x="pixels by which the held-out digits are moved",
@@ -1560,16 +1559,21 @@ def augmented() -> list[nn.Module]:
     return [tuned(vit, many_images, many_labels, 2) for vit, _ in three_runs(new_vit)]
 
 
-measured = {
-    "as trained": vit_on_moved,
-    "+ originals": [moved_accuracies(vit) for vit in longer()],
-    "+ copies": [moved_accuracies(vit) for vit in augmented()],
-}
+@functools.cache  # measures at the first call
+def before_and_after_tuning() -> dict[str, list[list[float]]]:
+    """The accuracies of the three ViTs on digits moved by 0, 1 and 2 pixels."""
+    return {
+        "as trained": [moved_accuracies(vit) for vit, _ in three_runs(new_vit)],
+        "+ originals": [moved_accuracies(vit) for vit in longer()],
+        "+ copies": [moved_accuracies(vit) for vit in augmented()],
+    }
+
+
 figures.runs(
     {
         f"{name}, by {shift}": [of_run[shift] for of_run in of_runs]
         for shift in (1, 2)
-        for name, of_runs in measured.items()
+        for name, of_runs in before_and_after_tuning().items()
     },
     "accuracy",
     "Three ViTs, fine-tuned in two ways, on digits moved by 1 or 2 pixels",
@@ -1585,7 +1589,7 @@ figures.runs(
 # <details><summary>Neither: the architecture is the limit</summary>Then much longer training would not help either. Run it.</details>
 
 # %%
-for name, of_runs in measured.items():
+for name, of_runs in before_and_after_tuning().items():
     print(f"{name}, in place:", *(f"{in_place:.1%}" for in_place, _, _ in of_runs))
 print(f"logistic regression, in place: {linear_accuracy:.1%}")
 
@@ -1860,7 +1864,12 @@ def share_from_ink(models: list[nn.Module], other: int = 0) -> list[float]:
     return shares
 
 
-has_ink = patchify(test_images, 3).mean(-1) > 0.05  # (images, patches)
+def patches_with_ink(images: Tensor) -> Tensor:
+    """Which patches of 3 by 3 have ink: (images, patches)."""
+    return patchify(images, 3).mean(-1) > 0.05
+
+
+has_ink = patches_with_ink(test_images)
 figures.runs(
     {
         "patches with ink": [has_ink.float().mean().item()],
@@ -1884,6 +1893,7 @@ figures.runs(
 # <details><summary>Over 90 %</summary>Yes. Digits differ in their strokes, but hardly in <em>which patches</em> have ink.</details>
 
 # %%
+has_ink = patches_with_ink(test_images)
 perfect = has_ink / has_ink.sum(-1, keepdim=True)
 on_another = (perfect.roll(1, dims=0) * has_ink).sum(-1).mean().item()
 print(f"a perfect rollout, on the ink of another image: {on_another:.0%}")
