@@ -399,7 +399,7 @@ with Check("repaired_scores", "more tokens than features, and fewer") as check:
 # %% [markdown]
 # ## 5 · Query, key and value: three roles of a token
 #
-# The map of scores in part 2 is symmetric, because $x_i \cdot x_j = x_j \cdot x_i$: *bank* matches *river* exactly as well as *river* matches *bank*. (The weights need not be symmetric: softmax divides each row by its own sum.) Language is different. *It* needs the noun that it refers to. The noun does not need *it* in the same way. Also, what a token can be found by need not be what it passes on.
+# The map of scores in part 2 is symmetric, because $x_i \cdot x_j = x_j \cdot x_i$: *bank* matches *river* exactly as well as *river* matches *bank*. (The weights need not be symmetric: softmax divides each row by its own sum.) Language is different. *It* needs the noun that it refers to, but the noun does not need *it*. Also, what a token can be found by need not be what it passes on.
 #
 # So a token gets a separate vector for each of three roles:
 #
@@ -526,9 +526,9 @@ figures.curves(
 # %% [markdown]
 # What to see: with independent features, the line coincides with $\sqrt{d_k}$. Each product $q_1 k_1, q_2 k_2, \dots$ has mean 0 and variance 1 · 1: for independent numbers with mean 0, variances multiply. Variances of independent products add up, so the sum has variance $d_k$. For $d_k = 64$, its standard deviation is 8.
 #
-# The steeper line is the control: every feature is a copy of the first, and the standard deviation grows like $d_k$. The square root comes from independence.
+# The steeper line is the control: all features are equal, and the standard deviation grows like $d_k$. The square root comes from independence.
 #
-# Why does this spread matter? Here is the view of part 3 again. Choose *width d_k*: now the scores are dot products of one random query with ten random keys. Move the slider, first without the tick at *divide by √d_k* and then with it.
+# Why does this spread matter? In the view of part 3, choose *width d_k*: the scores are now dot products of one random query with ten random keys. Move the slider, first without the tick at *divide by √d_k* and then with it.
 
 # %%
 show_softmax(softmax, [1.0, 2.0, 3.0, 4.0], ["score 1", "score 2", "score 3", "score 4"])
@@ -1326,7 +1326,7 @@ figures.runs(
 # %% [markdown]
 # Now test part 6: do large scores hurt training? Multiply the query matrix of *one* layer by 32 before training. Its scores start 32 times larger.
 #
-# <details><summary>How large is that?</summary>PyTorch's first matrices are small: in the first layer, scores start with standard deviation about ⅓, not 1. Times 32, that is about 11, as in part 6 without the division at a d_k of about 120.</details>
+# <details><summary>How large is that?</summary>PyTorch's first matrices are small: in the first layer, scores start with standard deviation about 0.3, not 1. Times 32, that is about 10, as in part 6 without the division at a d_k of about 100.</details>
 #
 # **Predict.** In which layer do large scores hurt?
 #
@@ -1356,16 +1356,16 @@ for title, large in (("as before", None), ("scores × 32", 0)):
     print(f"first layer, {title:11}: slope at the start {min(medians):.3f} to {max(medians):.3f}")
 
 # %% [markdown]
-# What to see: large scores do little or no harm in the last layer. In the first layer they cost accuracy. No log helps there, and the largest slope $w (1 - w)$ of the median query starts much smaller, as in part 6. The accuracy on the training sentences is almost as low. So large scores hurt training itself, not only generalisation. The division by $\sqrt{d_k}$ keeps scores from growing with the width.
+# What to see: large scores do little or no harm in the last layer, but cost accuracy in the first. No log helps there, and the largest slope $w (1 - w)$ of the median query starts much smaller, as in part 6. The accuracy on the training sentences is almost as low, so large scores hurt training itself, not only generalisation. The division by $\sqrt{d_k}$ keeps scores from growing with the width.
 #
-# Adam moves every entry by about the same amount. For a matrix that is 32 times larger, that is relatively little. Could this be the cause, and not the large scores?
+# Adam moves every entry by about the same amount, relatively little for a matrix that is 32 times larger.
 #
-# <details><summary>Find the column that tells, then open</summary>The last one. There each step of the matrix is 32 times larger, too, so the matrix changes relatively as much as before. Still the accuracy stays low. The steps are not the cause.</details>
+# <details><summary>Could this be the cause? Find the column that tells, then open</summary>The last one. There each step of the matrix is 32 times larger, too, so the matrix changes relatively as much as before. Still the accuracy stays low. The steps are not the cause.</details>
 
 # %% [markdown]
 # ## 11 · The real thing
 #
-# PyTorch has attention as a function, `F.scaled_dot_product_attention`, and as a whole module, `nn.MultiheadAttention`. The next cell calls the function on the same inputs as yours, and copies the module's weights into your module. All numbers should agree.
+# PyTorch has a function, `F.scaled_dot_product_attention`, and a module, `nn.MultiheadAttention`. The next cell calls the function on your inputs and copies the module's weights into yours. All numbers should agree.
 
 # %%
 three_roles = numbers(2, 3, 5, 8), numbers(2, 3, 7, 8, seed=1), numbers(2, 3, 7, 6, seed=2)

@@ -1184,14 +1184,14 @@ with Check("repaired_gradient", "what autograd finds") as check:
 
 
 # %% [markdown]
-# So with no norm on the stream, as in pre-norm, the Jacobian of $n$ blocks is the product $(I + J_n) \cdots (I + J_2)(I + J_1)$. Here $J_i$ is that of a whole branch, its norm included. Multiply it out: one term is $I$, the path around all branches. Without residual connections, only $J_n \cdots J_1$ remains. In post-norm, norms stand between the factors, and no term is $I$.
+# So with no norm on the stream, as in pre-norm, the Jacobian of $n$ blocks is the product $(I + J_n) \cdots (I + J_2)(I + J_1)$. Here $J_i$ is that of a whole branch, its norm included. Multiply it out: one term is $I$, the path around all branches. Without $x$ added, only $J_n \cdots J_1$ remains. In post-norm, norms stand between the factors, and no term is $I$.
 #
 # But the other terms can cancel $I$, or grow far beyond it. How large does the gradient become?
 
 # %% [markdown]
 # ## 7 · Forty blocks: switch off one part at a time
 #
-# Each block contains two matrices with a ReLU between them. As in lesson 3, the ReLU is the nonlinearity: without it, the two would collapse into one. Around the matrices stand a norm, a residual connection, both or neither.
+# Each block contains two matrices with a ReLU between them. As in lesson 3, the ReLU is the nonlinearity: without it, the two would collapse into one. Around them stand a norm, a residual connection, both or neither.
 
 
 # %% folded=true
@@ -1280,7 +1280,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: *neither* ends near $10^{-10}$, as predicted. With *residual only*, the squared length gets 1 from $x$ and ½ from the branch. So each block multiplies the length by √1.5. After 64 blocks that makes 430,000: the figure agrees. With norms, the gradient stays within a factor of about twenty: a norm divides each token by its standard deviation on the way up, and the gradient by the same number on the way down.
+# What to see: *neither* ends near $10^{-10}$, as predicted. With *residual only*, the squared length gets 1 from $x$ and ½ from the branch. So each block multiplies the length by √1.5, and 64 blocks by 430,000. With norms, the gradient stays within a factor of about twenty: a norm divides each token by its standard deviation on the way up, and the gradient by the same number on the way down.
 #
 # So norms keep the *size*. Is size all that matters? Train networks of 40 blocks on the digits: 1,437 for training, 360 held out. Only the matrices learn: gains stay 1, biases 0.
 #
@@ -1479,7 +1479,7 @@ figures.runs(
 # %% [markdown]
 # What to see: only with both changes does the norm alone come close to *both, pre-norm*. A norm sets the size. It keeps neither inputs nor gradients from becoming alike.
 #
-# As *no blocks* shows, these digits hardly need depth. So you see here what forty blocks can spoil, not what they can add.
+# As *no blocks* shows, these digits hardly need depth. You see what forty blocks can spoil, not what they can add.
 #
 # <details><summary>Do alike images explain everything?</summary>No. Compare <em>norm, no ReLU</em> with <em>residual only</em>: its images are less alike (0.81 against 0.96), yet it reads fewer digits. Its gradients are more alike (0.86 against 0.62).</details>
 

@@ -323,11 +323,11 @@ products = {"PE · PE for each pair of positions": (encoding @ encoding.T, "posi
 figures.steps(products, "position", five)
 
 # %% [markdown]
-# What to see: each diagonal is constant. Positions 0 and 2 are as similar as positions 2 and 4. The reason is $\sin a \sin b + \cos a \cos b = \cos(a - b)$, once for each pair. For positions $m$ and $n$:
+# What to see: each diagonal is constant. Positions 0 and 2 are as similar as 2 and 4. The reason is $\sin a \sin b + \cos a \cos b = \cos(a - b)$, once for each pair. For positions $m$ and $n$:
 #
 # $$\mathrm{PE}_m \cdot \mathrm{PE}_n = \sum_i \cos\big((m - n)\,\omega_i\big)$$
 #
-# The **absolute position** of a token is $p$ itself, counted from the start. The **relative position** of two tokens is the difference of their positions. You encoded absolute positions, and the dot product depends on the relative position alone. But $\cos(-a) = \cos a$, so two before and two after look the same.
+# The **absolute position** of a token is $p$, counted from the start. The **relative position** of two tokens is the difference of their positions. You encoded absolute positions, and the dot product depends on the relative position alone. But $\cos(-a) = \cos a$, so two before and two after look the same.
 #
 # A matrix between the two encodings can tell them apart. Here is one pair with a frequency of half a radian. Compare the step from 0 to 1 with the step from 10 to 11.
 
@@ -1431,7 +1431,7 @@ figures.curves(
 # <details><summary>A bias for +5 misleads it</summary>Yes. Position 1 has no key at +7, so a bias that is larger for +5 than for the other offsets finds position 6. But position 2 also has a key at +5, and there it is the wrong one. The same holds for −5 at positions 6 and 5.</details>
 # <details><summary>It was trained less than position 1</summary>In Backwards, every position has an answer, so all were trained equally often.</details>
 #
-# ALiBi is best in the middle, where the mirror position is near, and worst at the ends. Its bias alone differs from none, so it is the cause.
+# ALiBi is best in the middle, where the mirror position is near, and worst at the ends. Its bias is the only difference from none.
 #
 # The next figure shows ALiBi's bias and what relative *learned* for Two before. Offsets +6 and +7 are left out: they occur only at queries 0 and 1, which were not trained. Where do you expect each peak?
 
@@ -1515,8 +1515,8 @@ draw(over_lengths(63), "Two before, on longer sequences (mean and range of 3 see
 # What to see: at 8 digits all four are right.
 #
 # - *Learned* falls to a random guess, about 10 %: rows beyond position 7 were never trained. At 12 digits it reaches about 40 %: two of the six scored positions, 6 and 7, were trained.
-# - *Sinusoidal* falls at once, too. Section 3 found a matrix that works everywhere; training on 8 positions did not.
-# - *Relative* declines slowly from 16 digits on. *Rotary* stays near 100 % up to 32 digits. At 64 it has lost much, and the seeds differ widely.
+# - *Sinusoidal* also falls at once. Section 3 found a matrix that works everywhere; training on 8 positions did not.
+# - *Relative* declines slowly from 16 digits on. *Rotary* stays near 100 % up to 32 digits. At 64 it has lost much, and seeds differ widely.
 #
 # Why do these two lose accuracy? Perhaps each far digit takes a little weight. Then what changes when you mask all keys more than 7 positions away?
 
