@@ -1650,15 +1650,15 @@ print("after two jumps", *found[0].tolist())
 #
 # <details><summary>About 12.5 %</summary>Not every path needs two lookups. Which ones do not?</details>
 # <details><summary>About half</summary>Yes. Some paths return to a box already visited, and there one lookup is enough.</details>
-# <details><summary>Nearly 100 %, as in the reversal</summary>The wider network does not replace the second lookup, at least not in 250 steps.</details>
+# <details><summary>Nearly 100 %, as in the reversal</summary>The wider network does not replace the second lookup, at least not in 200 steps.</details>
 
 
 # %%
 def jumper(depth: int, d_ff: int, task: Task, seed: int) -> Reader:
-    """A Reader trained for 250 steps to follow notes."""
+    """A Reader trained for 200 steps to follow notes."""
     torch.manual_seed(seed)
     reader = Reader(LENGTH, LENGTH, depth, d_ff)
-    train(reader, task, 250, lambda step: 0.4 * warmup_schedule(step, 32, 50))
+    train(reader, task, 200, lambda step: 0.4 * warmup_schedule(step, 32, 50))
     return reader
 
 
