@@ -7,7 +7,7 @@
 #
 # **You take away** your own softmax, scaled dot-product attention, and a reason for every symbol in its formula.
 #
-# **Time**: about 160 minutes: 110 for the exercises, the rest to read, predict and run. A good place to stop is marked after about 75.
+# **Time**: about 190 minutes: 110 for the exercises, the rest to read, predict and run. A good place to stop is marked after about 75.
 #
 # Run the cells from top to bottom with Shift+Enter.
 
@@ -611,7 +611,7 @@ figures.arrows(
 # **From the lecture**: *Introduction to Transformers*, CS60216, slides "Try this problem". The vectors are those of the slides.
 
 # %% [markdown]
-# **Exercise** (15 minutes). Give the output of *flying* to three decimals. The check recognises the right result and the most common mistakes.
+# **Exercise** (15 minutes). Give the output of *flying* to three decimals. The check tells you whether the result is right. If it is not, go through the steps in order.
 
 # %% exercise flying_output
 # flying_output = [?, ?]      two numbers, to three decimals
@@ -1270,7 +1270,7 @@ show_attention(torch.stack(layers)[:, None], names, title="your model's weights 
 # %% [markdown]
 # The view above counts layers from 0, as code does. In layer 1, the last one, find the row of *it*. Then switch to layer 0 and find the rows with a large weight on the last word, *wide*.
 #
-# <details><summary>In layer 1, other rows may look like that of <em>it</em>, although training asked only about <em>it</em>. Why?</summary>All queries share the same matrices and meet the same keys.</details>
+# <details><summary>In layer 1, other rows may look like that of <em>it</em>, although training asked only about <em>it</em>. Why?</summary>All queries are made by the same matrix and meet the same keys, and training asked nothing of the other rows. So what it changed for *it* also changes them.</details>
 #
 # **Predict.** The first layer must carry something of *tired* or *wide* to the tokens that decide the ratio in the last layer. Which tokens are these?
 #
@@ -1360,7 +1360,7 @@ for title, large in (("as before", None), ("scores × 32", 0)):
 #
 # Adam moves every entry by about the same amount, relatively little for a matrix that is 32 times larger.
 #
-# <details><summary>Could this be the cause? Find the column that tells, then open</summary>The last one. There each step of the matrix is 32 times larger, too, so the matrix changes relatively as much as before. Still the accuracy stays low. The steps are not the cause.</details>
+# <details><summary>Could this be the cause? Find the column that tells, then open</summary>The last one. There each step of the matrix is 32 times larger, too, so the matrix changes relatively as much as before. Still the accuracy stays low. So steps that are relatively too small are not the cause.</details>
 
 # %% [markdown]
 # ## 11 · The real thing
@@ -1387,7 +1387,7 @@ for name, (mine, theirs) in zip(("output", "weights"), results, strict=True):
     print(f"module, {name}: largest difference {(mine - theirs).abs().max().item():.1e}")
 
 # %% [markdown]
-# Differences below 1e-15 are rounding errors in float64. You have written the operation at the heart of every Transformer.
+# Differences of about 1e-15 or less are rounding errors in float64. A real mistake would show as 1e-3 or more. You have written the operation at the heart of every Transformer.
 
 # %% [markdown]
 # ## 12 · In your own words

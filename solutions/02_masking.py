@@ -92,7 +92,7 @@ for position, (given, target) in enumerate(pairwise(words)):
     print(f"position {position}   input {given:10} target {target}")
 
 # %% [markdown]
-# At position 8. With bidirectional attention, position 7 can attend to position 8 and copy *was* instead of predicting it. So in training, later keys must be hidden from earlier queries. In generation the mask stays on: then the earlier positions compute exactly what they computed in training.
+# At position 8. With bidirectional attention, position 7 can copy *was* from there instead of predicting it. So in training, later keys must be hidden. In generation the mask stays on: the model was trained with it, and so a new token changes nothing at earlier positions.
 #
 # **From the lecture**: *Transformers*, CSCI 4360/6360, slide "Masking".
 
@@ -635,7 +635,7 @@ figures.masks(
 )
 
 # %% [markdown]
-# What to see: each causal triangle is cut off where the padding begins. The last rows of the short sequences belong to padding. Those queries still attend to real tokens. So no mask of the keys removes their outputs: the loss must leave them out (section 7).
+# What to see: each causal triangle is cut off where the padding begins. The last rows of the short sequences belong to padding. Those queries still attend to real tokens. So no mask of the keys removes their outputs. The loss must leave out every position whose *target* is padding: these, and the last real token too, if padding follows it (section 7).
 #
 # Now run your own attention on five tokens with random queries and keys. Hatched cells are masked out. Point at a cell to read its weight, or move with the arrow keys.
 
@@ -1354,4 +1354,4 @@ with torch.no_grad():
 # - A leak is a dependence of an output on a later input. A held-out loss below the floor is a sign of one, and the leak test measures it directly.
 # - With fewer queries than keys, pass a mask in place of `is_causal=True`.
 #
-# **What comes next.** In each row the weights sum to 1, so one set of weights must serve every purpose. A verb may need its subject *and* its object. Lesson 3, multi-head attention, gives each token several sets.
+# **What comes next.** Each query has a single set of weights, and they sum to 1: what one key gains, the others lose. But a verb may need its subject *and* its object. Lesson 3, multi-head attention, gives each token several sets.

@@ -374,11 +374,11 @@ eight_full = ConcatMultiHead(512, 8)
 print(f"{sum(weight.numel() for weight in eight_full.parameters()):,} parameters")
 
 # %% [markdown]
-# That is expensive. So make each head *narrow*, $d_{\text{head}} = d / h$ wide: here 64. Eight make 512 again.
+# So make each head *narrow*, $d_{\text{head}} = d / h$ wide: here 64. Eight make 512 again. The matrices of a head are now $d \times d_{\text{head}}$, here 512 × 64.
 #
-# Now one matrix $W^Q$ of 512 × 512 makes the queries of all heads at once. Its first 64 columns are $W^Q_0$, the next 64 $W^Q_1$, and so on. So the first 64 *query* features of a token go to head 0. Keys and values likewise: *the heads become an axis*. $W^O$ is 512 × 512 too, with 64 rows for each block $W^O_i$.
+# Now one matrix $W^Q$ of 512 × 512 makes the queries of all heads at once. Its first 64 columns are $W^Q_0$, and so on: the first 64 *query* features of a token go to head 0. Keys and values likewise: *the heads become an axis*. $W^O$ is 512 × 512 too, with 64 rows for each $W^O_i$.
 #
-# The price: each head compares and passes on only 64 features, with more heads even fewer.
+# The price: each head compares and passes on only 64 features.
 
 # %% [markdown]
 # ## 4 · Split into heads, and merge again
@@ -1282,13 +1282,13 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: with split heads, memory grows too, though far less. Each head keeps its own attention weights, (length, length), however narrow it is. (The given `attention` keeps them twice: PyTorch's function keeps its own, and you get a copy.)
+# What to see: with split heads, memory grows too, though far less. Each head keeps its own attention weights, (length, length), however narrow it is. (The given `attention` keeps them twice: here PyTorch's function keeps its own, and you get a copy. With ordinary values, that function can often avoid storing them.)
 #
-# **Predict.** How much more do 16 split heads keep than one? Make the sequences four times as long. How does this difference grow?
+# **Predict.** 16 split heads keep some bytes more than one head does. Make the sequences four times as long. How many times as large is this difference then?
 #
 # <details><summary>4 times</summary>The queries, keys and values grow 4 times. But they do not depend on the number of heads.</details>
 # <details><summary>16 times</summary>Yes: the difference consists of attention weights, and they grow with the <em>square</em> of the length.</details>
-# <details><summary>Not at all</summary>It consists of attention weights, one for each query and key. Longer sequences have more of both.</details>
+# <details><summary>As large as before</summary>It consists of attention weights, one for each query and key. Longer sequences have more of both.</details>
 
 # %%
 for length in (24, 96):

@@ -645,7 +645,7 @@ print(f"d_model = 512: the longest wavelength is {longest:.0f} positions; 2π ·
 #
 # **Predict.** `x` has the shape (batch, length, d_model) = (32, 10, 64). Someone adds `table[:x.shape[0]]` from a table of 100 rows. What happens?
 #
-# <details><summary>An error: (32, 10, 64) and (32, 64) do not match</summary>Yes: 10 meets 32. If the batch happened to be as large as the length, the shapes would match and nobody would notice. Count axes from the end: the length is x.shape[-2].</details>
+# <details><summary>An error: (32, 10, 64) and (32, 64) do not match</summary>Yes: 10 meets 32. If the batch happened to be as large as the length, the shapes would match and the result would even be right. With a batch of 1 there is no error either, but every token gets row 0. Count axes from the end: the length is x.shape[-2].</details>
 # <details><summary>It works: 10 rows are added</summary>x.shape[0] is 32, the batch size. 32 rows come out of the table.</details>
 # <details><summary>Each sequence of the batch gets its own row</summary>For that, the rows would need the shape (32, 1, 64). It is a real mistake too: then all tokens of a sequence get the same position.</details>
 
@@ -1597,7 +1597,7 @@ print(f"relative bias, as PyTorch's attn_mask: largest difference {difference:.0
 # %% [markdown]
 # And from the measurements, which cover one layer and two tasks and are no ranking:
 #
-# - Which encodings are enough depends on the task: absolute positions solved both at the training length, relative ones only *Two before*.
+# - Which encodings are enough depends on the task: at the training length, absolute positions solved both tasks, the learned relative bias and RoPE only *Two before*, and ALiBi neither.
 # - Beyond the training length, relative and rotary kept *Two before* far longer than sinusoidal and learned. Do not conclude that language models with RoPE extrapolate: far beyond their training length they usually fail. There, slow pairs reach angles never seen in training, so RoPE is often rescaled for long texts.
 #
 # **The question that is left.** You now have attention, heads, masks, norms, residual connections, dropout and positions. How do they combine into one block, in which order, and how deep can you stack it? That is lesson 7, the encoder.

@@ -1,11 +1,11 @@
 # %% [markdown]
 # # Lesson 7 · The encoder
 #
-# **You build** the Transformer's encoder: a feed-forward network, the block that joins it to attention, and a stack of blocks. At the end your stack reverses a sequence of digits, and matches PyTorch's encoder.
+# **You build** the Transformer's encoder: a feed-forward network, the block that joins it to attention, and a stack of blocks. Your stack reverses a sequence of digits, and matches PyTorch's encoder.
 #
 # **You need** the ideas of lessons 3 to 6: multi-head attention, layer norm, residual connections, dropout, positional encodings. Their code comes from PyTorch, where you have trained a small network with cross-entropy and Adam.
 #
-# **You take away** `EncoderBlock` and `Encoder`, their parameter count, and a tested reason for where each norm goes.
+# **You take away** `EncoderBlock` and `Encoder`, their parameter count, and a test of what the position of each norm changes.
 #
 # **Time**: about 195 minutes: 140 for the exercises, the rest to read, predict and run. A good place to stop is marked after about 85 minutes.
 #
@@ -1649,7 +1649,7 @@ print("after two jumps", *found[0].tolist())
 # **Predict.** What does the single block reach at two jumps, where guessing gives 12.5 %?
 #
 # <details><summary>About 12.5 %</summary>Not every path needs two lookups. Which ones do not?</details>
-# <details><summary>About half</summary>Yes. Some paths return to a box already visited, and there one lookup is enough.</details>
+# <details><summary>About half</summary>Yes. About a third of the paths return to a box already visited, and there one lookup is enough. For the others, the most frequent note is a better guess than one in eight.</details>
 # <details><summary>Nearly 100 %, as in the reversal</summary>The wider network does not replace the second lookup, at least not in 200 steps.</details>
 
 
@@ -1741,8 +1741,8 @@ for name, box in (("after one jump", after_one), ("after two jumps", after_two))
 # %%
 from transformer_course.widgets import show_attention
 
-boxes = [f"box {i}: {note}" for i, note in enumerate(notes_read[0].tolist())]
-show_attention(jump_weights()[0], boxes, title="Your encoder follows two notes, by layer and head")
+boxes = [f"box {i}: {note}" for i, note in enumerate(notes_read[1].tolist())]
+show_attention(jump_weights()[1], boxes, title="Your encoder follows two notes, by layer and head")
 
 # %% [markdown]
 # ## 9 · Deep stacks and the first steps
@@ -1821,9 +1821,9 @@ for name, setting in schedules.items():
     print("{:25} moves by {:.2f}   cosine {:.2f} → {:.2f}".format(name, *mean.tolist()))
 
 # %% [markdown]
-# What to see: in the failing setting the first step moves the output by more than its own size, and leaves all tokens with nearly the same output. With warm-up, it changes little.
+# What to see: in the failing setting the first step moves the output by more than its own size, and leaves all tokens with nearly the same output. With warm-up, little changes.
 #
-# But is that why it fails? Pre-norm at twice the rate moves about as far. Post-norm at half the rate comes close in both numbers. Yet both learn. So neither number explains the failure by itself.
+# Is that why it fails? The failing setting has the largest value in both columns, so perhaps there is a limit. But pre-norm at twice the rate moves nearly as far, and it learns. Six settings settle nothing.
 #
 # **Predict.** Do your runs show that the very first step stops the post-norm stack?
 #
@@ -1831,7 +1831,7 @@ for name, setting in schedules.items():
 # <details><summary>No: they show that early steps matter, but not how many</summary>Yes. Warm-up makes only the early steps smaller, here the first half of training, and then the stack learns.</details>
 # <details><summary>No: six post-norm blocks are too many at any rate</summary>At half the rate they learn, without any warm-up.</details>
 #
-# <details><summary>Do large pre-norm models need no warm-up?</summary>Your experiment shows only that six small blocks train without it. Large pre-norm models usually have a warm-up too. The original Transformer and BERT are post-norm, and were trained with warm-up. ViT, GPT-2 and most large models since are pre-norm.</details>
+# <details><summary>Do large pre-norm models need no warm-up?</summary>Six small blocks train without it. Large pre-norm models usually have one.</details>
 
 # %% [markdown]
 # ## 10 · The real thing
@@ -1869,7 +1869,7 @@ for pre_norm in (True, False):
 
 # %% answer two_lines [markdown] points=2
 # <!-- BEGIN SOLUTION -->
-# In pre-norm no norm is on the residual stream, and every sublayer adds to it, so its values grow with depth. Without the final norm, the layer that reads the output gets inputs whose size depends on the depth and changes during training, so its logits are too large at first. With the final norm this is solved. A long warm-up does no harm, but it is hardly needed: in part 9 six pre-norm blocks learned at the full rate from the first step, and even at twice the rate, in all three seeds. Post-norm did not learn at the full rate. (That is evidence for this task and size, not a proof for all models.)
+# In pre-norm no norm is on the residual stream, and every sublayer adds to it, so its values grow with depth. Without the final norm, the layer that reads the output gets inputs whose size depends on the depth and changes during training, so its logits are too large at first. With the final norm this is solved. Perhaps the warm-up is not needed: in part 9 six pre-norm blocks learned at the full rate from the first step, and even at twice the rate, in all three seeds. But those blocks were small and had a final norm, which the friend's model lacks. So this does not decide it: add the norm, then compare runs with and without warm-up at the same peak rate.
 # <!-- END SOLUTION -->
 
 
@@ -1880,7 +1880,7 @@ for pre_norm in (True, False):
 # - In pre-norm, the norm is on the branch only: what a sublayer returns is added to x as it was *before the norm*. In post-norm, the norm comes after the addition.
 # - So the residual stream of a pre-norm stack grows with depth, and its encoder ends with a final norm. Post-norm, the original order, normalises the stream itself.
 # - A block has about $12\, d_{\text{model}}^2$ parameters if $d_{\text{ff}} = 4\, d_{\text{model}}$: a third in attention, two thirds in the feed-forward network, and a few in biases and norms.
-# - Adam cancels a constant factor in the gradient. What differs is how far a step moves the output: further in deep stacks, and furthest in deep post-norm stacks.
+# - Adam cancels a constant factor in the gradient. What differs is how far a step moves the output: further in deep stacks, and furthest in deep post-norm stacks. Whether that is why they fail, your runs do not settle: other stacks moved nearly as far, and learned.
 # - In your experiment six post-norm blocks needed small first steps: warm-up, or a lower rate throughout. Pre-norm blocks did not. Compare schedules at equal peak rates.
 # - In 200 steps, one block learned to follow one jump but not two; two blocks learned to follow two. The second block works on what the first one found: in its queries, and also in its keys and values.
 #

@@ -482,7 +482,7 @@ print(*inspect.signature(nn.TransformerEncoderLayer).parameters, sep=", ")
 #
 # **Exercise** (40 minutes). Build the model. It is the largest here. Begin with your `PatchEmbedding`. The blocks are PyTorch's `nn.TransformerEncoderLayer`, whose arguments are printed above. You need pre-norm, GELU as the activation, and the batch as the first axis. Stack `num_layers` of them, each with its own weights, and put one `nn.LayerNorm` after the last. Pass `dropout` to the blocks, and nowhere else. Here `image_size` matters: it gives the number of rows of the table. Choose the names of the parts.
 #
-# <details><summary>Hint 1: parameters</summary><code>nn.Parameter(torch.zeros(1, 1, d_model))</code> on <code>self</code> is a learned class token. Make the table of positions in the same way, and start it with small random numbers: <code>0.02 * torch.randn(…)</code>.</details>
+# <details><summary>Hint 1: parameters</summary><code>height, width = (image_size, image_size) if isinstance(image_size, int) else image_size</code> accepts both kinds of size, and gives you the number of patches. <code>nn.Parameter(torch.zeros(1, 1, d_model))</code> on <code>self</code> is a learned class token. Make the table of positions in the same way, and start it with small random numbers: <code>0.02 * torch.randn(…)</code>.</details>
 # <details><summary>Hint 2: the class token in front</summary><code>torch.cat([…, …], dim=1)</code> joins two tensors along the axis of tokens. Before it, <code>expand(len(images), -1, -1)</code> gives every image its class token.</details>
 # <details><summary>Hint 3: the stack</summary>An <code>nn.ModuleList</code> of blocks works. <code>nn.TransformerEncoder</code> does too: it copies the layer that you give it (so all blocks start with equal weights, but each trains its own), and takes the final norm as <code>norm</code>. If it warns about nested tensors, set <code>enable_nested_tensor=False</code>.</details>
 # <details><summary>Hint 4: the mean</summary>If your model has a class token with "mean" too, leave it out of the mean.</details>
@@ -1263,13 +1263,13 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: in place, both CNNs read well. On moved digits, the control loses most of the advantage. So convolutions alone do not explain it.
+# What to see: in place, both read well. On moved digits, the control loses most of its advantage. So convolutions alone do not explain it.
 #
-# A convolution has **translation equivariance**: if its input is shifted, its output is shifted too, and is otherwise unchanged (except at the borders). The maximum over all positions then discards the position. Only both together approach **translation invariance**: if the input is shifted, the output does not change.
+# A convolution has **translation equivariance**: if its input is shifted, its output is shifted too, but otherwise unchanged (except at borders). The maximum over all positions then discards the position. Only both together approach **translation invariance**: if the input is shifted, the output does not change.
 #
-# **Your turn.** Change `channels: int = 20` to 64 and run the cell again. Now both have the same convolutions. Does that help?
+# **Your turn.** Change `channels: int = 20` to 64 and run the cell again. Does that help? Then change it back to 20, and run it once more.
 #
-# <details><summary>Answer</summary>No. It has three times as many parameters then, and still reads only about half of the digits that are moved by one pixel.</details>
+# <details><summary>Answer</summary>No. It has three times as many parameters, and still reads only half of the digits moved by one pixel.</details>
 #
 # If the architecture is the reason, it must show *before* any training: how much does a shift change the logits of an untrained model?
 
@@ -1304,11 +1304,11 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: two pixels change the logits of the control and of the ViT more than another image does, and those of the CNN about half as much: an inductive bias. But it is far from invariance: at one pixel, the CNN hardly beats its control.
+# What to see: two pixels change the logits of the control and of the ViT more than another image does, and those of the CNN about half as much: an inductive bias. But at one pixel, the CNN hardly beats its control.
 #
-# There are two suspects. *The border*: there, a convolution sees the zeros of its padding. *The stride of the first max pooling*: its squares move by two pixels at a time, so it is equivariant only to even shifts.
+# Two suspects. *The border*: there, a convolution sees the zeros of its padding. *The stride of the first max pooling*: its squares move by two pixels at a time, so it is equivariant only to even shifts.
 #
-# **Your turn.** A wider margin keeps the digits away from the border; a stride of 1 moves the squares pixel by pixel. Change `margin` to 8, then `stride` to 1. Which spoils which?
+# **Your turn.** A wider margin keeps digits from the border; with stride 1 the squares move pixel by pixel. Change `margin` to 8, then `stride` to 1. Which suspect spoils the shift by two pixels, and which the shift by one?
 
 # %%
 margin, stride = 2, 2
@@ -1391,13 +1391,13 @@ with torch.no_grad():
 print(f"largest difference of the logits: {(again - logits).abs().max().item():.0e}")
 
 # %% [markdown]
-# What to see: with the rows of the table in the order of the patches, the logits stay the same up to rounding. To a ViT, images all shuffled alike are as easy as the originals.
+# What to see: with the rows of the table in the order of the patches, the logits stay the same up to rounding. So an equally good model exists for the shuffled images, and the rows start in no order. To a ViT, images whose *patches* are all shuffled alike are as easy as the originals. Shuffled *pixels* are not: they change what is inside each patch.
 #
-# **From the lecture** (CS7150, Transformer Part I, slide on representing each patch): "Positional encoding: 1D is sufficient". In the paper, one learned row for each patch did as well as a table built from rows and columns. Your result fits: *1D* only numbers the rows, and in a *learned* table that changes nothing. In fixed sinusoids (lesson 6) it does: nearby numbers get similar rows.
+# **From the lecture** (CS7150, Transformer Part I, slide on representing each patch): "Positional encoding: 1D is sufficient". In a *learned* table, *1D* only numbers the rows. With fixed sinusoids (lesson 6) it would matter.
 #
 # **Predict.** You train a CNN on images whose *pixels* are all shuffled alike. What happens to its accuracy?
 #
-# <details><summary>It falls by a few points</summary>Yes. Neighbourhoods help this CNN, but it can do without them.</details>
+# <details><summary>It falls by a few points</summary>Yes. This CNN can do without neighbourhoods.</details>
 # <details><summary>It falls to chance</summary>That is a common belief. But the same pixels still carry the same information, at other positions.</details>
 # <details><summary>Nothing changes</summary>This holds exactly for logistic regression, which has one weight for each pixel. A CNN shares its kernels.</details>
 
@@ -1495,9 +1495,9 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: with 100 images, the ViT falls much further behind than with 1,437. Locality alone is not the reason: between the two CNNs, the gap stays a few points. Even the CNN on rearranged pixels is far ahead of the ViT, and so is a linear classifier. Both have less freedom than the ViT.
+# What to see: with 100 images, the ViT falls much further behind than with 1,437. Locality alone is not the reason: between the two CNNs, the gap stays a few points. Even the CNN on rearranged pixels is far ahead of the ViT, and so is a linear classifier.
 #
-# But after 140 steps the ViT may also simply be unfinished. So give it two things, and compare them: more data, and more steps.
+# But after 140 steps the ViT may also simply be unfinished, and so may your three ViTs of section 6, which saw all 1,437 images. Give those three two things, and compare them: more data, and more steps.
 #
 # ### More images from few
 #
