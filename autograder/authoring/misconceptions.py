@@ -4,11 +4,11 @@ One clue may have several causes: then its sentence names two, and of more it sa
 answer also fails checks of the exercises built on it: there its sentence names where to look.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
-from transformer_course.checks.misconceptions import Clue, same_results
+from transformer_course.checks.misconceptions import Clue, same_clue
 
 from autograder.authoring.answer_bank import Answer
 
@@ -60,16 +60,9 @@ def rows(found: Iterable[Found]) -> list[dict[str, Any]]:
 
 
 def _clue_of(found: Found, merged: list[_Clue]) -> _Clue:
-    known = next((m for m in merged if _is_same(m, found)), None)
+    of_exercise = (m for m in merged if m.exercise == found.exercise)
+    known = next((m for m in of_exercise if same_clue(m.clue, found.clue)), None)
     if known is None:
         known = _Clue(found.exercise, found.clue)
         merged.append(known)
     return known
-
-
-def _is_same(known: _Clue, found: Found) -> bool:
-    def key(exercise: str, clue: Clue) -> Sequence[str]:
-        return exercise, clue["check"], clue["law"]
-
-    same = key(known.exercise, known.clue) == key(found.exercise, found.clue)
-    return same and same_results(known.clue["observed"], found.clue["observed"])

@@ -104,3 +104,53 @@ with Check("Mix", "a module") as check:
     )
     message = " ".join(failure(student, check).split())
     assert message.endswith(f"return {line} with {values}" if values else f"return {line}")
+
+
+def test_a_second_call_that_gives_less_adds_nothing() -> None:
+    check = """
+with Check("halves", "one") as check:
+    first, second = check.call(numbers(4), returns=("first", "second"))
+    check.equal(second, 3 * numbers(4), "three times the input")
+"""
+    student = (
+        "given = []\ndef halves(x):\n    given.append(x)\n"
+        "    return (x + 1, torch.rand(4).double()) if len(given) < 2 else [x]"
+    )
+    message = failure(student, check)
+    assert "4 of 4 numbers differ" in message
+    assert "made again" not in message
+
+
+def test_a_call_that_took_long_is_not_made_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    check = """
+with Check("mix", "one") as check:
+    check.equal(check.call(numbers(2, 3)), 3 * numbers(2, 3), "three times the input")
+"""
+    student = "def mix(x):\n    return x + torch.rand_like(x)"
+    assert "made again" in " ".join(failure(student, check).split())
+    monkeypatch.setattr("transformer_course.checks.runner.QUICK", -1.0)
+    assert "made again" not in " ".join(failure(student, check).split())
+
+
+@pytest.mark.parametrize(
+    ("line", "values"),
+    [
+        ("(x.sum()\n            .view(n, n, x.w))", "x"),
+        ("self.sly.sum(n, n)", "n 2"),
+    ],
+)
+def test_values_are_shown_of_several_lines_and_asked_of_no_class_of_the_students(
+    line: str, values: str
+) -> None:
+    check = """
+with Check("Mix", "a module") as check:
+    check.build().call(numbers(2, 3), 2)
+"""
+    student = (
+        "class Sly(torch.Tensor):\n    shape = property(lambda self: 1 / 0)\n"
+        "class Mix(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+        "        self.sly = torch.ones(2).as_subclass(Sly)\n"
+        f"    def forward(self, x, n):\n        return {line}"
+    )
+    message = " ".join(failure(student, check).split())
+    assert f"with {values}" in message

@@ -18,7 +18,7 @@ class Call:
     told: str
     results: list[Any]
     inputs: dict[str, Tensor]  # copies, as they were before the call
-    again: Callable[[], Any] | None  # None if a random generator is among the arguments
+    again: Callable[[], Any] | None  # None if it drew random numbers, or took long
     judged: bool = False
 
     def changes(self, judged: Tensor) -> bool:
@@ -29,8 +29,9 @@ class Call:
             results = self.again()
         except (CheckFailed, NotImplementedError):
             return False
-        index = next(i for i, part in enumerate(self.results) if part is judged)
-        part = results[index] if isinstance(results, (tuple, list)) else results
+        parts = list(results) if isinstance(results, (tuple, list)) else [results]
+        pairs = zip(self.results, parts, strict=False)  # the second may give fewer
+        part = next((part for first, part in pairs if first is judged), None)
         if not isinstance(part, Tensor) or part.shape != judged.shape:
             return False
         return not torch.allclose(part.double(), judged.double(), rtol=1e-3, atol=1e-5)
@@ -52,8 +53,13 @@ class Calls(list[Call]):
         if call := self.of(judged):
             call.judged = True
 
-    def symptom(self, judged: Any, actual: Tensor, expected: Tensor) -> str:
-        """What wrong numbers have in common with the expected ones, or an empty text."""
+    def note(self, judged: Any, actual: Tensor, expected: Tensor, same: Tensor) -> str:
+        """How many numbers differ, and what the wrong ones have in common with the expected."""
+        counted = f"{int((~same).sum())} of {same.numel()} numbers differ"
+        law = self._law(judged, actual, expected)
+        return f"{counted}; {law}" if law else counted
+
+    def _law(self, judged: Any, actual: Tensor, expected: Tensor) -> str:
         call = self.of(judged)
         law = symptom(actual, expected, call.inputs if call else {})
         if law or call is None or not isinstance(judged, Tensor) or not call.changes(judged):

@@ -172,20 +172,12 @@ class Check:
         same = torch.isclose(actual.to(expected.dtype), expected, relative, absolute)
         if same.all():
             self._runner.calls.has_judged(judged)
-        else:
-            contrast = formatting.contrast(expected, actual, ~same).items()
-            nearly = expected.dtype == torch.float64 and torch.allclose(
-                actual.to(expected.dtype), expected, *SINGLE, equal_nan=True
-            )
-            hint = failure.SEVEN_DIGITS if nearly else hint
-
-            def note() -> str:
-                counted = f"{int((~same).sum())} of {same.numel()} numbers differ"
-                law = self._runner.calls.symptom(judged, actual, expected)
-                return f"{counted}; {law}" if law else counted
-
-            origin = self._runner.origin(judged)
-            self._runner.fail(claim, hint, fields=contrast, origin=origin, note=note)
+            return
+        nearly = expected.dtype == torch.float64 and torch.allclose(
+            actual.to(expected.dtype), expected, *SINGLE, equal_nan=True
+        )
+        hint = failure.SEVEN_DIGITS if nearly else hint
+        self._runner.differ(claim, hint, judged, actual, expected, same)
 
     def true(self, holds: bool, claim: str, hint: str = "") -> None:
         """`claim`, said in words, holds."""

@@ -1,19 +1,8 @@
 """Exceptions that end a check, shown without our own traceback; and hints for common errors."""
 
-import ast
-import linecache
-from dataclasses import dataclass
-from itertools import islice
-from types import TracebackType
-from typing import Any
-
-from torch import Tensor, nn
-
 from transformer_course.checks.misconceptions import Clue
 from transformer_course.failure import Failure
 
-MOST_VALUES = 6  # of a failing expression
-LONGEST = 1000  # characters of one whose values are shown
 RED, RESET = "\x1b[1;31m", "\x1b[0m"
 
 STAY_IN_TORCH = "stay in torch from the first line to the last: no NumPy, no .detach(), no .item()"
@@ -80,90 +69,6 @@ def in_one_line(error: NotImplementedError, message: str) -> NotImplementedError
 def explained(error: BaseException) -> str:
     """What an error's message means, where it is known to say too little."""
     return next((text for piece, text in EXPLAINED.items() if piece in str(error)), "")
-
-
-@dataclass(frozen=True)
-class StudentLine:
-    """A line of the student's code that an error passed through."""
-
-    number: int
-    text: str
-    within: str
-    values: str  # of the innermost line: the tensors and numbers that its expression uses
-
-
-def student_lines(error: BaseException, namespace: dict[str, Any]) -> list[StudentLine]:
-    """The lines of the student's own cells in `error`'s traceback, the innermost last.
-
-    An error that comes from the student's work in another process brings them along.
-    """
-    if hasattr(error, "student_lines"):
-        return error.student_lines  # type: ignore[attr-defined]
-    passed = []
-    traceback = error.__traceback__
-    while traceback is not None:
-        if traceback.tb_frame.f_globals is namespace:
-            passed.append(traceback)
-        traceback = traceback.tb_next
-    return [_line(traceback, innermost=traceback is passed[-1]) for traceback in passed]
-
-
-def _line(traceback: TracebackType, innermost: bool) -> StudentLine:
-    frame, number = traceback.tb_frame, traceback.tb_lineno
-    text = linecache.getline(frame.f_code.co_filename, number, frame.f_globals).strip()
-    values = _values(traceback) if innermost else ""
-    return StudentLine(number, text, frame.f_code.co_qualname, values)
-
-
-def _values(traceback: TracebackType) -> str:
-    """The tensors and numbers that the failing expression names: `x (2, 3) float32, n 4`."""
-    variables = traceback.tb_frame.f_locals
-    try:
-        tree = ast.parse(_expression(traceback), mode="eval")
-        used = [node for node in ast.walk(tree) if isinstance(node, ast.Name | ast.Attribute)]
-        told = {node: _told(_looked_up(node, variables)) for node in used}
-        # of `self.w.bias` that is one value, not three
-        parts = {part for node in used if told[node] for part in ast.walk(node) if part != node}
-        used = sorted(set(used) - parts, key=lambda node: (node.lineno, node.col_offset))
-        named = {ast.unparse(node): told[node] for node in used if told[node]}
-    # a statement, a line that is no longer there, a name or a number without end
-    except (SyntaxError, ValueError, RecursionError):
-        return ""
-    shown = islice(named.items(), MOST_VALUES)
-    return ", ".join(f"{name} {value}" for name, value in shown)
-
-
-def _expression(traceback: TracebackType) -> str:
-    """The source of the expression that failed."""
-    code = traceback.tb_frame.f_code
-    first, last, start, end = next(islice(code.co_positions(), traceback.tb_lasti // 2, None))
-    if first is None or last is None or start is None or end is None:
-        return ""
-    lines = linecache.getlines(code.co_filename, traceback.tb_frame.f_globals)[first - 1 : last]
-    source = b"\n".join(line.rstrip("\n").encode() for line in lines)  # columns count bytes
-    cut = len(lines[-1].rstrip("\n").encode()) - end if lines else 0
-    found = source[start : len(source) - cut].decode(errors="replace")
-    return found if len(found) <= LONGEST else ""
-
-
-def _looked_up(node: ast.expr, variables: dict[str, Any]) -> Any:
-    """What a name or a dotted name stands for; runs no code of the student's."""
-    if isinstance(node, ast.Name):
-        return variables.get(node.id)
-    if not isinstance(node, ast.Attribute):
-        return None
-    owner = _looked_up(node.value, variables)
-    held = getattr(owner, "__dict__", {}) if isinstance(owner, nn.Module) else {}
-    places = (held, *(held.get(part, {}) for part in ("_parameters", "_buffers", "_modules")))
-    return next((place[node.attr] for place in places if node.attr in place), None)
-
-
-def _told(value: Any) -> str:
-    if isinstance(value, Tensor):
-        return f"{tuple(value.shape)} {str(value.dtype).removeprefix('torch.')}"
-    if isinstance(value, nn.Linear):
-        return f"Linear {value.in_features} → {value.out_features}"
-    return str(value) if type(value) in (bool, int, float) else ""
 
 
 def _coloured(text: str) -> list[str]:

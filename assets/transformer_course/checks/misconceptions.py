@@ -46,10 +46,15 @@ def clue(check: str, law: str, observed: list[list[Tensor]]) -> Clue:
 def recognise(exercise: str, found: Clue) -> str:
     """The sentence for the misconception that leaves this clue, or an empty one."""
     for known in _known().get(exercise, []):
-        same_place = (known["check"], known["law"]) == (found["check"], found["law"])
-        if same_place and same_results(known["observed"], found["observed"]):
+        if same_clue(known, found):
             return known["says"]
     return ""
+
+
+def same_clue(one: Clue, other: Clue) -> bool:
+    """Whether both failed the same check on the same law, having returned the same so far."""
+    same_place = (one["check"], one["law"]) == (other["check"], other["law"])
+    return same_place and _same_results(one["observed"], other["observed"])
 
 
 @cache
@@ -70,7 +75,7 @@ def _abridged(tensor: Tensor) -> Result:
     return {"shape": list(tensor.shape), "values": [float(f"{v:.{FIGURES}g}") for v in values]}
 
 
-def same_results(stored: list[list[Result]], observed: list[list[Result]]) -> bool:
+def _same_results(stored: list[list[Result]], observed: list[list[Result]]) -> bool:
     """Whether two clues' calls returned the same, but for rounding."""
     if [len(call) for call in stored] != [len(call) for call in observed]:
         return False

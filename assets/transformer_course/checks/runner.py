@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
+from time import perf_counter
 from typing import Any, NoReturn
 
 import torch
@@ -10,12 +11,14 @@ from torch import Tensor, nn
 
 from transformer_course.checks import failure, formatting
 from transformer_course.checks.calls import Call, Calls
-from transformer_course.checks.failure import CheckFailed, StudentLine
+from transformer_course.checks.failure import CheckFailed
 from transformer_course.checks.misconceptions import clue, recognise
+from transformer_course.checks.student_lines import StudentLine, student_lines
 from transformer_course.failure import Failure, Kind
 
 Returns = Sequence[str] | type | None  # names of tensors, a plain value's type, or whatever
 Field = tuple[str, str]  # a label and its text
+QUICK = 1.0  # seconds: a call that takes longer is not made a second time
 
 
 class Wrapped:
@@ -54,29 +57,34 @@ class Runner:
         args, kwargs, inputs = self._bare(work, name, args, kwargs)
         tensors = formatting.tensors(inputs)
         before = {label: tensor.detach().clone() for label, tensor in tensors.items()}
+        began = perf_counter()
         result = self.guarded(work, args, kwargs)
+        drawn = any(isinstance(value, torch.Generator) for value in (*args, *kwargs.values()))
+        again = partial(self.guarded, work, args, kwargs)
+        once = drawn or perf_counter() - began > QUICK
         self._observed.append([])  # a call that gives no tensor leaves a clue too
-        self._returned = []
-        if returns is None:
-            answer = None
-        elif isinstance(returns, type):
-            answer = self.plain(result, returns)
-        else:
-            parts = self._observed[-1] = self._parts(result, returns)
-            self._returned = list(zip(returns or ["the result"], parts, strict=True))
-            for label, part in self._returned:
-                self._examine(label, part, list(tensors.values()))
-            answer = tuple(parts) if returns else parts[0]
+        answer = self._answer(result, returns, list(tensors.values()))
         plain = [answer] if isinstance(returns, type) else []
         results = [part for _, part in self._returned] or plain
-        chance = any(isinstance(value, torch.Generator) for value in (*args, *kwargs.values()))
-        again = None if chance else partial(self.guarded, work, args, kwargs)
-        self.calls.append(Call(self._called[1], results, before, again))
+        self.calls.append(Call(self._called[1], results, before, None if once else again))
         for label, tensor in tensors.items():
             if not torch.equal(tensor.detach().nan_to_num(), before[label].nan_to_num()):
                 claim = f"your code changed its input `{label}`"
                 self.fail(claim, failure.MAKE_A_NEW_ONE, Kind.CHANGED_INPUT)
         return answer
+
+    def _answer(self, result: Any, returns: Returns, inputs: list[Tensor]) -> Any:
+        """What the check gets of a result, once its type, NaN and dtype are as they should be."""
+        self._returned = []
+        if returns is None:
+            return None
+        if isinstance(returns, type):
+            return self.plain(result, returns)
+        parts = self._observed[-1] = self._parts(result, returns)
+        self._returned = list(zip(returns or ["the result"], parts, strict=True))
+        for label, part in self._returned:
+            self._examine(label, part, inputs)
+        return tuple(parts) if returns else parts[0]
 
     def raises(
         self, work: Callable[..., Any], name: str, args: Any, kwargs: Any, naming: Sequence[float]
@@ -138,6 +146,20 @@ class Runner:
         report = Failure(self.exercise, claim, shown, hint, looks_like, kind)
         raise CheckFailed(report, found)
 
+    def differ(
+        self,
+        claim: str,
+        hint: str,
+        judged: Any,
+        actual: Tensor,
+        expected: Tensor,
+        same: Tensor,
+    ) -> NoReturn:
+        """Stop because these numbers are not the `same`; `judged`: as the call returned them."""
+        contrast = formatting.contrast(expected, actual, ~same).items()
+        note = partial(self.calls.note, judged, actual, expected, same)
+        self.fail(claim, hint, fields=contrast, origin=self.origin(judged), note=note)
+
     def gradient(self, result: Tensor, source: Tensor) -> Tensor:
         """d(sum of `result`) / d`source`: zeros where nothing depends on it."""
         if not result.requires_grad:
@@ -173,7 +195,7 @@ class Runner:
         except passing:
             raise
         except Exception as error:
-            lines = failure.student_lines(error, self._namespace)
+            lines = student_lines(error, self._namespace)
             if lines and lines[-1].text.startswith("raise NotImplementedError"):
                 name = lines[-1].within
                 stub = Failure(name, f"`{name}` is still a stub", kind=Kind.STUB, subject=name)

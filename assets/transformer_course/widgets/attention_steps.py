@@ -12,14 +12,14 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from transformer_course.figures import Picture, brief, heatmap
-from transformer_course.widgets.view import View, labels, matrix, of_students_code
+from transformer_course.widgets.view import View, explains_stubs, labels, matrix
 
 SIDE = 16  # tokens or features whose numbers fit
 
 Values = ArrayLike | Tensor
 
 
-@of_students_code
+@explains_stubs
 def show_attention_steps(
     attention: Callable[..., Any],
     query: Values,

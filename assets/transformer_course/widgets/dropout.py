@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from transformer_course.figures import INK, LINES, ON_LIGHT, Picture
-from transformer_course.widgets.view import View, matrix, of_students_code
+from transformer_course.widgets.view import View, explains_stubs, matrix
 
 RATES = tuple(tenth / 10 for tenth in range(10))
 UNITS = (0.6, 1.4, 0.9, 1.1, 0.5, 1.5, 0.8, 1.2, 0.7, 1.3, 1.0, 1.0)
@@ -57,7 +57,7 @@ class Measured:
         return self.evaluation[:, 0] @ self.weights
 
 
-@of_students_code
+@explains_stubs
 def show_dropout(
     dropout: Callable[..., Tensor], x: ArrayLike | Tensor | None = None, samples: int = 400
 ) -> View:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from transformer_course.figures import LINES, Picture
-from transformer_course.widgets.view import MOST, View, matrix, of_students_code
+from transformer_course.widgets.view import MOST, View, explains_stubs, matrix
 
 Encoding = ArrayLike | Tensor
 Setting = tuple[int, int, float]
@@ -19,7 +19,7 @@ KINDS = 4  # encodings side by side
 NUMBERS = 180_000  # of all settings together; each is sent as one byte
 
 
-@of_students_code
+@explains_stubs
 def show_encoding(
     encodings: Encoding | Mapping[str, Encoding] | Callable[..., Encoding],
     title: str = "positional encoding",

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from transformer_course.figures import ON_LIGHT, Picture, heatmap, mark_allowed, mark_forbidden
-from transformer_course.widgets.view import View, labels, matrix, of_students_code
+from transformer_course.widgets.view import View, explains_stubs, labels, matrix
 
 MOST = 32  # tokens of a side, so that cells are large enough to be painted
 NAMED = 12  # tokens of a side in a picture with large cells and numbers
@@ -25,7 +25,7 @@ class MaskView(View):
         return torch.tensor([[one == "1" for one in row] for row in self.state["mask"]])
 
 
-@of_students_code
+@explains_stubs
 def show_mask(
     scores: ArrayLike | Tensor,
     mask: ArrayLike | Tensor | None = None,

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from transformer_course.figures import LINES, ON_LIGHT, Picture
-from transformer_course.widgets.view import View, matrix, of_students_code
+from transformer_course.widgets.view import View, explains_stubs, matrix
 
 LARGEST = (6, 10, 12)  # sequences, tokens and channels with readable cells
 # kind -> whether its mean is taken over batch, length and channel
@@ -23,7 +23,7 @@ KINDS = {
 }
 
 
-@of_students_code
+@explains_stubs
 def show_norm_axes(
     batch: int = 3,
     length: int = 4,

@@ -14,7 +14,7 @@ from matplotlib.patches import Rectangle
 from torch import Tensor
 
 from transformer_course.figures import INK, LINES, ON_LIGHT, Picture
-from transformer_course.widgets.view import View, of_students_code
+from transformer_course.widgets.view import View, explains_stubs
 
 # light enough for dark text; letters distinguish heads of the same colour
 TINTS = ["#9fcdea", "#f6b98f", "#93d8c0", "#e9bfd8", "#f2e394", "#cccccc"]
@@ -22,7 +22,7 @@ MOST = {"batch": 3, "length": 12, "d_model": 24}
 LEGIBLE = 0.28  # inches; a number fits into a cell of this size
 
 
-@of_students_code
+@explains_stubs
 def show_reshape(
     split: Callable[..., Tensor],
     merge: Callable[..., Tensor],

@@ -11,13 +11,13 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from transformer_course.figures import DASHES, INK, LINES, Picture
-from transformer_course.widgets.view import MOST, View, matrix, of_students_code
+from transformer_course.widgets.view import MOST, View, explains_stubs, matrix
 
 WIDEST = 64  # dimensions: 32 dials
 DIALS = 8  # in the picture
 
 
-@of_students_code
+@explains_stubs
 def show_rotary(
     rotate: Callable[..., ArrayLike | Tensor],
     d_model: int = 8,

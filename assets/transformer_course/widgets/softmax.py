@@ -13,7 +13,7 @@ from torch import Tensor
 
 from transformer_course.checks import numbers
 from transformer_course.figures import DASHES, LINES, MARKS, Picture, brief
-from transformer_course.widgets.view import View, matrix, of_students_code
+from transformer_course.widgets.view import View, explains_stubs, matrix
 from transformer_course.widgets.view import labels as named
 
 TEMPERATURES = 10.0 ** np.linspace(-1, 1, 41)  # the middle one is 1
@@ -24,7 +24,7 @@ SHOWN = 56  # the query whose weights are shown; it is close to the mean
 MOST_SCORES = 24
 
 
-@of_students_code
+@explains_stubs
 def show_softmax(
     softmax: Callable[..., Any],
     scores: ArrayLike | Tensor,

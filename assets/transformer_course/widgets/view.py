@@ -31,7 +31,7 @@ Arrays = Mapping[str, np.ndarray]
 MOST = 512  # tokens of a side; still fast on a laptop
 
 
-def of_students_code(show: Callable[P, R]) -> Callable[P, R]:
+def explains_stubs(show: Callable[P, R]) -> Callable[P, R]:
     """A function that calls a student's: where that is a stub, one line says so."""
 
     @wraps(show)

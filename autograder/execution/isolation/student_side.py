@@ -14,7 +14,7 @@ from types import FrameType
 from typing import Any
 
 from torch import nn
-from transformer_course.checks.failure import student_lines
+from transformer_course.checks.student_lines import student_lines
 
 from autograder.execution.isolation.framing import ChannelError
 from autograder.execution.isolation.messages import (

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 import torch
 from torch import Tensor, nn
-from transformer_course.checks.failure import StudentLine
+from transformer_course.checks.student_lines import StudentLine
 
 from autograder.execution.isolation.messages import (
     Answer,

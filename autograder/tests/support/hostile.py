@@ -1717,6 +1717,77 @@ get_ipython().user_ns = Lying()
         broken=True,
     ),
     _(
+        "values_that_resist",
+        "fail in an expression whose values do harm when a report looks at them",
+        half="""
+import torch
+from torch import nn
+class Sly(torch.Tensor):
+    def no(self, *args):
+        raise KeyboardInterrupt
+    shape = dtype = __class__ = property(no)
+    __format__ = __repr__ = __str__ = no
+class Endless(nn.Module):
+    @property
+    def __dict__(self):
+        raise KeyboardInterrupt
+class Wide(nn.Linear):
+    def __getattribute__(self, name):
+        raise RecursionError(name)
+sly, endless, huge = torch.ones(2).as_subclass(Sly), Endless(), 10 ** 10**5
+try:
+    wide = Wide(1, 1)
+except RecursionError:
+    wide = Wide.__new__(Wide)
+def half(x):
+    return [sly, endless.w, wide.weight, huge, sly.a][9]
+""",
+    ),
+    _(
+        "forged_traceback",
+        "raise an error whose traceback points to lines and positions that do not exist",
+        half="""
+import sys, types
+def half(x):
+    try:
+        raise ValueError("x")
+    except ValueError as error:
+        frame = sys._getframe()
+        forged = None
+        for last, line in ((10**9, 1), (0, 10**9), (-2, -5), (10**6, 0)):
+            try:
+                forged = types.TracebackType(forged, frame, last, line)
+            except (ValueError, OverflowError):
+                pass
+        raise error.with_traceback(forged)
+""",
+    ),
+    _(
+        "another_time",
+        "give a wrong number first, and something else when asked the same again",
+        half="""
+import itertools, torch
+given = itertools.cycle([lambda x: x + 0, lambda x: (), lambda x: x + 0, lambda x: None,
+                         lambda x: x + 0, lambda x: exit(), lambda x: x + 0, lambda x: "x" * 10**6,
+                         lambda x: x + 0, lambda x: torch.zeros(10**6)])
+def half(x):
+    return next(given)(x)
+""",
+    ),
+    _(
+        "later_for_ever",
+        "give a wrong number first, and never return when asked the same again",
+        half="""
+asked = []
+def half(x):
+    asked.append(x)
+    while len(asked) > 1:
+        pass
+    return x + 0
+""",
+        may=STOPPED,
+    ),
+    _(
         "await",
         "leave tasks running in an event loop",
         """
