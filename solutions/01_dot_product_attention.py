@@ -7,7 +7,7 @@
 #
 # **You take away** your own softmax, scaled dot-product attention, and a reason for every symbol in its formula.
 #
-# **Time**: about 190 minutes: 110 for the exercises, the rest to read, predict and run. A good place to stop is marked after about 75.
+# **Time**: about 190 minutes: 110 for the exercises, the rest to read, predict and run. Good places to stop are marked after about 75 and 140.
 #
 # Run the cells from top to bottom with Shift+Enter.
 
@@ -1102,6 +1102,8 @@ with Check("SelfAttention", "two modules do not share their weights") as check:
 # %% [markdown]
 # ## 10 · Tired or wide: a model that learns its own weights
 #
+# **Another good place to stop.** All exercises that you program are behind you. What follows is an experiment with your own attention: about 50 minutes of predicting and measuring, and one question at the end.
+#
 # Back to the question of part 1. You now train a small model, built from your `SelfAttention`, to find the noun that *it* refers to. The sentences all have the same form. Examples are **held out** when they are kept out of training and used only for testing. Here, five pairs of nouns are held out. In training, for example, *animal* and *street* never occur in the same sentence.
 
 # %%
@@ -1248,7 +1250,7 @@ for name, found in ratios.items():
     print(f"{name:20}", "   ".join(f"{ratio:7.3f}" for ratio in found))
 
 # %% [markdown]
-# What to see: with one layer, each run has the same ratio in both sentences, up to rounding. With two layers the ratio changes its sign: *it* prefers the animal when it is too tired, and the street when it is too wide.
+# What to see: with one layer, each run has the same ratio in both sentences, up to rounding. With two layers the logarithm changes its sign: *it* prefers the animal when it is too tired, and the street when it is too wide.
 #
 # Why can one layer not do this? The ratio of two weights of one query is $e^{s_{\text{animal}} - s_{\text{street}}}$. In the first layer these two scores come from the embeddings of *it*, *animal* and *street*. The last word is in neither. It changes only the denominator, which both weights share. So *it* prefers the same noun with all eight adjectives, and is right with four.
 #
@@ -1270,7 +1272,7 @@ show_attention(torch.stack(layers)[:, None], names, title="your model's weights 
 # %% [markdown]
 # The view above counts layers from 0, as code does. In layer 1, the last one, find the row of *it*. Then switch to layer 0 and find the rows with a large weight on the last word, *wide*.
 #
-# <details><summary>In layer 1, other rows may look like that of <em>it</em>, although training asked only about <em>it</em>. Why?</summary>All queries are made by the same matrix and meet the same keys, and training asked nothing of the other rows. So what it changed for *it* also changes them.</details>
+# <details><summary>In layer 1, other rows may look like that of <em>it</em>, although training asked only about <em>it</em>. Why?</summary>All queries are made by the same matrix and meet the same keys, and training asked nothing of the other rows. So what training changed for <em>it</em> also changes them.</details>
 #
 # **Predict.** The first layer must carry something of *tired* or *wide* to the tokens that decide the ratio in the last layer. Which tokens are these?
 #
@@ -1356,11 +1358,11 @@ for title, large in (("as before", None), ("scores × 32", 0)):
     print(f"first layer, {title:11}: slope at the start {min(medians):.3f} to {max(medians):.3f}")
 
 # %% [markdown]
-# What to see: large scores do little or no harm in the last layer, but cost accuracy in the first. No log helps there, and the largest slope $w (1 - w)$ of the median query starts much smaller, as in part 6. The accuracy on the training sentences is almost as low, so large scores hurt training itself, not only generalisation. The division by $\sqrt{d_k}$ keeps scores from growing with the width.
+# What to see: large scores do little or no harm in the last layer, but cost accuracy in the first. No log helps there, and the largest slope $w (1 - w)$ of the median query starts smaller in every run, and much smaller in some. The accuracy on the training sentences is almost as low: large scores hurt training itself. The division by $\sqrt{d_k}$ keeps scores from growing with the width.
 #
 # Adam moves every entry by about the same amount, relatively little for a matrix that is 32 times larger.
 #
-# <details><summary>Could this be the cause? Find the column that tells, then open</summary>The last one. There each step of the matrix is 32 times larger, too, so the matrix changes relatively as much as before. Still the accuracy stays low. So steps that are relatively too small are not the cause.</details>
+# <details><summary>Could this be the cause? Find the column that tells, then open</summary>The last one. There each step of the matrix is 32 times larger, too, so the matrix changes relatively as much as before. Still the accuracy stays low. So steps that are relatively too small are not the cause. (All models train for 100 steps. More are not tested here.)</details>
 
 # %% [markdown]
 # ## 11 · The real thing
@@ -1387,7 +1389,7 @@ for name, (mine, theirs) in zip(("output", "weights"), results, strict=True):
     print(f"module, {name}: largest difference {(mine - theirs).abs().max().item():.1e}")
 
 # %% [markdown]
-# Differences of about 1e-15 or less are rounding errors in float64. A real mistake would show as 1e-3 or more. You have written the operation at the heart of every Transformer.
+# Differences of about 1e-15 or less are rounding errors in float64. About 1e-7 means that a step ran in float32. A mistake in the formula usually shows as 1e-3 or more. You have written the operation at the heart of every Transformer.
 
 # %% [markdown]
 # ## 12 · In your own words
@@ -1406,7 +1408,7 @@ for name, (mine, theirs) in zip(("output", "weights"), results, strict=True):
 # - The score of a query and a key is their dot product. It says how well the key matches what the query looks for.
 # - Softmax over the keys turns the scores of one query into attention weights: positive, with sum 1. Subtract the maximum first, so that `exp` cannot overflow.
 # - The output is the weighted sum of the values, one row for each query.
-# - Dot products of independent features with mean 0 and standard deviation 1 have standard deviation $\sqrt{d_k}$. When $d_k$ is large, their softmax saturates, and almost no gradient passes through it. Divided by $\sqrt{d_k}$, they keep standard deviation 1.
+# - Dot products of independent features with mean 0 and standard deviation 1 have standard deviation $\sqrt{d_k}$. When $d_k$ is large, their softmax saturates, and almost no gradient passes through it (unless, as in the last layer of part 10, the loss takes its log). Divided by $\sqrt{d_k}$, they keep standard deviation 1.
 # - Count axes from the end, and the same three lines serve every batch.
 # - In the first layer, each query and each key is made from its own token alone. In later layers, they can use what earlier layers gathered.
 #

@@ -618,7 +618,7 @@ with Check("masked_attention", "gradients beside an empty row") as check:
 # %% [markdown]
 # ## 5 · Combine two masks
 #
-# To train on a batch of texts, you need both: no later position *and* no padding. The operator `&` combines two masks: a key is allowed only where both masks are True.
+# In general you need both: no later position *and* no padding. (With padding at the end, the causal mask alone hides it from real tokens. In front, it does not.) The operator `&` combines two masks: a key is allowed only where both masks are True.
 #
 # **Predict.** `causal_mask(5)` is (5, 5), and `padding_mask(lengths, 5)` for three sequences is (3, 1, 5). What is the shape of `causal_mask(5) & padding_mask(lengths, 5)`?
 #
@@ -1027,7 +1027,7 @@ def masks() -> dict[str, Tensor]:
 
 
 @functools.cache
-def trained(name: str, rule: float = 0.8) -> list[tuple[Writer, list[float]]]:
+def trained(name: str, rule: float) -> list[tuple[Writer, list[float]]]:
     """Three Writers with the mask of this name (seeds 0, 1, 2), each with its held-out losses.
 
     The first call trains them, and later calls return the same three. Run this cell again to train
@@ -1041,7 +1041,7 @@ figures.curves(
     list(range(0, 301, 25)),
     {
         "floor": [floor] * 13,
-        **{name: [history for _, history in trained(name)] for name in three_masks},
+        **{name: [history for _, history in trained(name, 0.8)] for name in three_masks},
     },
     x="training step",
     y="held-out loss",
@@ -1072,18 +1072,20 @@ def rule_share(writer: Writer) -> float:
 
 
 for name in three_masks:
-    generated = [generate(writer, torch.tensor([[3]]))[0].tolist() for writer, _ in trained(name)]
+    generated = [
+        generate(writer, torch.tensor([[3]]))[0].tolist() for writer, _ in trained(name, 0.8)
+    ]
     print(f"{name:22}", *("".join(map(str, digits)) for digits in generated), sep="   ")
 figures.runs(
-    {name: [rule_share(writer) for writer, _ in trained(name)] for name in three_masks},
+    {name: [rule_share(writer) for writer, _ in trained(name, 0.8)] for name in three_masks},
     "share of steps by the rule",
     "Only the causal model can generate (3 seeds)",
 )
 
 # %% [markdown]
-# What to see: the causal models follow the rule in all or almost all steps. The others rarely do: they mostly repeat the last digit. So model A of the opening has the causal mask. Model B has none, or one too wide.
+# What to see: the causal models follow the rule in almost all steps. The others rarely do: they mostly repeat the last digit. So model A of the opening has the causal mask. Model B has none, or one too wide.
 #
-# Why did held-out rows not reveal it? Giving a model the true tokens as input, and not its own predictions, is called **teacher forcing**. The loss is computed in this way, on training and held-out rows alike. So each target is in the input, one position later, and a model that can see it copies it. In generation there is no next digit.
+# Why did held-out rows not reveal it? To give a model the true tokens as input, not its own predictions, is called **teacher forcing**. All losses here are computed like this. So each target is in the input, one position later, and a model that can see it copies it. In generation there is no next digit, so it copies another.
 #
 # Compare the attention weights. Where does each query attend, with the mask and without?
 
@@ -1095,7 +1097,7 @@ for name, title, hatched in (
     ("no mask", "trained without a mask", None),
 ):
     with torch.no_grad():
-        of_row = trained(name)[0][0](one_row)[1][0, :7]  # the last digit has no target
+        of_row = trained(name, 0.8)[0][0](one_row)[1][0, :7]  # the last digit has no target
     show_attention(of_row, digit_names[:7], digit_names, mask=hatched, title=title).show()
 
 # %% [markdown]
@@ -1104,7 +1106,7 @@ for name, title, hatched in (
 # %%
 for name in three_masks:
     with torch.no_grad():
-        maps = [writer(held_out)[1].mean(0) for writer, _ in trained(name)]
+        maps = [writer(held_out)[1].mean(0) for writer, _ in trained(name, 0.8)]
     for keys_are, offset in (("the same position", 0), ("the next position", 1)):
         means = [mean.diagonal(offset)[:7].mean().item() for mean in maps]
         print(f"{name:22} weight on {keys_are}: {min(means):.2f} to {max(means):.2f}")
@@ -1112,7 +1114,7 @@ for name in three_masks:
 # %% [markdown]
 # It is. With the causal mask each digit attends to itself, and that is all that the rule needs. With the two others it attends to its target.
 #
-# Your leak test needs no training to see the difference. Digits have no derivatives, so test the attention on vectors. The embeddings and the last linear layer treat each position separately and cannot leak. The test would have warned you before the first training step:
+# Your leak test needs no training to see the difference. Digits have no derivatives, so test the attention on vectors. The embeddings and the last linear layer treat each position separately and cannot leak. The test would have warned you before the first training step (the text below explains its last line):
 
 # %%
 vectors = numbers(8, 32, dtype=torch.float32)
@@ -1185,7 +1187,7 @@ print(f"two layers: {min(two):.2f} to {max(two):.2f}")
 # Trains models X, Y and Z (3 seeds each): click to unfold after your answer
 sixteen = [some_rows(16, seed=500 + seed) for seed in range(3)]
 model_x = [train_writer(causal_mask(8), seed, 0.8, sixteen[seed])[0] for seed in range(3)]
-model_y = [writer for writer, _ in trained("no mask")]
+model_y = [writer for writer, _ in trained("no mask", 0.8)]
 model_z = [train_writer(causal_mask(8), seed, rule=1.0)[0] for seed in range(3)]
 without_noise = some_rows(1000, seed=1, rule=1.0), some_rows(1000, seed=10**6, rule=1.0)
 fresh_rows = some_rows(1000, seed=1)
@@ -1263,7 +1265,7 @@ for name, allowed in masks().items():
 #
 # `F.scaled_dot_product_attention` takes your mask as `attn_mask`, or applies the causal mask itself with `is_causal=True`. Compare it with your function.
 #
-# The scores here have one more axis: (batch, heads, query, key). Lesson 3 explains heads. Here they are only a second batch axis. Broadcasting aligns shapes at their right ends, so a mask (batch, 1, key) needs one more axis too. Otherwise its batch axis would be aligned with the heads.
+# The scores here have one more axis: (batch, heads, query, key). Lesson 3 explains heads. Here they are only a second batch axis. Broadcasting aligns shapes at their right ends, so a mask (batch, 1, key) needs one more axis too. Otherwise its batch axis would be aligned with the heads: an error, or a silent mistake if there are as many heads as sequences.
 
 # %%
 q, k, v = numbers(2, 3, 6, 8), numbers(2, 3, 6, 8, seed=1), numbers(2, 3, 6, 5, seed=2)
@@ -1306,7 +1308,7 @@ for title, theirs in (
     print(f"{title}: largest difference {(mine - theirs).abs().max().item():.1e}")
 
 # %% [markdown]
-# With `is_causal=True` nothing leaks and no error appears, but the newest queries attend to the oldest keys only. So pass a mask when the lengths differ. (A single newest query may attend to every key, so call the function with neither a mask nor `is_causal=True`. With `is_causal=True` it would attend to key 0 only.)
+# With `is_causal=True` nothing leaks and no error appears, but the newest queries attend to the oldest keys only. So pass a mask when the lengths differ. (A single newest query may attend to every key, so without padding, call the function with neither a mask nor `is_causal=True`. With `is_causal=True` it would attend to key 0 only.)
 #
 # Now `nn.MultiheadAttention`, where True means masked out. **Predict** what happens if you pass your mask as it is.
 #
@@ -1320,8 +1322,8 @@ block = nn.MultiheadAttention(8, num_heads=1, bias=False, batch_first=True).doub
 sequences = numbers(4, 6, 8, seed=3)
 with torch.no_grad():
     block.out_proj.weight.copy_(torch.eye(8))  # switches off a last projection, see lesson 3
-    q, k, v = (sequences @ w.T for w in block.in_proj_weight.chunk(3))
-    mine = masked_attention(q, k, v, causal_mask(6))[0]
+    its_q, its_k, its_v = (sequences @ w.T for w in block.in_proj_weight.chunk(3))
+    mine = masked_attention(its_q, its_k, its_v, causal_mask(6))[0]
     for title, attn_mask in (("~mask", ~causal_mask(6)), ("mask as it is", causal_mask(6))):
         theirs = block(sequences, sequences, sequences, attn_mask=attn_mask)[0]
         difference = (mine - theirs)[:, :-1].abs().max().item()  # without the last position

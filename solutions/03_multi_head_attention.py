@@ -793,9 +793,9 @@ print("weights", tuple(all_weights.shape), "outputs", tuple(all_outputs.shape))
 # %% [markdown]
 # **Predict.** The scores are (batch, heads, query, key). A padding mask is (batch, 1, key). With *two* sequences and *two* heads, you pass this mask as it is. Sequence 0 has a padding token. What happens?
 #
-# <details><summary>An error: the mask has an axis less</summary>With 2 sequences and 3 heads there is one. Here the sizes fit by chance: broadcasting lines up axes from the right.</details>
+# <details><summary>An error: the mask has an axis less</summary>With 2 sequences and 3 heads you get an error. Here the sizes fit by chance: broadcasting lines up axes from the right.</details>
 # <details><summary>Both heads give the padding weight 0</summary>They should. But the batch axis of the mask lines up with the heads axis of the scores.</details>
-# <details><summary>Only head 0 gives the padding weight 0</summary>Yes. Sequence 0 of the mask meets head 0 of the scores, in every sequence. No error tells you. So such a mask needs a heads axis of its own.</details>
+# <details><summary>Only head 0 gives the padding weight 0</summary>Yes. Sequence 0 of the mask meets head 0 of the scores, in every sequence: in sequence 1, that head loses a real token. No error tells you. So such a mask needs a heads axis of its own.</details>
 
 # %%
 two_by_two = numbers(2, 2, 3, 4)  # (batch, heads, length, d_head)
@@ -1452,7 +1452,7 @@ for many in (1, 2):
 # %% [markdown]
 # In this comparison, every model gets the same 400 steps of training, at the same learning rate. An answer counts as right if both nouns are right.
 #
-# A model **generalises** if it is right on held-out pairs too. **Overfitting** means that a model is right on its training data, but not on held-out data.
+# A model **generalises** if it is right on held-out pairs too. **Overfitting** (lesson 2) means that a model is right far more often on its training data than on held-out data.
 
 # %% folded=true
 # Defines train and accuracies, click to unfold
@@ -1612,7 +1612,7 @@ for seed in range(3):
 figures.runs(measured, "accuracy", "Reading 0.6 · subject + 0.4 · object (3 runs each)")
 
 # %% [markdown]
-# What to see: the linear read-out names every subject and almost no object. Why not every object? It has a vector for each candidate A, whose dot product with a noun's embedding is their match. The object logit is
+# What to see: the linear read-out names every subject and almost no object. Why not every object? It has a vector for each candidate A. Its dot product with a noun's embedding is their match. The object logit:
 #
 # $$\text{logit}(A) = 0.6 \cdot \text{match}(A, \text{subject}) + 0.4 \cdot \text{match}(A, \text{object}) + \text{bias}(A)$$
 #
@@ -1620,7 +1620,7 @@ figures.runs(measured, "accuracy", "Reading 0.6 · subject + 0.4 · object (3 ru
 #
 # <details><summary>The proof, for those who want it</summary>Let cc be match(cat, cat), cd be match(cat, dog), and so on. <em>Bird chased cat</em> needs logit(cat) &gt; logit(dog), and <em>bird chased dog</em> needs the opposite. Add the two inequalities: the bird and the biases cancel, and what remains is cc + dd &gt; cd + dc. Do the same with <em>dog chased cat</em> and <em>cat chased dog</em>. Again the biases cancel, but what remains is cd + dc &gt; cc + dd. Both cannot hold, so no linear read-out is right in all four sentences. That it misses nearly every object is not proved here, only measured.</details>
 #
-# A nonlinear read-out fits the training pairs, but overfits. With width 64, it misses fewer held-out pairs.
+# A nonlinear read-out overfits the training pairs. Four times as wide, it misses fewer held-out pairs.
 
 # %% [markdown]
 # How did some runs with one head get most training pairs right? Their weights depend on the nouns:
@@ -1682,9 +1682,9 @@ for title, made_equal in variants.items():
 figures.runs(after_300, "accuracy, held out", "Two heads after 300 steps (3 runs each)")
 
 # %% [markdown]
-# What to see: it is enough that one of the two differs. With both equal, write $A_i$ for the attention weights of head $i$, and $V$ and $B$ for the shared value matrix and block: $A_0 X V B + A_1 X V B = (A_0 + A_1)\, X V B$. That is one blend again, with one set of weights, and the reader misses most held-out pairs.
+# What to see: it is enough that one of the two differs. With both equal, write $A_i$ for the attention weights of head $i$, and $V$ and $B$ for the shared value matrix and block: $A_0 X V B + A_1 X V B = (A_0 + A_1)\, X V B$. That is twice one blend, whose weights are the mean of both. The reader misses most held-out pairs. (Each head keeps its own bias, which adds a constant.)
 #
-# So averaging *learned* heads does no harm here: their values adapt. But an average has only $d / h$ features for all heads together. Side by side, they have $d$.
+# So averaging *learned* heads does no harm here: their values adapt. But an average has only $d / h$ features, not $d$.
 
 # %% [markdown]
 # ### Layer by layer
@@ -1909,7 +1909,7 @@ for width, has_bias, dtype in (
 # END HIDDEN TESTS
 
 # %% [markdown]
-# Now compare the two blocks, with a mask and without one. PyTorch's block differs in four things. It expects (length, batch, d_model), unless you pass `batch_first=True`. It returns the *mean* of the heads' weights, unless you ask for each with `average_attn_weights=False`. Its mask means the opposite: True = masked out. And a query that may attend to nothing can give NaN. If its `attn_mask` differs between sequences, its shape is (batch · heads, query, key).
+# Now compare the two blocks, with a mask and without one. PyTorch's block differs in four things. It expects (length, batch, d_model), unless you pass `batch_first=True`. It returns the *mean* of the heads' weights, unless you ask for each with `average_attn_weights=False`. Its mask means the opposite: True = masked out. And a query that may attend to nothing can give NaN. Padding alone can go into `key_padding_mask` (lesson 2). An `attn_mask` that differs between sequences has the shape (batch · heads, query, key).
 
 # %%
 torch.manual_seed(0)

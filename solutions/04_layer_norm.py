@@ -919,7 +919,7 @@ for name, (first, second) in results.items():
     print(f"{name}: the same token differs by up to {(first - second).abs().max():.2f}")
 
 # %% [markdown]
-# What to see: both rows show the *same token*, normalised. Only with batch norm does it depend on the rest of the batch. Batch norm also leaks information from later tokens (lesson 2).
+# What to see: both rows show the *same token*, normalised. Only with batch norm does it depend on the rest of the batch. Later tokens enter the mean, too: a leak (lesson 2).
 #
 # <details><summary>And in evaluation, after training?</summary>There, <code>nn.BatchNorm1d</code> uses its running averages instead. Then the dependence is gone, but the model computes something else than in training.</details>
 
@@ -1362,7 +1362,7 @@ figures.runs(
 #
 # The *training* loss chooses the rate. The held-out digits only measure the result, so the chosen rate need not be the best one for them.
 #
-# <details><summary>Would other rates help <em>norm only</em>?</summary>Rates of 0.00003 and 0.01 do not. To see, add them to <code>RATES</code> in the folded cell, then run that cell and the next one again. All runs then start from other random numbers.</details>
+# <details><summary>Would other rates help <em>norm only</em>?</summary>Rates of 0.00003 and 0.01 do not. To see, add them to <code>RATES</code> in the folded cell, then run that cell and the next one again. All runs then start from other random numbers, so undo this, and run both again, before you go on.</details>
 # <details><summary>The slide says of pre-norm: "can use larger learning rate". Does the table agree?</summary>For this task, yes. Pre-norm learns at all three rates, post-norm fails at the largest one. Lesson 7 measures both in whole Transformers.</details>
 
 # %% [markdown]
@@ -1403,7 +1403,7 @@ draw_similarity(["norm only", "residual only", "both, pre-norm"])
 # %% [markdown]
 # What to see: with *norm only*, all images lie on nearly the same line. *Residual only* ends at about 0.96, pre-norm at about 0.85. (A cosine of 0.997 is an angle of about 4°, 0.96 one of about 16°.) The less alike the images, the more digits a setting reads: so far, the popular explanation fits.
 #
-# But three settings are few. What makes the images alike? Two suspects: a ReLU returns no negative number, and a random matrix stretches some directions and shrinks others. An **orthogonal matrix** rotates or reflects vectors and stretches no direction: it is the control.
+# But three settings are few. What makes the images alike? Two suspects: a ReLU returns no negative number, and a random matrix stretches some directions and shrinks others. An **orthogonal matrix** rotates or reflects vectors and stretches no direction: it is the control. (Training then changes it.)
 #
 # **Predict.** The norm alone again. Which change keeps the images as different as they were?
 #
@@ -1477,18 +1477,18 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: only with both changes does the norm alone come close to *both, pre-norm*. A norm sets the size. It keeps neither inputs nor gradients from becoming alike.
+# What to see: only with both changes does the norm alone come close to *both, pre-norm*. (Then only the norm is nonlinear.) A norm sets the size. It keeps neither inputs nor gradients apart.
 #
-# As *no blocks* shows, these digits hardly need depth. You see what forty blocks can spoil, not what they can add.
+# As *no blocks* shows, these digits hardly need depth. So far, you see what blocks spoil.
 #
 # <details><summary>Do alike images explain everything?</summary>No. Compare <em>norm, no ReLU</em> with <em>residual only</em>: its images are less alike (0.81 against 0.96), yet it reads fewer digits. Its gradients are more alike (0.86 against 0.62).</details>
 
 # %% [markdown]
 # ### Why add $x$?
 #
-# With $x$ added, you can keep the ReLU and the random matrices. A factor $I + J$ keeps directions apart if $J$ is small.
+# With $x$ added, ReLU and random matrices can stay. A factor $I + J$ keeps directions apart if $J$ is small.
 #
-# Then why did *residual only* read fewer digits than pre-norm? Two suspects: the *scale* of the stream, which grows by √1.5 in each block, and the large *share* of each branch, its length beside that of $x$. The next cell builds a control for each.
+# Then why did *residual only* read fewer digits than pre-norm? Two suspects: the *scale* of the stream, which grows by √1.5 in each block, and the *share* of each branch, its length beside that of $x$. One control fixes the scale alone; in the other, the share is small too.
 
 # %%
 # the sum x + f(x), divided by √1.5: the scale stays, and so does the share of the branch
@@ -1552,7 +1552,9 @@ for name in [*controls, "both, pre-norm"]:
     print(f"{name:26} mean |cosine| of its gradients: {sum(gradient_similarity(name)) / 5:.2f}")
 
 # %% [markdown]
-# What to see: a fixed scale closes at most a part of the gap. On average it reads more digits than *residual only*, but the runs overlap, and at the rate 0.003 it reads fewer. The small branch reads about 95 %, here more than pre-norm with about 91 %, and its gradients are least alike. So a norm is not the only way. But the constant depends on the depth; pre-norm needs none.
+# What to see: a fixed scale closes at most a part of the gap. On average it reads more digits than *residual only*, but the runs overlap, and at the rate 0.003 it reads fewer. The small branch reads about 95 %, more than pre-norm (about 91 %) and *no blocks* (about 92 %). Its gradients are least alike. A norm is not the only way. But the constant depends on the depth; pre-norm needs none.
+#
+# <details><summary>Why is the cosine the same with and without the fixed scale?</summary>Before training, the two networks differ only by a constant factor, √1.5 for each block. It changes the length of a gradient, not its direction.</details>
 #
 # De and Smith found the same effect of batch norm on the share of the branch (*Batch Normalization Biases Residual Blocks Towards the Identity Function in Deep Networks*, 2020).
 

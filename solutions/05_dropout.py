@@ -376,6 +376,7 @@ ones = torch.ones(100_000)
 in_training = F.dropout(ones, 0.5, training=True).mean().item()
 in_evaluation = F.dropout(ones, 0.5, training=False).mean().item()
 print("mean activation        in training   in evaluation")
+# classic dropout keeps half without scaling up, and scales by the ½ in evaluation
 print(f"classic dropout       {in_training / 2:12.2f}   {in_evaluation / 2:13.2f}")
 print(f"PyTorch               {in_training:12.2f}   {in_evaluation:13.2f}")
 print(
@@ -571,7 +572,7 @@ with Check("dropout", "a batch of 300 examples with 400 units, p = 0.25") as che
     with Check("dropout", "each element has its own draw") as chance:
         dropped = (result == 0).double()
         share = float(dropped.mean())
-        # 0.2 is more than eight standard errors, for each example (and more for each unit)
+        # 0.2 is eight standard errors for each unit (and more for each example)
         units_off = (dropped.mean(0) - share).abs().max()
         examples_off = (dropped.mean(1) - share).abs().max()
         chance.true(
@@ -692,7 +693,7 @@ from transformer_course.widgets import show_dropout
 show_dropout(dropout)
 
 # %% [markdown]
-# What to see: at every $p$ the two lines lie close together, apart from chance. Inverted dropout preserves the mean output of a linear unit. But the histogram widens as $p$ grows: dropout adds noise, and training has to cope with it.
+# What to see: at every $p$ the two lines coincide, apart from chance. Inverted dropout preserves the mean output of a linear unit. But the histogram widens as $p$ grows: dropout adds noise, and training has to cope with it.
 #
 # **Puzzle.** Set $p$ to 0.9. One bar towers above the others. Where is it, and about what fraction of the samples does it hold?
 #
@@ -1076,7 +1077,7 @@ print(f"without gradients, 1 would be {(1 - removed) ** 150:.3f} after 150 steps
 # Two more rivals, with the same seeds and labels:
 #
 # - A *smaller network* has 12 units in each hidden layer, in place of 128. 12 was the best of 8, 10, 12, 16 and 24.
-# - **Early stopping** keeps the parameters of the step with the highest validation accuracy. Here it stops the network without dropout.
+# - **Early stopping** keeps the parameters of the step with the highest validation accuracy. Here it is applied to the network that has no dropout.
 #
 # All settings were chosen by validation accuracy. The figure reports test accuracy.
 
@@ -1188,9 +1189,9 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: all networks fit their training labels. Early stopping adds nothing. Dropout adds about one point, in all three seeds. (Note the scale of the axis.) All seeds share one split of the data, so this is a hint and no more.
+# What to see: all networks fit their training labels. Early stopping adds nothing. Dropout adds about one point, in all three seeds. (Note the axis.) All seeds share one split of the data: this is only a hint.
 #
-# Not every model needs dropout. PaLM, a language model with 540 billion parameters (Chowdhery et al., 2022), was pretrained without it: it saw most of its text only once.
+# Not every model needs dropout. PaLM, a language model with 540 billion parameters (Chowdhery et al., 2022), was pretrained without it: it saw most of its text only once. Most fine-tuning, on little data, used $p = 0.1$.
 
 # %% [markdown]
 # ## 8 · Monte Carlo dropout: how uncertain is the model?
@@ -1489,14 +1490,14 @@ for fast in (True, False):
 torch.backends.mha.set_fastpath_enabled(True)  # PyTorch's default
 
 # %% [markdown]
-# The **fast path** of `nn.TransformerEncoderLayer` is one optimised function that computes the layer in evaluation mode, without gradients. What to see: on this path the layer never calls its dropout modules, so their modes do not matter.
+# The **fast path** of `nn.TransformerEncoderLayer` is one function that computes the layer in evaluation mode, without gradients. What to see: on this path the layer never calls its dropout modules, so their modes do not matter.
 #
 # Monte Carlo dropout under `no_grad()`, perhaps yours too, then gives a spread of exactly 0. For such a model, first call `torch.backends.mha.set_fastpath_enabled(False)`.
 
 # %% [markdown]
 # ### One mask, fifty masks, no mask
 #
-# Take the three networks trained with dropout on correct labels. Predict the test digits in three ways: with one random mask, with the mean of fifty masks, and in evaluation mode. As a control, average the three networks trained without dropout. Softmax turns their logits into probabilities.
+# Take the three networks trained with dropout on correct labels. Predict the test digits in three ways: with one random mask each, with the mean of fifty masks, and in evaluation mode. As a control, average the three networks trained without dropout. Softmax turns their logits into probabilities.
 #
 # **Predict.** How does the mean of fifty masks compare with evaluation mode?
 #
@@ -1587,6 +1588,7 @@ def measure(network: nn.Module, inputs: Tensor) -> dict[str, Tensor]:
 
 
 @cache
+@torch.no_grad()
 def measured() -> list[list[dict[str, Tensor]]]:
     """What `measure` gives for each seed and angle; computed once, then kept."""
     torch.manual_seed(0)

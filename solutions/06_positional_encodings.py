@@ -12,6 +12,7 @@
 # **How to work**: read, predict, run, cell by cell. This notebook imports nothing from the other lessons.
 
 # %% given imports
+import copy
 import functools
 import math
 
@@ -121,9 +122,9 @@ for p in (0, 1, 10, 100, 500):
 # %% [markdown]
 # What to see: a large counter hides the word. Dividing it by the length of the text would help, but then one step is 1/10 in a short text and 1/500 in a long one.
 #
-# You want values that stay bounded, differ from position to position and do not depend on the length. Binary counting has all three, with enough bits. The last bit changes at every position, the one before it at every second, the next at every fourth.
+# You want values that stay bounded, differ from position to position and do not depend on the length. Binary counting has all three. The last bit changes at every position, the one before it at every second, the next at every fourth.
 #
-# But bits jump: from 3 (011) to 4 (100) all three change. Replace each bit by a smooth wave, so that neighbours get similar values. The **wavelength** of a wave is the number of positions after which it repeats.
+# But bits jump: from 3 (011) to 4 (100) all three change. Replace each bit by a smooth wave, so that neighbours get similar values, except in the fastest. The **wavelength** of a wave is the number of positions after which it repeats.
 
 # %% folded=true
 # Draws eight positions as bits and as waves, click to unfold
@@ -162,7 +163,7 @@ figures.arrows(
 #
 # (Vaswani et al., *Attention Is All You Need*, 2017, section 3.5.)
 #
-# The **base**, here 10000, sets how fast the frequencies fall. With bits, the wavelength doubles from column to column. Here it grows by the factor $10000^{2/d_{\text{model}}}$ from pair to pair.
+# The **base**, here 10000, sets how fast the frequencies fall. With bits, the wavelength doubles from right to left. Here it grows by the factor $10000^{2/d_{\text{model}}}$ from pair to pair.
 #
 # **Predict.** How many different frequencies does an encoding with $d_{\text{model}} = 8$ have?
 #
@@ -323,11 +324,11 @@ products = {"PE · PE for each pair of positions": (encoding @ encoding.T, "posi
 figures.steps(products, "position", five)
 
 # %% [markdown]
-# What to see: each diagonal is constant. Positions 0 and 2 are as similar as 2 and 4. The reason is $\sin a \sin b + \cos a \cos b = \cos(a - b)$, once for each pair. For positions $m$ and $n$:
+# What to see: each diagonal is constant. Positions 0 and 2 are as similar as 2 and 4. The reason is $\sin a \sin b + \cos a \cos b = \cos(a - b)$, once for each pair of columns. For positions $m$ and $n$:
 #
 # $$\mathrm{PE}_m \cdot \mathrm{PE}_n = \sum_i \cos\big((m - n)\,\omega_i\big)$$
 #
-# The **absolute position** of a token is $p$, counted from the start. The **relative position** of two tokens is the difference of their positions. You encoded absolute positions, and the dot product depends on the relative position alone. But $\cos(-a) = \cos a$, so two before and two after look the same.
+# The **absolute position** of a token is $p$, counted from the start. The **relative position** of two tokens is the difference of their positions. You encoded absolute positions, and the dot product depends on the relative position alone. As $\cos(-a) = \cos a$, two before and two after look alike.
 #
 # A matrix between the two encodings can tell them apart. Here is one pair with a frequency of half a radian. Compare the step from 0 to 1 with the step from 10 to 11.
 
@@ -651,7 +652,7 @@ print(f"d_model = 512: the longest wavelength is {longest:.0f} positions; 2π ·
 
 # %%
 hundred_rows = numbers(100, 64)
-for batch in (32, 10):
+for batch in (32, 10, 1):
     zeros = torch.zeros(batch, 10, 64)
     try:
         print(f"batch of {batch}: no error,", tuple((zeros + hundred_rows[: zeros.shape[0]]).shape))
@@ -934,7 +935,7 @@ figures.arrows(
 )
 
 # %% [markdown]
-# The dot product of two arrows depends on their lengths and on the angle between them. Rotate the query at position $m$ by $m\,\omega$ and the key at position $n$ by $n\,\omega$. The angle between them changes by $(n - m)\,\omega$. A score is the sum of such dot products over all pairs.
+# The dot product of two arrows depends on their lengths and on the angle between them. Rotate the query at position $m$ by $m\,\omega$ and the key at position $n$ by $n\,\omega$. The angle between them changes by $(n - m)\,\omega$. The score of this query and key is the sum of such dot products over all pairs of features.
 #
 # **Predict.** You move a whole text by 100 positions. What happens to the scores?
 #
@@ -1120,7 +1121,7 @@ show_rotary(rotary_embedding, d_model=8, positions=48, title=title)
 print(torch.arange(254, 261).bfloat16().tolist())
 
 # %% [markdown]
-# What to see: 257 is rounded to 256, and 259 to 260. The angle of the first pair is then wrong by a whole radian. If you followed Hint 3 of the exercise, your own function has this fault: the dtype of x keeps digits in float64 but loses them in bfloat16. So libraries compute the angles in float32, even if queries and keys are bfloat16.
+# What to see: 257 is rounded to 256, and 259 to 260. The angle of the first pair is then one radian off. If you followed Hint 3 of the exercise, your own function has this fault: the dtype of x keeps digits in float64 but loses them in bfloat16. So libraries compute angles in float32 at least, `torch.promote_types(x.dtype, torch.float32)`, and convert the result.
 #
 # In a model, RoPE is *inside* every attention layer, after the projections and before the scores. Queries and keys are rotated. Values are not: they carry content, and a rotation would make the same content look different at each position.
 
@@ -1428,8 +1429,22 @@ figures.curves(
 # **Predict.** Position 1 needs +5, and relative often finds it. Why is position 2 worse than in none?
 #
 # <details><summary>It has no key at the offset it needs</summary>It needs +3, and there is a key: position 5.</details>
-# <details><summary>A bias for +5 misleads it</summary>Yes. Position 1 has no key at +7, so a bias that is larger for +5 than for the other offsets finds position 6. But position 2 also has a key at +5, and there it is the wrong one. The same holds for −5 at positions 6 and 5.</details>
+# <details><summary>A bias for +5 misleads it</summary>Yes. Position 1 has no key at +7, so a bias that is larger for +5 than for all other offsets of its keys finds position 6. But position 2 also has a key at +5, and there it is the wrong one. The same should hold for −5 at positions 6 and 5.</details>
 # <details><summary>It was trained less than position 1</summary>In Backwards, every position has an answer, so all were trained equally often.</details>
+#
+# Take the cause away: give +5 the learned bias of its neighbour, +4, and change nothing else.
+
+# %%
+for seed, finder in enumerate(finders("Backwards", "relative")):
+    without = copy.deepcopy(finder)
+    with torch.no_grad():
+        without.bias[7 + 5] = finder.bias[7 + 4]
+    for title, model in (("bias for +5 as learned", finder), ("bias for +5 as for +4", without)):
+        _, first, second, *_ = correct(model, "Backwards").tolist()
+        print(f"seed {seed}, {title:22}: position 1 {first:4.0%}, position 2 {second:4.0%}")
+
+# %% [markdown]
+# What to see: without its large bias for +5, the model gets more than twice as many digits right at position 2. Position 1, which needs this bias, now fails. One bias for an offset cannot be right for both.
 #
 # ALiBi is best in the middle, where the mirror position is near, and worst at the ends. Its bias is the only difference from none.
 #

@@ -7,7 +7,7 @@
 #
 # **You take away** `EncoderBlock` and `Encoder`, their parameter count, and a test of what the position of each norm changes.
 #
-# **Time**: about 195 minutes: 140 for the exercises, the rest to read, predict and run. A good place to stop is marked after about 85 minutes.
+# **Time**: about 195 minutes: 140 for the exercises, the rest to read, predict and run. A good place to stop is marked after about 85.
 #
 # Run the cells from top to bottom.
 
@@ -119,7 +119,7 @@ figures.steps(
 #
 # **Predict.** You fit a linear function of the two features, with a bias, to these four cases, so that the mean squared error is as small as possible. What does it say for *good*?
 #
-# <details><summary>About 1</summary>Then its weight on the feature <em>good</em> would be positive. But for <em>not good</em> it would have to be negative.</details>
+# <details><summary>About 1</summary>If <em>good</em> and <em>not bad</em> both give 1, the values for <em>bad</em> and <em>not good</em> must add up to 2. But both should be 0.</details>
 # <details><summary>0.5, as for every other case</summary>Yes. A <em>not</em> makes one opinion positive and the other negative, so on average neither feature tells you anything.</details>
 # <details><summary>About 0</summary>That would be as wrong as saying 1 for <em>not good</em>. The best compromise lies between.</details>
 
@@ -1736,7 +1736,7 @@ for name, box in (("after one jump", after_one), ("after two jumps", after_two))
 #
 # **Puzzle.** The live view shows one row. Which layer and head shows the first jump from box 0, and which the second?
 #
-# <details><summary>Hint</summary>The label of box 0 says where the first jump leads. In layer 0, find a head whose row for box 0 has most of its weight there. Then read that box's note, and search layer 1 in the same way, again in the row for box 0.</details>
+# <details><summary>Hint</summary>The label of box 0 says where the first jump leads. In layer 0, find a head whose row for box 0 has most of its weight there. Then read that box's note, and search layer 1 in the same way, again in the row for box 0. No such head? Then your encoder may use the other route.</details>
 
 # %%
 from transformer_course.widgets import show_attention
@@ -1786,7 +1786,7 @@ figures.runs(deep, "held-out accuracy", "Six blocks (the last: two), 120 steps, 
 # %% [markdown]
 # What to see: six post-norm blocks at 0.01 from the first step get little further than guessing, 1/8. Change any one of three things, and they learn: the order of the norms, the number of blocks, or the size of the first steps. After a warm-up the stack tolerates the very rate that stopped it before.
 #
-# What goes wrong in the first step? Take it in each setting, and measure two things: how far the output moves (1 means by its own size), and how similar the outputs of two tokens are (a cosine of 1 means the same direction).
+# Does the first step already do harm? Take it in each setting, and measure two things: how far the output moves (1 means by its own size), and how similar the outputs of two tokens are (a cosine of 1 means the same direction).
 #
 # **Predict.** A first step moves the output by about 1. Can such a stack still learn?
 #
@@ -1823,7 +1823,7 @@ for name, setting in schedules.items():
 # %% [markdown]
 # What to see: in the failing setting the first step moves the output by more than its own size, and leaves all tokens with nearly the same output. With warm-up, little changes.
 #
-# Is that why it fails? The failing setting has the largest value in both columns, so perhaps there is a limit. But pre-norm at twice the rate moves nearly as far, and it learns. Six settings settle nothing.
+# Is that why it fails? Here the failing setting has the largest value in both columns, so there may be a limit. But pre-norm at twice the rate moves nearly as far and learns. Six settings cannot decide it.
 #
 # **Predict.** Do your runs show that the very first step stops the post-norm stack?
 #
@@ -1881,7 +1881,7 @@ for pre_norm in (True, False):
 # - So the residual stream of a pre-norm stack grows with depth, and its encoder ends with a final norm. Post-norm, the original order, normalises the stream itself.
 # - A block has about $12\, d_{\text{model}}^2$ parameters if $d_{\text{ff}} = 4\, d_{\text{model}}$: a third in attention, two thirds in the feed-forward network, and a few in biases and norms.
 # - Adam cancels a constant factor in the gradient. What differs is how far a step moves the output: further in deep stacks, and furthest in deep post-norm stacks. Whether that is why they fail, your runs do not settle: other stacks moved nearly as far, and learned.
-# - In your experiment six post-norm blocks needed small first steps: warm-up, or a lower rate throughout. Pre-norm blocks did not. Compare schedules at equal peak rates.
+# - In your experiment six post-norm blocks needed smaller first steps than a rate of 0.01 gives: warm-up, or a lower rate throughout. Pre-norm blocks did not. Compare schedules at equal peak rates.
 # - In 200 steps, one block learned to follow one jump but not two; two blocks learned to follow two. The second block works on what the first one found: in its queries, and also in its keys and values.
 #
 # **What comes next.** Your encoder reads a sequence of vectors, whatever they stand for. An image is not a sequence of words. But you can split it into patches and treat each patch as a token: that is lesson 8, the Vision Transformer.

@@ -1193,7 +1193,7 @@ for right in accuracies(new_cnn):
 #
 # <details><summary>The ViT: every patch attends to every patch</summary>Attention can compare all patches. But a moved digit has other patches, at other positions.</details>
 # <details><summary>Logistic regression</summary>It has one weight for each pixel and class. Move the digit, and every weight meets the wrong pixel.</details>
-# <details><summary>The CNN</summary>Yes. Your ViT shares one kernel too, but applies it only at every third pixel, and then adds a position.</details>
+# <details><summary>The CNN</summary>Yes. Your ViT shares its kernels too, but applies them only at every third pixel, and then adds a position.</details>
 
 
 # %%
@@ -1263,11 +1263,11 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: in place, both read well. On moved digits, the control loses most of its advantage. So convolutions alone do not explain it.
+# What to see: in place, both read well. On moved digits, the control loses most of the CNN's advantage. So convolutions alone do not explain it.
 #
 # A convolution has **translation equivariance**: if its input is shifted, its output is shifted too, but otherwise unchanged (except at borders). The maximum over all positions then discards the position. Only both together approach **translation invariance**: if the input is shifted, the output does not change.
 #
-# **Your turn.** Change `channels: int = 20` to 64 and run the cell again. Does that help? Then change it back to 20, and run it once more.
+# **Your turn.** Change `channels: int = 20` to 64 and run the cell again. Does that help? Then change it back and run it again.
 #
 # <details><summary>Answer</summary>No. It has three times as many parameters, and still reads only half of the digits moved by one pixel.</details>
 #
@@ -1364,7 +1364,7 @@ figures.tiles(
 #
 # <details><summary>It cannot learn them at all</summary>You cannot read them. But nothing ever told the model that patch 7 lies below patch 3.</details>
 # <details><summary>About half of its accuracy</summary>What does the model lose, if patch 11 is always where patch 5 was? The rows of its table start as random vectors.</details>
-# <details><summary>Nothing</summary>Yes. The order of the rows in its table is arbitrary: row 5 learns what row 11 would have learned.</details>
+# <details><summary>Nothing</summary>Yes. The order of the rows in its table is arbitrary: the row for patch 5 learns what the row for patch 11 would have learned.</details>
 #
 # The next cell tests this without training: it changes nothing but a trained table of positions.
 
@@ -2132,10 +2132,12 @@ def source_for(name: str, model: nn.Module) -> Tensor:
     if name.startswith("embeddings"):
         named = model.named_parameters()
         return next(p for n, p in named if p.numel() == 32 and is_class_token(n, p))
+    blocks = [part for part in parts if isinstance(part, nn.TransformerEncoderLayer)]
     if "layer." in name or "layers." in name:
-        blocks = [part for part in parts if isinstance(part, nn.TransformerEncoderLayer)]
         return part_for(name, blocks[next(int(s) for s in name.split(".") if s.isdigit())])
-    return getattr([part for part in parts if isinstance(part, nn.LayerNorm)][-1], kind)
+    inside = {part for block in blocks for part in block.modules()}
+    norms = [part for part in parts if isinstance(part, nn.LayerNorm) and part not in inside]
+    return getattr(norms[-1], kind)
 
 
 # %% folded=true
@@ -2189,7 +2191,7 @@ else:
 # - An image becomes a sequence of $\frac{H}{p} \cdot \frac{W}{p}$ patches. The patch embedding, one linear layer, makes a token of each. It equals a `Conv2d` whose stride is its kernel size.
 # - A class token, or mean pooling, gives one vector for the image. The classification head turns it into logits.
 # - The positions are a learned table. The order of its rows is arbitrary, and it can be interpolated to a larger grid.
-# - A CNN has a stronger inductive bias than a ViT. Equivariant convolutions, *together with* a maximum over all positions, read digits moved by distances never seen. Convolutions alone do not. With the same few steps, the CNN also does better on few images.
+# - A CNN has a stronger inductive bias than a ViT. Equivariant convolutions, *together with* a maximum over all positions, read digits moved by distances never seen. Convolutions alone read far fewer. With the same few steps, the CNN also does better on few images.
 # - A ViT must learn such things from examples: by data augmentation, or by pretraining before fine-tuning. Here, brief augmentation taught a part of what it showed, and nothing beyond.
 # - Attention rollout is a hint at what the class token uses. Compare it with an untrained model, and with the rollout of another image.
 #
