@@ -32,6 +32,10 @@ class Course:
         return self.kit / "misconceptions"
 
     @property
+    def progress(self) -> Path:
+        return self.kit / "progress"
+
+    @property
     def answers(self) -> Path:
         return self.root / "autograder" / "answers"
 

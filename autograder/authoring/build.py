@@ -2,6 +2,7 @@
 
     solutions/NN.py -> notebooks/NN.ipynb                 the student's version
                     -> solutions/NN.ipynb                 executed, for reading
+                    -> the kit's progress/NN.json         its checks, for the view of progress
     answers/NN.py   -> the kit's misconceptions/NN.jsonl  what wrong answers return
 
 A built file says in its metadata what it was built from. So a build without news writes nothing.
@@ -11,6 +12,7 @@ import copy
 import hashlib
 import json
 import os
+import tempfile
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
@@ -22,6 +24,7 @@ from nbformat import NotebookNode
 from autograder import paths
 from autograder.authoring.answer_bank import read_answers
 from autograder.authoring.lesson import AuthoringError, Lesson, read_lesson
+from autograder.authoring.listed_checks import listed_checks
 from autograder.authoring.notebook import as_text, source_notebook, student_version
 
 STAMP = "built_from"
@@ -38,7 +41,10 @@ def build(path: Path, execute: bool, told: Step) -> list[Path]:
     lesson = read_lesson(path)
     source = source_notebook(lesson)
     student = lesson.course.notebooks / f"{lesson.name}.ipynb"
-    changed = [student] if paths.write(student, as_text(student_version(source))) else []
+    version = student_version(source)
+    changed = [student] if paths.write(student, as_text(version)) else []
+    checks = lesson.course.progress / f"{lesson.name}.json"
+    changed += [checks] if paths.write(checks, listed_checks(lesson, version)) else []
     if execute:
         changed += build_misconceptions(lesson, told)
         changed += build_solution(lesson, source, told)
@@ -90,6 +96,8 @@ def execute(notebook: NotebookNode, allow_errors: bool = False) -> NotebookNode:
     executed = copy.deepcopy(notebook)
     # one thread, so that sums are added in the same order on every run
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0"}
+    progress = tempfile.TemporaryDirectory()  # nobody's own, so that it begins empty
+    environment["TRANSFORMER_COURSE_PROGRESS"] = str(Path(progress.name, "progress.json"))
     client = NotebookClient(
         executed,
         timeout=600,
@@ -100,10 +108,11 @@ def execute(notebook: NotebookNode, allow_errors: bool = False) -> NotebookNode:
         store_widget_state=False,
         extra_arguments=["--IPKernelApp.log_level=CRITICAL"],  # it logs about itself
     )
-    try:
-        client.execute(env=environment)
-    except CellExecutionError as error:
-        raise BuildFailed(str(error)) from None
+    with progress:
+        try:
+            client.execute(env=environment)
+        except CellExecutionError as error:
+            raise BuildFailed(str(error)) from None
     # the kernel's exact version: noise in a file that is kept under version control
     executed.metadata["language_info"] = {"name": "python"}
     for cell in executed.cells:

@@ -94,6 +94,12 @@ class Lesson:
         """The file's stem, also the name of the assignment: `01_dot_product_attention`."""
         return self.path.stem
 
+    @property
+    def title(self) -> str:
+        """The lesson's first heading, or its name."""
+        headings = (re.match(r"# (.+)", cell.source) for cell in self.cells)
+        return next((found[1] for found in headings if found), self.name)
+
     def of(self, role: str) -> list[Cell]:
         """The cells with this role."""
         return [cell for cell in self.cells if cell.role == role]

@@ -19,7 +19,11 @@ FLOORS = (
         "autograder.errors",
         "autograder.paths",
     ),
-    ("transformer_course.widgets", "autograder.execution.isolation"),
+    (
+        "transformer_course.progress",
+        "transformer_course.widgets",
+        "autograder.execution.isolation",
+    ),
     ("autograder.execution",),
     ("autograder.authoring",),
     ("autograder.intake", "autograder.similarity"),

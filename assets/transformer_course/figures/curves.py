@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from transformer_course.figures.picture import DASHES, INK, LINES, MARKS, show
 
@@ -47,6 +48,8 @@ def curves(
         axes.plot(across, values, mark, color=INK, label=name)
     for name, point in (marked or {}).items():
         axes.plot(*point, "*", color=LINES[1], markersize=16, label=name)
+    if all(float(value).is_integer() for value in across):
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     if "x" in logarithmic:
         axes.set_xscale("log", base=2)
         axes.set_xticks(across, [f"{value:g}" for value in across])

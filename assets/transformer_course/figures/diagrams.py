@@ -26,8 +26,18 @@ def arrows(vectors: Mapping[str, ArrayLike], axes: tuple[str, str]) -> None:
         plane.annotate(
             "", point, (0, 0), arrowprops={"arrowstyle": "-|>", "color": colour, "lw": 2}
         )
-        label = f"{name} {brief(point)}"
-        plane.annotate(label, point, (4, 6), textcoords="offset points", color=colour, fontsize=11)
+        # towards the middle, so that it stays within the frame
+        right, up = point[0] > 0.4 * reach, point[1] >= 0
+        plane.annotate(
+            f"{name} {brief(point)}",
+            point,
+            (-4 if right else 4, 6 if up else -6),
+            textcoords="offset points",
+            color=colour,
+            fontsize=11,
+            ha="right" if right else "left",
+            va="bottom" if up else "top",
+        )
     low = min(0.0, *(float(point.min()) for point in points.values())) * 1.35 - 0.25
     plane.set(xlim=(low, reach), ylim=(low, reach), xlabel=axes[0], ylabel=axes[1], aspect="equal")
     plane.grid(alpha=0.3)

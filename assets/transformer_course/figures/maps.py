@@ -127,11 +127,13 @@ def heatmap(axes: Axes, matrix: np.ndarray, labels: Sequence[str], numbers: bool
     if matrix.size <= 80:
         low = np.nanmin(matrix)
         dark = low + 0.45 * (np.nanmax(matrix) - low)
+        drawn = matrix[~np.isnan(matrix)]
+        digits = 0 if (drawn == drawn.round()).all() else 2  # 4, not 4.00
         for (row, column), value in np.ndenumerate(matrix):
             if np.isnan(value):
                 continue
             colour = "white" if value <= dark else ON_LIGHT
-            axes.text(column, row, f"{value:.2f}", ha="center", va="center", color=colour)
+            axes.text(column, row, f"{value:.{digits}f}", ha="center", va="center", color=colour)
 
 
 def mark_allowed(axes: Axes, allowed: np.ndarray, size: float = 6) -> None:

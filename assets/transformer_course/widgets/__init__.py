@@ -11,6 +11,7 @@ from transformer_course.widgets.attention import show_attention
 from transformer_course.widgets.attention_steps import show_attention_steps
 from transformer_course.widgets.dropout import show_dropout
 from transformer_course.widgets.encoding import show_encoding
+from transformer_course.widgets.hull import show_hull
 from transformer_course.widgets.mask import MaskView, show_mask
 from transformer_course.widgets.norm_axes import show_norm_axes
 from transformer_course.widgets.patches import show_patches
@@ -26,6 +27,7 @@ __all__ = [
     "show_attention_steps",
     "show_dropout",
     "show_encoding",
+    "show_hull",
     "show_mask",
     "show_norm_axes",
     "show_patches",
