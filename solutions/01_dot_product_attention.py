@@ -7,7 +7,7 @@
 #
 # **You take away** your own softmax, scaled dot-product attention, and a reason for every symbol in its formula.
 #
-# **Time**: about 190 minutes: 110 for the exercises, the rest to read, predict and run. Good places to stop are marked after about 75 and 140.
+# **Time**: about 210 minutes: 122 for the exercises, the rest to read, predict and run. Good places to stop are marked after about 95 and 160.
 #
 # Run the cells from top to bottom with Shift+Enter.
 
@@ -484,6 +484,265 @@ with Check("project_qkv", "float32, and gradients to each matrix") as check:
             expected = column_sums if i == j else torch.zeros(4, 4)
             check.equal(check.gradient(role, matrix), expected, "a role depends on its own matrix")
 # END HIDDEN TESTS
+
+
+# %% [markdown]
+# ### A head that you program yourself
+#
+# In a model, training finds the three matrices. Here *you* choose them. The embeddings have six features that a person can read:
+
+# %% given lexicon
+FEATURES = ["pronoun", "animal", "place", "verb", "size", "speed"]
+LEXICON = {
+    "it": [1.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+    "dog": [0.0, 1.0, 0.0, 0.0, 0.4, 0.6],
+    "horse": [0.0, 1.0, 0.0, 0.0, 0.8, 0.9],
+    "snail": [0.0, 1.0, 0.0, 0.0, 0.1, 0.1],
+    "street": [0.0, 0.0, 1.0, 0.0, 0.7, 0.0],
+    "river": [0.0, 0.0, 1.0, 0.0, 0.9, 0.3],
+    "cross": [0.0, 0.0, 0.0, 1.0, 0.0, 0.2],
+}
+
+
+def embed(text: str) -> Tensor:
+    """The embeddings of a sentence: (length, 6). A token outside the lexicon is all zeros."""
+    return torch.tensor([LEXICON.get(token, [0.0] * 6) for token in text.split()])
+
+
+# %%
+lexicon_rows = list(LEXICON.values())
+figures.steps({"embeddings": (lexicon_rows, "feature", FEATURES)}, "token", list(LEXICON))
+
+# %% [markdown]
+# **Predict.** You use these embeddings in the attention of part 4, without projections. To which token does *it* give the largest weight?
+#
+# <details><summary>To the dog, an animal</summary>The embeddings of <em>it</em> and <em>dog</em> share no feature. Their dot product is 0.</details>
+# <details><summary>To the street, the largest of all</summary><em>It</em> and <em>street</em> share no feature, so size plays no role.</details>
+# <details><summary>To itself</summary>Yes. A dot product compares like with like, and only <em>it</em> is a pronoun. Its score with itself is 1, and 0 with all other tokens.</details>
+
+# %%
+about_dog = "the dog didn't cross the street because it was too tired"
+x_dog, dog_tokens = embed(about_dog), about_dog.split()
+plain_weights = softmax(x_dog @ x_dog.T, dim=-1)[7]  # the weights of `it`
+figures.word_links({"no projections: “it” takes most from itself": (dog_tokens, 7, plain_weights)})
+
+# %% [markdown]
+# Here is a first head, for another token: *cross* finds out what is crossed. Each row of a matrix belongs to a feature of the embedding.
+#
+# - $W^Q$ has a 1 in the row *verb*: a verb gets the query 1, and every other token 0.
+# - $W^K$ has a 1 in the row *place*: a place gets the key 1, and every other token 0.
+# - $W^V$ has a 1 in the row *size*: each token passes on its size.
+
+
+# %%
+def cross_head() -> tuple[Tensor, Tensor, Tensor]:
+    w_query, w_key, w_value = torch.zeros(3, 6, 1)
+    w_query[FEATURES.index("verb")] = 1.0
+    w_key[FEATURES.index("place")] = 1.0
+    w_value[FEATURES.index("size")] = 1.0
+    return w_query, w_key, w_value
+
+
+cross_tokens = ["the", "dog", "didn't", "cross", "the", "street"]
+x_cross = embed(" ".join(cross_tokens))
+stages = {"embedding": (x_cross, "feature", FEATURES)}
+for name, role in zip(("query", "key", "value"), project_qkv(x_cross, *cross_head()), strict=True):
+    stages[name] = (role, "", [""])
+figures.steps(stages, "token", cross_tokens)
+
+# %% [markdown]
+# Follow the query of *cross*. Its score is 1 with *street*, and 0 with the other five tokens. So the verb now matches the place, although the two share no feature. What comes back is a size, which neither the query nor the key contains.
+#
+# **Predict.** Which weight does *cross* give to *street*? (e is about 2.7.)
+#
+# <details><summary>1, because no other key matches</summary>A score of 0 is not a weight of 0: exp(0) is 1. The five other tokens keep a share.</details>
+# <details><summary>About ⅓</summary>Yes: e / (e + 5) is about 0.35. The other five tokens share the rest.</details>
+# <details><summary>About ⅙, as without a query</summary>With equal scores every token would get ⅙. Here the score of <em>street</em> is 1 higher, so its exp is e times as large.</details>
+
+
+# %%
+def from_cross(factor: float) -> str:
+    queries, keys, values = project_qkv(x_cross, *cross_head())
+    weights = softmax(factor * queries @ keys.T, dim=-1)[3]  # as if W^Q were larger
+    return f"weight on street {weights[5]:.3f}   output {(weights @ values).item():.3f}"
+
+
+for factor in (1, 2, 4, 8):
+    print(f"W^Q times {factor}:", from_cross(factor))
+
+# %% [markdown]
+# What to see: the larger the matrix, the closer the weight comes to 1, and the output to 0.7, the size of the street. Only the *product* of query and key counts, so a larger $W^K$ would do the same.
+
+# %% [markdown]
+# **Exercise** (12 minutes). Program a head with which *it* finds out what the animal is like. It gives the animal in the sentence more than 0.9 of its weight, and its output is the animal's [size, speed]. The check runs it on other animals, places, orders and lengths.
+#
+# <details><summary>Hint 1</summary>Who asks? What should it find? What should it bring back? Each question belongs to one matrix.</details>
+# <details><summary>Hint 2</summary>Start each matrix with <code>torch.zeros</code> and set single entries, as above. The output has two numbers, so the value matrix has two columns.</details>
+# <details><summary>Hint 3</summary>With 12 tokens, the score of the animal must be about 5 above all others: e⁵ is about 148, and each score of 0 counts as 1.</details>
+
+
+# %% exercise programmed_head
+def programmed_head() -> tuple[Tensor, Tensor, Tensor]:
+    """Return (w_query, w_key, w_value) of a head with which `it` attends to the animal.
+
+    w_query and w_key: (6, d_k), with a d_k of your choice. w_value: (6, 2), so that the output
+    of `it` is the animal's [size, speed]. Rows in the order of FEATURES. Attention is
+    softmax(query keyᵀ) value, without a scale. Sentences have up to 12 tokens.
+    """
+    # BEGIN SOLUTION
+    w_query, w_key, w_value = torch.zeros(6, 1), torch.zeros(6, 1), torch.zeros(6, 2)
+    w_query[FEATURES.index("pronoun")] = 10.0
+    w_key[FEATURES.index("animal")] = 1.0
+    w_value[FEATURES.index("size"), 0] = 1.0
+    w_value[FEATURES.index("speed"), 1] = 1.0
+    return w_query, w_key, w_value
+    # END SOLUTION
+
+
+# %% check programmed_head points=2
+with Check("programmed_head", "three matrices for six features") as check:
+    w_query, w_key, w_value = check.call(returns=("w_query", "w_key", "w_value"))
+    for name, matrix in (("w_query", w_query), ("w_key", w_key)):
+        check.true(
+            matrix.ndim == 2 and len(matrix) == 6,
+            f"{name} should have one row for each of the six features: (6, d_k)",
+            hint=f"yours has the shape {tuple(matrix.shape)}",
+        )
+    check.true(
+        w_query.shape == w_key.shape,
+        "w_query and w_key should have the same number of columns, d_k",
+        hint="queries and keys meet in a dot product",
+    )
+    check.shape(w_value, feature=6, output=2)
+with Check("programmed_head", "`it` attends to the animal") as check:
+    matrices = check.call(returns=("w_query", "w_key", "w_value"))
+    x = embed("the dog didn't cross the street because it was too tired").double()
+    query, key, value = (x @ matrix.detach().double() for matrix in matrices)
+    weights = torch.softmax(query @ key.T, -1)[7]
+    top = int(weights.argmax())
+    check.true(
+        bool(weights.max() - weights.min() > 1e-6),
+        "`it` should not give all tokens the same weight",
+        hint="either the query of `it` is zero, or all keys agree: which feature does `it` have, "
+        "and in which row of w_query?",
+    )
+    check.true(
+        top != 7,
+        "`it` should not give its largest weight to itself",
+        hint="query and key need not ask for the same feature: what do you want to find?",
+    )
+    check.true(
+        top != 5,
+        "`it` should not give its largest weight to the place",
+        hint="compare the features of dog and street: which one does only the animal have?",
+    )
+    check.true(
+        bool(weights[1] > weights.min()),
+        "the animal should not get the smallest weight",
+        hint="the score of `it` and the animal must be positive: check the signs",
+    )
+    check.equal(
+        weights[1],
+        1.0,
+        "`it` gives the animal more than 0.9 of its weight, in a sentence of 11 tokens",
+        hint="a larger score takes weight from all other tokens: make some entries larger",
+        within=0.1,
+    )
+with Check("programmed_head", "the output of `it` is what the animal is like") as check:
+    matrices = check.call(returns=("w_query", "w_key", "w_value"))
+    x = embed("the dog didn't cross the street because it was too tired").double()
+    query, key, value = (x @ matrix.detach().double() for matrix in matrices)
+    check.equal(
+        (torch.softmax(query @ key.T, -1) @ value)[7],
+        torch.tensor([0.4, 0.6], dtype=torch.float64),
+        "the output of `it` is close to the dog's [size, speed] = [0.4, 0.6]",
+        hint="w_value decides what each token passes on: one column for each number",
+        within=0.1,
+    )
+with Check("programmed_head", "other animals, places, orders and lengths") as check:
+    matrices = check.call(returns=("w_query", "w_key", "w_value"))
+    for text, animal, expected in (
+        ("it was slow so the snail didn't cross the river", "snail", [0.1, 0.1]),
+        ("near the river and the street it saw a horse", "horse", [0.8, 0.9]),
+        ("snail see it", "snail", [0.1, 0.1]),
+    ):
+        x, at = embed(text).double(), text.split()
+        query, key, value = (x @ matrix.detach().double() for matrix in matrices)
+        weights = torch.softmax(query @ key.T, -1)[at.index("it")]
+        check.equal(
+            weights[at.index(animal)],
+            1.0,
+            f"`it` gives the {animal} more than 0.9 of its weight in “{text}”",
+            hint="which feature do all animals have, and nothing else?",
+            within=0.1,
+        )
+        check.equal(
+            weights @ value,
+            torch.tensor(expected, dtype=torch.float64),
+            f"the output of `it` is close to the {animal}'s [size, speed]",
+            within=0.1,
+        )
+# BEGIN HIDDEN TESTS
+with Check("programmed_head", "animals and places that the lexicon lacks") as check:
+    matrices = check.call(returns=("w_query", "w_key", "w_value"))
+    for seed, length in enumerate((4, 5, 6, 8, 10, 12, 12, 12)):
+        size_and_speed = torch.sigmoid(numbers(length, 2, seed=seed, scale=2.0))
+        x = torch.zeros(length, 6, dtype=torch.float64)
+        it, animal, place, verb = numbers(length, seed=seed + 50).argsort()[:4]
+        for feature, position in enumerate((it, animal, place, verb)):
+            x[position, feature] = 1.0
+        x[animal, 4:], x[place, 4:] = size_and_speed[0], size_and_speed[1]
+        x[verb, 5] = 0.2
+        query, key, value = (x @ matrix.detach().double() for matrix in matrices)
+        weights = torch.softmax(query @ key.T, -1)[it]
+        check.equal(weights[animal], 1.0, "more than 0.9 on the animal", within=0.1)
+        check.equal(weights @ value, x[animal, 4:], "the animal's size and speed", within=0.1)
+# END HIDDEN TESTS
+
+# %% [markdown]
+# Now watch your head at work. The first two sentences differ in one token. Your matrices are the same in both:
+
+
+# %%
+def run_my_head(text: str) -> tuple[list[str], int, Tensor]:
+    """A sentence, the position of `it`, and the weights that your head gives from there."""
+    queries, keys, values = project_qkv(embed(text), *programmed_head())
+    at = text.split().index("it")
+    of_it = softmax(queries @ keys.T, dim=-1)[at]
+    print("output of “it”:", (of_it @ values).numpy().round(2), " in:", text)
+    return text.split(), at, of_it
+
+
+figures.word_links(
+    {
+        "a dog": run_my_head(about_dog),
+        "a horse": run_my_head("the horse didn't cross the street because it was too tired"),
+        "another order": run_my_head("it was tired so the snail didn't cross the river"),
+    }
+)
+
+# %% [markdown]
+# One set of matrices finds the animal in every sentence. Matrices belong to the model, weights are computed anew for each sentence.
+#
+# **Predict.** What does *it* attend to in a sentence with two animals, and in one without any?
+#
+# <details><summary>The nearest animal; to nothing</summary>The head does not know positions: nothing in these embeddings says which animal is nearer. And the weights of <em>it</em> sum to 1, so some tokens must get them.</details>
+# <details><summary>Half to each animal; to nothing</summary>The first part is right: equal scores get equal weights. But weights sum to 1, so <em>it</em> cannot attend to nothing.</details>
+# <details><summary>Half to each animal; to all tokens</summary>Yes, if your head gives all other tokens the same key. Then equal scores share the weight equally: between two animals, or among all tokens if there is no animal.</details>
+#
+# Try it, and write a sentence of your own with *it* in it:
+
+# %%
+figures.word_links(
+    {
+        "two animals": run_my_head("the dog saw a horse because it was near"),
+        "no animal": run_my_head("the street was wide and it was long"),
+        "your own": run_my_head("a snail and the street and it"),  # change this sentence
+    }
+)
+
+# %% [markdown]
+# With two animals, the output of *it* is the mean of both, an animal that nobody mentioned. A query can only ask for what the embeddings hold. Part 10 lets training find the matrices, and a second layer tells animals and places apart by context.
 
 
 # %% [markdown]
