@@ -7,7 +7,7 @@
 #
 # **You take away** your own softmax, scaled dot-product attention, and a reason for every symbol in its formula.
 #
-# **Time**: about 210 minutes: 122 for the exercises, the rest to read, predict and run. Good places to stop are marked after about 95 and 160.
+# **Time**: about 215 minutes: 122 for the exercises, the rest to read, predict and run. Good places to stop are marked after about 95 and 160.
 #
 # Run the cells from top to bottom with Shift+Enter.
 
@@ -742,7 +742,7 @@ figures.word_links(
 )
 
 # %% [markdown]
-# With two animals, the output of *it* is the mean of both, an animal that nobody mentioned. A query can only ask for what the embeddings hold. Part 10 lets training find the matrices, and a second layer tells animals and places apart by context.
+# With two animals, the output of *it* is the mean of both. In part 10, training finds the matrices.
 
 
 # %% [markdown]
@@ -1108,6 +1108,54 @@ show_attention_steps(scaled_dot_product_attention, two_queries, two_keys, two_va
 # What to see: each row of the weights says how much each value counts. The corresponding row of the output is the sum of the values, each multiplied by its weight. Switch off the division by $\sqrt{d_k}$: in both rows, the larger weight grows.
 
 # %% [markdown]
+# ### What an output can be
+#
+# The weights are positive and sum to 1. So a query cannot get every vector as its output.
+#
+# **Predict.** Five values are the points [0, 0], [4, 0], [4, 3], [1, 4] and [2, 2]. The scores can be any numbers. Can the output be [4, 4]?
+#
+# <details><summary>Yes, with large scores for [4, 3] and [1, 4]</summary>Their weights share a total of 1. The output then lies <em>between</em> the two, on the straight line from [4, 3] to [1, 4].</details>
+# <details><summary>No, with no scores at all</summary>Yes. The second feature is 4 only if all the weight is on [1, 4], and then the first feature is 1.</details>
+# <details><summary>Yes: each feature lies between the smallest and the largest</summary>That is necessary, as a check in part 4 says, but it is not enough. One set of weights serves both features.</details>
+
+# %% folded=true
+# Draws the outputs of your attention for many random queries, click to unfold
+from matplotlib.figure import Figure
+from transformer_course.figures import picture
+
+
+def draw_outputs() -> None:
+    points = torch.tensor([[0.0, 0.0], [4.0, 0.0], [4.0, 3.0], [1.0, 4.0], [2.0, 2.0]])
+    generator = torch.Generator().manual_seed(0)
+    point_keys = torch.randn(5, 3, generator=generator)
+    panels = {}
+    for title, scale in (("small scores", 0.5), ("larger scores", 4.0)):
+        many_queries = scale * torch.randn(300, 3, generator=generator)
+        inside, _ = scaled_dot_product_attention(many_queries, point_keys, points)
+        raw = many_queries @ point_keys.T / math.sqrt(3) @ points
+        panels[title] = (raw, inside)
+    canvas = Figure(figsize=(9, 4.2), layout="constrained")
+    for axes, (title, (raw, inside)) in zip(canvas.subplots(1, 2), panels.items(), strict=True):
+        axes.plot(*raw.T, "x", color=picture.LINES[1], alpha=0.6, label="scores as weights")
+        axes.plot(*inside.T, ".", color=picture.LINES[0], alpha=0.6, label="attention")
+        axes.fill(*points[:4].T, fill=False, edgecolor=picture.INK, linestyle="--")
+        axes.plot(*points.T, "s", color=picture.INK, markersize=8, label="values")
+        axes.plot(4, 4, "*", color=picture.LINES[3], markersize=14, label="[4, 4]")
+        limits = {"xlim": (-2, 7), "ylim": (-2, 6)}
+        axes.set(title=title, xlabel="feature 0", ylabel="feature 1", aspect="equal", **limits)
+    canvas.axes[0].legend(loc="upper left", fontsize=8)
+    alt = "Outputs of attention fill the region between five values and never leave it."
+    picture.show(canvas, alt + " Scores used as weights, without softmax, give points far outside.")
+
+
+draw_outputs()
+
+# %% [markdown]
+# What to see: the outputs (dots) never leave the dashed region between the values, their **convex hull**. Small scores keep them near the mean of all values. Larger scores spread them out, and many come close to a single value. Without softmax (crosses), most points lie outside.
+#
+# So attention selects and mixes. To reach [4, 4], a model needs other values or a later step.
+
+# %% [markdown]
 # ### Bug hunt: two more slides
 #
 # **From the lecture**: *Transformer: Part I (Encoder)*, CS7150, slide "Self-attention". It computes the weights as `A = softmax(E, dim=1)`, where $E$ holds the scaled scores. For one sequence, of shape (query, key), that is right. Here is the same line for a *batch* of shape (batch, query, key). Check the sums.
@@ -1361,7 +1409,7 @@ with Check("SelfAttention", "two modules do not share their weights") as check:
 # %% [markdown]
 # ## 10 · Tired or wide: a model that learns its own weights
 #
-# **Another good place to stop.** All exercises that you program are behind you. What follows is an experiment with your own attention: about 50 minutes of predicting and measuring, and one question at the end.
+# **Another good place to stop.** All exercises that you program are behind you. What follows is an experiment with your own attention: about 55 minutes of predicting and measuring, and one question at the end.
 #
 # Back to the question of part 1. You now train a small model, built from your `SelfAttention`, to find the noun that *it* refers to. The sentences all have the same form. Examples are **held out** when they are kept out of training and used only for testing. Here, five pairs of nouns are held out. In training, for example, *animal* and *street* never occur in the same sentence.
 
@@ -1585,7 +1633,124 @@ figures.runs(
 # So runs may solve a task in different ways. All show why layers are stacked: *a layer can use what earlier layers have gathered.*
 
 # %% [markdown]
-# Now test part 6: do large scores hurt training? Multiply the query matrix of *one* layer by 32 before training. Its scores start 32 times larger.
+# ### Do the weights explain the answer?
+#
+# **From the lecture**: *Transformers (Part 2)*, Data C182, slide "Attention": the model should tell us "why" it gave an answer. Does it? The last word decides the answer. How much weight does *it* give to this word?
+
+
+# %%
+def last_word_of(seed: int) -> str:
+    """The weight that `it` gives to the last word, and its preference with two last words."""
+    with torch.no_grad():
+        tired, wide = (trained(2, seed)(too(adjective))[-1] for adjective in ("tired", "wide"))
+    ratios = f"too tired {log_ratio(tired):6.1f}, too wide {log_ratio(wide):6.1f}"
+    return f"weight on “tired” {tired[IT, LAST]:.3f}   log₂ (animal : street): {ratios}"
+
+
+for seed in range(8):
+    print(f"run {seed}: {last_word_of(seed)}")
+
+# %% [markdown]
+# What to see: in each run, *it* gives the last word almost no weight in the last layer, but changing this word flips the answer. The weights say *from where* a vector is taken, not what it contains. The vectors of the nouns already hold something of the last word.
+#
+# So an attention map is a hypothesis: test it. (Jain and Wallace, *Attention is not Explanation*, 2019; Wiegreffe and Pinter replied.)
+
+# %% [markdown]
+# ### Training without the division
+#
+# Now test part 6: take the division by $\sqrt{d_k}$ away. In a new task, each of eight tokens adds a name's vector to a colour's. A query asks for a name. One head with $d_k = 256$ must find its colour. The loss depends on its *output*, not on its weights.
+
+
+# %% folded=true
+# A model that answers from a list, and its training, click to unfold
+class Lookup(nn.Module):
+    """Eight pairs (name, colour) as tokens, and one name as the query; returns colour logits."""
+
+    def __init__(self, divided: bool, smaller_start: bool) -> None:
+        super().__init__()
+        self.w_query, self.w_key = (nn.Linear(24, 256, bias=False) for _ in range(2))
+        self.w_value, self.colour = nn.Linear(24, 16, bias=False), nn.Linear(16, 8)
+        for part in (self.w_query, self.w_key):
+            nn.init.normal_(part.weight, std=24**-0.5)  # queries start with std 1, keys with √2
+        if smaller_start:
+            self.w_query.weight.data /= 16
+        self.factor = 1.0 if divided else 16.0  # 16 = √256 undoes the division
+
+    def forward(self, asked: Tensor, pairs: Tensor) -> Tensor:
+        query = self.factor * self.w_query(asked)
+        output, _ = scaled_dot_product_attention(query, self.w_key(pairs), self.w_value(pairs))
+        return self.colour(output)[:, 0]
+
+
+def lists(count: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Asked names (count, 1, 24), pairs (count, 8, 24) and the right colours (count,)."""
+    fixed = torch.Generator().manual_seed(100)
+    names, colours = torch.randn(32, 24, generator=fixed), torch.randn(8, 24, generator=fixed)
+    generator = torch.Generator().manual_seed(seed)
+    picked = torch.rand(count, 32, generator=generator).argsort(1)[:, :8]
+    coloured = torch.randint(8, (count, 8), generator=generator)
+    # the pairs are in random order, so the first may be the one that is asked for
+    return names[picked[:, :1]], names[picked] + colours[coloured], coloured[:, 0]
+
+
+@functools.cache
+def lookup_accuracy(
+    seed: int, rate: float, divided: bool = True, smaller_start: bool = False
+) -> float:
+    """The held-out accuracy after 150 steps of Adam with 32 lists each."""
+    torch.manual_seed(seed)
+    model = Lookup(divided, smaller_start)
+    optimizer = torch.optim.Adam(model.parameters(), lr=rate, fused=True)
+    asked, pairs, right = lists(150 * 32, seed)
+    for part in torch.arange(150 * 32).split(32):
+        loss = F.cross_entropy(model(asked[part], pairs[part]), right[part])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    asked, pairs, right = lists(500, seed + 1000)
+    with torch.no_grad():
+        return (model(asked, pairs).argmax(-1) == right).double().mean().item()
+
+
+# %% [markdown]
+# **Predict.** Without the division, scores start with standard deviation about 23, with it 1.4. Each model trains for 150 steps, at three learning rates. What happens without the division?
+#
+# <details><summary>With a good learning rate it is as good</summary>No rate of the three rescues it here.</details>
+# <details><summary>It stays at chance, 12.5 %</summary>Not quite. A saturated softmax lets little gradient through, but not none.</details>
+# <details><summary>It learns less at every rate</summary>Yes. The scores start so large that many queries are saturated.</details>
+
+
+# %%
+rates = [0.001, 0.003, 0.01]
+options = {
+    "divided by √d_k": {},
+    "not divided": {"divided": False},
+    "not divided, smaller start": {"divided": False, "smaller_start": True},
+}
+measured = {
+    title: [[lookup_accuracy(seed, rate, **option) for rate in rates] for seed in range(3)]
+    for title, option in options.items()
+}
+for title, found in measured.items():
+    best = max(range(len(rates)), key=lambda i: sum(run[i] for run in found))
+    print(f"{title:27} best at rate {rates[best]}:", [f"{run[best]:.2f}" for run in found])
+figures.curves(
+    rates,
+    measured,
+    x="learning rate",
+    y="held-out accuracy",
+    title="d_k = 256: with and without the division (bands: three runs)",
+    logarithmic="x",
+    bottom=0.0,
+)
+
+# %% [markdown]
+# What to see: with the division, all runs get nearly everything right at the best rate. Without it, accuracy stays far lower at each of these rates.
+#
+# The third line is the control. There is no division, but $W^Q$ starts 16 times smaller, so the scores start as small as with the division. At the best rate, this brings back most of the accuracy. So most of the harm comes from scores that are large *at the start*.
+
+# %% [markdown]
+# Do large scores hurt in every layer? Back to *it*: multiply the query matrix of *one* layer by 32 before training. Its scores start 32 times larger.
 #
 # <details><summary>How large is that?</summary>PyTorch's first matrices are small: in the first layer, scores start with standard deviation about 0.3, not 1. Times 32, that is about 10, as in part 6 without the division at a d_k of about 100.</details>
 #
