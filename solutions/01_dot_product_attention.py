@@ -7,7 +7,7 @@
 #
 # **You take away** your own softmax, scaled dot-product attention, and a reason for every symbol in its formula.
 #
-# **Time**: about 190 minutes: 110 for the exercises, the rest to read, predict and run. Good places to stop are marked after about 75 and 140.
+# **Time**: about 215 minutes: 122 for the exercises, the rest to read, predict and run. Good places to stop are marked after about 95 and 160.
 #
 # Run the cells from top to bottom with Shift+Enter.
 
@@ -487,6 +487,265 @@ with Check("project_qkv", "float32, and gradients to each matrix") as check:
 
 
 # %% [markdown]
+# ### A head that you program yourself
+#
+# In a model, training finds the three matrices. Here *you* choose them. The embeddings have six features that a person can read:
+
+# %% given lexicon
+FEATURES = ["pronoun", "animal", "place", "verb", "size", "speed"]
+LEXICON = {
+    "it": [1.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+    "dog": [0.0, 1.0, 0.0, 0.0, 0.4, 0.6],
+    "horse": [0.0, 1.0, 0.0, 0.0, 0.8, 0.9],
+    "snail": [0.0, 1.0, 0.0, 0.0, 0.1, 0.1],
+    "street": [0.0, 0.0, 1.0, 0.0, 0.7, 0.0],
+    "river": [0.0, 0.0, 1.0, 0.0, 0.9, 0.3],
+    "cross": [0.0, 0.0, 0.0, 1.0, 0.0, 0.2],
+}
+
+
+def embed(text: str) -> Tensor:
+    """The embeddings of a sentence: (length, 6). A token outside the lexicon is all zeros."""
+    return torch.tensor([LEXICON.get(token, [0.0] * 6) for token in text.split()])
+
+
+# %%
+lexicon_rows = list(LEXICON.values())
+figures.steps({"embeddings": (lexicon_rows, "feature", FEATURES)}, "token", list(LEXICON))
+
+# %% [markdown]
+# **Predict.** You use these embeddings in the attention of part 4, without projections. To which token does *it* give the largest weight?
+#
+# <details><summary>To the dog, an animal</summary>The embeddings of <em>it</em> and <em>dog</em> share no feature. Their dot product is 0.</details>
+# <details><summary>To the street, the largest of all</summary><em>It</em> and <em>street</em> share no feature, so size plays no role.</details>
+# <details><summary>To itself</summary>Yes. A dot product compares like with like, and only <em>it</em> is a pronoun. Its score with itself is 1, and 0 with all other tokens.</details>
+
+# %%
+about_dog = "the dog didn't cross the street because it was too tired"
+x_dog, dog_tokens = embed(about_dog), about_dog.split()
+plain_weights = softmax(x_dog @ x_dog.T, dim=-1)[7]  # the weights of `it`
+figures.word_links({"no projections: “it” takes most from itself": (dog_tokens, 7, plain_weights)})
+
+# %% [markdown]
+# Here is a first head, for another token: *cross* finds out what is crossed. Each row of a matrix belongs to a feature of the embedding.
+#
+# - $W^Q$ has a 1 in the row *verb*: a verb gets the query 1, and every other token 0.
+# - $W^K$ has a 1 in the row *place*: a place gets the key 1, and every other token 0.
+# - $W^V$ has a 1 in the row *size*: each token passes on its size.
+
+
+# %%
+def cross_head() -> tuple[Tensor, Tensor, Tensor]:
+    w_query, w_key, w_value = torch.zeros(3, 6, 1)
+    w_query[FEATURES.index("verb")] = 1.0
+    w_key[FEATURES.index("place")] = 1.0
+    w_value[FEATURES.index("size")] = 1.0
+    return w_query, w_key, w_value
+
+
+cross_tokens = ["the", "dog", "didn't", "cross", "the", "street"]
+x_cross = embed(" ".join(cross_tokens))
+stages = {"embedding": (x_cross, "feature", FEATURES)}
+for name, role in zip(("query", "key", "value"), project_qkv(x_cross, *cross_head()), strict=True):
+    stages[name] = (role, "", [""])
+figures.steps(stages, "token", cross_tokens)
+
+# %% [markdown]
+# Follow the query of *cross*. Its score is 1 with *street*, and 0 with the other five tokens. So the verb now matches the place, although the two share no feature. What comes back is a size, which neither the query nor the key contains.
+#
+# **Predict.** Which weight does *cross* give to *street*? (e is about 2.7.)
+#
+# <details><summary>1, because no other key matches</summary>A score of 0 is not a weight of 0: exp(0) is 1. The five other tokens keep a share.</details>
+# <details><summary>About ⅓</summary>Yes: e / (e + 5) is about 0.35. The other five tokens share the rest.</details>
+# <details><summary>About ⅙, as without a query</summary>With equal scores every token would get ⅙. Here the score of <em>street</em> is 1 higher, so its exp is e times as large.</details>
+
+
+# %%
+def from_cross(factor: float) -> str:
+    queries, keys, values = project_qkv(x_cross, *cross_head())
+    weights = softmax(factor * queries @ keys.T, dim=-1)[3]  # as if W^Q were larger
+    return f"weight on street {weights[5]:.3f}   output {(weights @ values).item():.3f}"
+
+
+for factor in (1, 2, 4, 8):
+    print(f"W^Q times {factor}:", from_cross(factor))
+
+# %% [markdown]
+# What to see: the larger the matrix, the closer the weight comes to 1, and the output to 0.7, the size of the street. Only the *product* of query and key counts, so a larger $W^K$ would do the same.
+
+# %% [markdown]
+# **Exercise** (12 minutes). Program a head with which *it* finds out what the animal is like. It gives the animal in the sentence more than 0.9 of its weight, and its output is the animal's [size, speed]. The check runs it on other animals, places, orders and lengths.
+#
+# <details><summary>Hint 1</summary>Who asks? What should it find? What should it bring back? Each question belongs to one matrix.</details>
+# <details><summary>Hint 2</summary>Start each matrix with <code>torch.zeros</code> and set single entries, as above. The output has two numbers, so the value matrix has two columns.</details>
+# <details><summary>Hint 3</summary>With 12 tokens, the score of the animal must be about 5 above all others: e⁵ is about 148, and each score of 0 counts as 1.</details>
+
+
+# %% exercise programmed_head
+def programmed_head() -> tuple[Tensor, Tensor, Tensor]:
+    """Return (w_query, w_key, w_value) of a head with which `it` attends to the animal.
+
+    w_query and w_key: (6, d_k), with a d_k of your choice. w_value: (6, 2), so that the output
+    of `it` is the animal's [size, speed]. Rows in the order of FEATURES. Attention is
+    softmax(query keyᵀ) value, without a scale. Sentences have up to 12 tokens.
+    """
+    # BEGIN SOLUTION
+    w_query, w_key, w_value = torch.zeros(6, 1), torch.zeros(6, 1), torch.zeros(6, 2)
+    w_query[FEATURES.index("pronoun")] = 10.0
+    w_key[FEATURES.index("animal")] = 1.0
+    w_value[FEATURES.index("size"), 0] = 1.0
+    w_value[FEATURES.index("speed"), 1] = 1.0
+    return w_query, w_key, w_value
+    # END SOLUTION
+
+
+# %% check programmed_head points=2
+with Check("programmed_head", "three matrices for six features") as check:
+    w_query, w_key, w_value = check.call(returns=("w_query", "w_key", "w_value"))
+    for name, matrix in (("w_query", w_query), ("w_key", w_key)):
+        check.true(
+            matrix.ndim == 2 and len(matrix) == 6,
+            f"{name} should have one row for each of the six features: (6, d_k)",
+            hint=f"yours has the shape {tuple(matrix.shape)}",
+        )
+    check.true(
+        w_query.shape == w_key.shape,
+        "w_query and w_key should have the same number of columns, d_k",
+        hint="queries and keys meet in a dot product",
+    )
+    check.shape(w_value, feature=6, output=2)
+with Check("programmed_head", "`it` attends to the animal") as check:
+    matrices = check.call(returns=("w_query", "w_key", "w_value"))
+    x = embed("the dog didn't cross the street because it was too tired").double()
+    query, key, value = (x @ matrix.detach().double() for matrix in matrices)
+    weights = torch.softmax(query @ key.T, -1)[7]
+    top = int(weights.argmax())
+    check.true(
+        bool(weights.max() - weights.min() > 1e-6),
+        "`it` should not give all tokens the same weight",
+        hint="either the query of `it` is zero, or all keys agree: which feature does `it` have, "
+        "and in which row of w_query?",
+    )
+    check.true(
+        top != 7,
+        "`it` should not give its largest weight to itself",
+        hint="query and key need not ask for the same feature: what do you want to find?",
+    )
+    check.true(
+        top != 5,
+        "`it` should not give its largest weight to the place",
+        hint="compare the features of dog and street: which one does only the animal have?",
+    )
+    check.true(
+        bool(weights[1] > weights.min()),
+        "the animal should not get the smallest weight",
+        hint="the score of `it` and the animal must be positive: check the signs",
+    )
+    check.equal(
+        weights[1],
+        1.0,
+        "`it` gives the animal more than 0.9 of its weight, in a sentence of 11 tokens",
+        hint="a larger score takes weight from all other tokens: make some entries larger",
+        within=0.1,
+    )
+with Check("programmed_head", "the output of `it` is what the animal is like") as check:
+    matrices = check.call(returns=("w_query", "w_key", "w_value"))
+    x = embed("the dog didn't cross the street because it was too tired").double()
+    query, key, value = (x @ matrix.detach().double() for matrix in matrices)
+    check.equal(
+        (torch.softmax(query @ key.T, -1) @ value)[7],
+        torch.tensor([0.4, 0.6], dtype=torch.float64),
+        "the output of `it` is close to the dog's [size, speed] = [0.4, 0.6]",
+        hint="w_value decides what each token passes on: one column for each number",
+        within=0.1,
+    )
+with Check("programmed_head", "other animals, places, orders and lengths") as check:
+    matrices = check.call(returns=("w_query", "w_key", "w_value"))
+    for text, animal, expected in (
+        ("it was slow so the snail didn't cross the river", "snail", [0.1, 0.1]),
+        ("near the river and the street it saw a horse", "horse", [0.8, 0.9]),
+        ("snail see it", "snail", [0.1, 0.1]),
+    ):
+        x, at = embed(text).double(), text.split()
+        query, key, value = (x @ matrix.detach().double() for matrix in matrices)
+        weights = torch.softmax(query @ key.T, -1)[at.index("it")]
+        check.equal(
+            weights[at.index(animal)],
+            1.0,
+            f"`it` gives the {animal} more than 0.9 of its weight in “{text}”",
+            hint="which feature do all animals have, and nothing else?",
+            within=0.1,
+        )
+        check.equal(
+            weights @ value,
+            torch.tensor(expected, dtype=torch.float64),
+            f"the output of `it` is close to the {animal}'s [size, speed]",
+            within=0.1,
+        )
+# BEGIN HIDDEN TESTS
+with Check("programmed_head", "animals and places that the lexicon lacks") as check:
+    matrices = check.call(returns=("w_query", "w_key", "w_value"))
+    for seed, length in enumerate((4, 5, 6, 8, 10, 12, 12, 12)):
+        size_and_speed = torch.sigmoid(numbers(length, 2, seed=seed, scale=2.0))
+        x = torch.zeros(length, 6, dtype=torch.float64)
+        it, animal, place, verb = numbers(length, seed=seed + 50).argsort()[:4]
+        for feature, position in enumerate((it, animal, place, verb)):
+            x[position, feature] = 1.0
+        x[animal, 4:], x[place, 4:] = size_and_speed[0], size_and_speed[1]
+        x[verb, 5] = 0.2
+        query, key, value = (x @ matrix.detach().double() for matrix in matrices)
+        weights = torch.softmax(query @ key.T, -1)[it]
+        check.equal(weights[animal], 1.0, "more than 0.9 on the animal", within=0.1)
+        check.equal(weights @ value, x[animal, 4:], "the animal's size and speed", within=0.1)
+# END HIDDEN TESTS
+
+# %% [markdown]
+# Now watch your head at work. The first two sentences differ in one token. Your matrices are the same in both:
+
+
+# %%
+def run_my_head(text: str) -> tuple[list[str], int, Tensor]:
+    """A sentence, the position of `it`, and the weights that your head gives from there."""
+    queries, keys, values = project_qkv(embed(text), *programmed_head())
+    at = text.split().index("it")
+    of_it = softmax(queries @ keys.T, dim=-1)[at]
+    print("output of “it”:", (of_it @ values).numpy().round(2), " in:", text)
+    return text.split(), at, of_it
+
+
+figures.word_links(
+    {
+        "a dog": run_my_head(about_dog),
+        "a horse": run_my_head("the horse didn't cross the street because it was too tired"),
+        "another order": run_my_head("it was tired so the snail didn't cross the river"),
+    }
+)
+
+# %% [markdown]
+# One set of matrices finds the animal in every sentence. Matrices belong to the model, weights are computed anew for each sentence.
+#
+# **Predict.** What does *it* attend to in a sentence with two animals, and in one without any?
+#
+# <details><summary>The nearest animal; to nothing</summary>The head does not know positions: nothing in these embeddings says which animal is nearer. And the weights of <em>it</em> sum to 1, so some tokens must get them.</details>
+# <details><summary>Half to each animal; to nothing</summary>The first part is right: equal scores get equal weights. But weights sum to 1, so <em>it</em> cannot attend to nothing.</details>
+# <details><summary>Half to each animal; to all tokens</summary>Yes, if your head gives all other tokens the same key. Then equal scores share the weight equally: between two animals, or among all tokens if there is no animal.</details>
+#
+# Try it, and write a sentence of your own with *it* in it:
+
+# %%
+figures.word_links(
+    {
+        "two animals": run_my_head("the dog saw a horse because it was near"),
+        "no animal": run_my_head("the street was wide and it was long"),
+        "your own": run_my_head("a snail and the street and it"),  # change this sentence
+    }
+)
+
+# %% [markdown]
+# With two animals, the output of *it* is the mean of both. In part 10, training finds the matrices.
+
+
+# %% [markdown]
 # ## 6 · Why the scores are scaled
 #
 # One step is missing before the full formula. The dot product of a query and a key adds up $d_k$ products. Suppose that each product has mean 0. Then the sum has mean 0, too, but the more products you add, the more it varies. How fast does this spread grow?
@@ -849,6 +1108,54 @@ show_attention_steps(scaled_dot_product_attention, two_queries, two_keys, two_va
 # What to see: each row of the weights says how much each value counts. The corresponding row of the output is the sum of the values, each multiplied by its weight. Switch off the division by $\sqrt{d_k}$: in both rows, the larger weight grows.
 
 # %% [markdown]
+# ### What an output can be
+#
+# The weights are positive and sum to 1. So a query cannot get every vector as its output.
+#
+# **Predict.** Five values are the points [0, 0], [4, 0], [4, 3], [1, 4] and [2, 2]. The scores can be any numbers. Can the output be [4, 4]?
+#
+# <details><summary>Yes, with large scores for [4, 3] and [1, 4]</summary>Their weights share a total of 1. The output then lies <em>between</em> the two, on the straight line from [4, 3] to [1, 4].</details>
+# <details><summary>No, with no scores at all</summary>Yes. The second feature is 4 only if all the weight is on [1, 4], and then the first feature is 1.</details>
+# <details><summary>Yes: each feature lies between the smallest and the largest</summary>That is necessary, as a check in part 4 says, but it is not enough. One set of weights serves both features.</details>
+
+# %% folded=true
+# Draws the outputs of your attention for many random queries, click to unfold
+from matplotlib.figure import Figure
+from transformer_course.figures import picture
+
+
+def draw_outputs() -> None:
+    points = torch.tensor([[0.0, 0.0], [4.0, 0.0], [4.0, 3.0], [1.0, 4.0], [2.0, 2.0]])
+    generator = torch.Generator().manual_seed(0)
+    point_keys = torch.randn(5, 3, generator=generator)
+    panels = {}
+    for title, scale in (("small scores", 0.5), ("larger scores", 4.0)):
+        many_queries = scale * torch.randn(300, 3, generator=generator)
+        inside, _ = scaled_dot_product_attention(many_queries, point_keys, points)
+        raw = many_queries @ point_keys.T / math.sqrt(3) @ points
+        panels[title] = (raw, inside)
+    canvas = Figure(figsize=(9, 4.2), layout="constrained")
+    for axes, (title, (raw, inside)) in zip(canvas.subplots(1, 2), panels.items(), strict=True):
+        axes.plot(*raw.T, "x", color=picture.LINES[1], alpha=0.6, label="scores as weights")
+        axes.plot(*inside.T, ".", color=picture.LINES[0], alpha=0.6, label="attention")
+        axes.fill(*points[:4].T, fill=False, edgecolor=picture.INK, linestyle="--")
+        axes.plot(*points.T, "s", color=picture.INK, markersize=8, label="values")
+        axes.plot(4, 4, "*", color=picture.LINES[3], markersize=14, label="[4, 4]")
+        limits = {"xlim": (-2, 7), "ylim": (-2, 6)}
+        axes.set(title=title, xlabel="feature 0", ylabel="feature 1", aspect="equal", **limits)
+    canvas.axes[0].legend(loc="upper left", fontsize=8)
+    alt = "Outputs of attention fill the region between five values and never leave it."
+    picture.show(canvas, alt + " Scores used as weights, without softmax, give points far outside.")
+
+
+draw_outputs()
+
+# %% [markdown]
+# What to see: the outputs (dots) never leave the dashed region between the values, their **convex hull**. Small scores keep them near the mean of all values. Larger scores spread them out, and many come close to a single value. Without softmax (crosses), most points lie outside.
+#
+# So attention selects and mixes. To reach [4, 4], a model needs other values or a later step.
+
+# %% [markdown]
 # ### Bug hunt: two more slides
 #
 # **From the lecture**: *Transformer: Part I (Encoder)*, CS7150, slide "Self-attention". It computes the weights as `A = softmax(E, dim=1)`, where $E$ holds the scaled scores. For one sequence, of shape (query, key), that is right. Here is the same line for a *batch* of shape (batch, query, key). Check the sums.
@@ -1102,7 +1409,7 @@ with Check("SelfAttention", "two modules do not share their weights") as check:
 # %% [markdown]
 # ## 10 · Tired or wide: a model that learns its own weights
 #
-# **Another good place to stop.** All exercises that you program are behind you. What follows is an experiment with your own attention: about 50 minutes of predicting and measuring, and one question at the end.
+# **Another good place to stop.** All exercises that you program are behind you. What follows is an experiment with your own attention: about 55 minutes of predicting and measuring, and one question at the end.
 #
 # Back to the question of part 1. You now train a small model, built from your `SelfAttention`, to find the noun that *it* refers to. The sentences all have the same form. Examples are **held out** when they are kept out of training and used only for testing. Here, five pairs of nouns are held out. In training, for example, *animal* and *street* never occur in the same sentence.
 
@@ -1326,7 +1633,124 @@ figures.runs(
 # So runs may solve a task in different ways. All show why layers are stacked: *a layer can use what earlier layers have gathered.*
 
 # %% [markdown]
-# Now test part 6: do large scores hurt training? Multiply the query matrix of *one* layer by 32 before training. Its scores start 32 times larger.
+# ### Do the weights explain the answer?
+#
+# **From the lecture**: *Transformers (Part 2)*, Data C182, slide "Attention": the model should tell us "why" it gave an answer. Does it? The last word decides the answer. How much weight does *it* give to this word?
+
+
+# %%
+def last_word_of(seed: int) -> str:
+    """The weight that `it` gives to the last word, and its preference with two last words."""
+    with torch.no_grad():
+        tired, wide = (trained(2, seed)(too(adjective))[-1] for adjective in ("tired", "wide"))
+    ratios = f"too tired {log_ratio(tired):6.1f}, too wide {log_ratio(wide):6.1f}"
+    return f"weight on “tired” {tired[IT, LAST]:.3f}   log₂ (animal : street): {ratios}"
+
+
+for seed in range(8):
+    print(f"run {seed}: {last_word_of(seed)}")
+
+# %% [markdown]
+# What to see: in each run, *it* gives the last word almost no weight in the last layer, but changing this word flips the answer. The weights say *from where* a vector is taken, not what it contains. The vectors of the nouns already hold something of the last word.
+#
+# So an attention map is a hypothesis: test it. (Jain and Wallace, *Attention is not Explanation*, 2019; Wiegreffe and Pinter replied.)
+
+# %% [markdown]
+# ### Training without the division
+#
+# Now test part 6: take the division by $\sqrt{d_k}$ away. In a new task, each of eight tokens adds a name's vector to a colour's. A query asks for a name. One head with $d_k = 256$ must find its colour. The loss depends on its *output*, not on its weights.
+
+
+# %% folded=true
+# A model that answers from a list, and its training, click to unfold
+class Lookup(nn.Module):
+    """Eight pairs (name, colour) as tokens, and one name as the query; returns colour logits."""
+
+    def __init__(self, divided: bool, smaller_start: bool) -> None:
+        super().__init__()
+        self.w_query, self.w_key = (nn.Linear(24, 256, bias=False) for _ in range(2))
+        self.w_value, self.colour = nn.Linear(24, 16, bias=False), nn.Linear(16, 8)
+        for part in (self.w_query, self.w_key):
+            nn.init.normal_(part.weight, std=24**-0.5)  # queries start with std 1, keys with √2
+        if smaller_start:
+            self.w_query.weight.data /= 16
+        self.factor = 1.0 if divided else 16.0  # 16 = √256 undoes the division
+
+    def forward(self, asked: Tensor, pairs: Tensor) -> Tensor:
+        query = self.factor * self.w_query(asked)
+        output, _ = scaled_dot_product_attention(query, self.w_key(pairs), self.w_value(pairs))
+        return self.colour(output)[:, 0]
+
+
+def lists(count: int, seed: int) -> tuple[Tensor, Tensor, Tensor]:
+    """Asked names (count, 1, 24), pairs (count, 8, 24) and the right colours (count,)."""
+    fixed = torch.Generator().manual_seed(100)
+    names, colours = torch.randn(32, 24, generator=fixed), torch.randn(8, 24, generator=fixed)
+    generator = torch.Generator().manual_seed(seed)
+    picked = torch.rand(count, 32, generator=generator).argsort(1)[:, :8]
+    coloured = torch.randint(8, (count, 8), generator=generator)
+    # the pairs are in random order, so the first may be the one that is asked for
+    return names[picked[:, :1]], names[picked] + colours[coloured], coloured[:, 0]
+
+
+@functools.cache
+def lookup_accuracy(
+    seed: int, rate: float, divided: bool = True, smaller_start: bool = False
+) -> float:
+    """The held-out accuracy after 150 steps of Adam with 32 lists each."""
+    torch.manual_seed(seed)
+    model = Lookup(divided, smaller_start)
+    optimizer = torch.optim.Adam(model.parameters(), lr=rate, fused=True)
+    asked, pairs, right = lists(150 * 32, seed)
+    for part in torch.arange(150 * 32).split(32):
+        loss = F.cross_entropy(model(asked[part], pairs[part]), right[part])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    asked, pairs, right = lists(500, seed + 1000)
+    with torch.no_grad():
+        return (model(asked, pairs).argmax(-1) == right).double().mean().item()
+
+
+# %% [markdown]
+# **Predict.** Without the division, scores start with standard deviation about 23, with it 1.4. Each model trains for 150 steps, at three learning rates. What happens without the division?
+#
+# <details><summary>With a good learning rate it is as good</summary>No rate of the three rescues it here.</details>
+# <details><summary>It stays at chance, 12.5 %</summary>Not quite. A saturated softmax lets little gradient through, but not none.</details>
+# <details><summary>It learns less at every rate</summary>Yes. The scores start so large that many queries are saturated.</details>
+
+
+# %%
+rates = [0.001, 0.003, 0.01]
+options = {
+    "divided by √d_k": {},
+    "not divided": {"divided": False},
+    "not divided, smaller start": {"divided": False, "smaller_start": True},
+}
+measured = {
+    title: [[lookup_accuracy(seed, rate, **option) for rate in rates] for seed in range(3)]
+    for title, option in options.items()
+}
+for title, found in measured.items():
+    best = max(range(len(rates)), key=lambda i: sum(run[i] for run in found))
+    print(f"{title:27} best at rate {rates[best]}:", [f"{run[best]:.2f}" for run in found])
+figures.curves(
+    rates,
+    measured,
+    x="learning rate",
+    y="held-out accuracy",
+    title="d_k = 256: with and without the division (bands: three runs)",
+    logarithmic="x",
+    bottom=0.0,
+)
+
+# %% [markdown]
+# What to see: with the division, all runs get nearly everything right at the best rate. Without it, accuracy stays far lower at each of these rates.
+#
+# The third line is the control. There is no division, but $W^Q$ starts 16 times smaller, so the scores start as small as with the division. At the best rate, this brings back most of the accuracy. So most of the harm comes from scores that are large *at the start*.
+
+# %% [markdown]
+# Do large scores hurt in every layer? Back to *it*: multiply the query matrix of *one* layer by 32 before training. Its scores start 32 times larger.
 #
 # <details><summary>How large is that?</summary>PyTorch's first matrices are small: in the first layer, scores start with standard deviation about 0.3, not 1. Times 32, that is about 10, as in part 6 without the division at a d_k of about 100.</details>
 #

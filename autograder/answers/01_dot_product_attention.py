@@ -880,6 +880,231 @@ def project_qkv(
 #          key = (x.unsqueeze(-1) * w_key).sum(dim=-2)
 #          value = (x.unsqueeze(-1) * w_value).sum(dim=-2)
 
+# %% wrong programmed_head query_and_key_swapped of="solution"
+# You swap query and key: `it` is a pronoun and asks, so the row of the pronoun belongs in
+# w_query, and the row of the animal in w_key.
+# replace: return w_query, w_key, w_value
+# by:      return w_key, w_query, w_value
+
+# %% wrong programmed_head key_of_the_pronoun of="solution"
+# Your keys mark the pronoun, so `it` finds itself: the key is what a token can be found by, and
+# you want to find animals.
+# replace: w_key[FEATURES.index("animal")] = 1.0
+# by:      w_key[FEATURES.index("pronoun")] = 1.0
+
+# %% wrong programmed_head query_of_the_animal of="solution"
+# Your queries belong to the animals, so `it` has a query of zero: the row of w_query is a feature
+# of the token that asks, and `it` is a pronoun.
+# replace: w_query[FEATURES.index("pronoun")] = 10.0
+# by:      w_query[FEATURES.index("animal")] = 10.0
+
+# %% wrong programmed_head scores_too_small of="solution"
+# Your head finds the animal, but its score is only 1 above the others, so their weights stay
+# large: make an entry of w_query or w_key larger.
+# replace: w_query[FEATURES.index("pronoun")] = 10.0
+# by:      w_query[FEATURES.index("pronoun")] = 1.0
+
+# %% wrong programmed_head scores_a_little_too_small of="solution"
+# The score of the animal is 3 above the others: with ten other tokens, that gives it only two
+# thirds of the weight. Make an entry of w_query or w_key larger.
+# replace: w_query[FEATURES.index("pronoun")] = 10.0
+# by:      w_query[FEATURES.index("pronoun")] = 3.0
+
+# %% wrong programmed_head sign_of_the_query of="solution"
+# Query and key have opposite signs, so the animal gets the smallest score of all: their product
+# must be positive.
+# replace: w_query[FEATURES.index("pronoun")] = 10.0
+# by:      w_query[FEATURES.index("pronoun")] = -10.0
+
+# %% wrong programmed_head sign_of_the_key of="solution"
+# Query and key have opposite signs, so the animal gets the smallest score of all: their product
+# must be positive.
+# replace: w_key[FEATURES.index("animal")] = 1.0
+# by:      w_key[FEATURES.index("animal")] = -1.0
+
+# %% wrong programmed_head key_of_the_place of="solution"
+# Your keys mark the places, as those of the verb's head do: this head should find animals.
+# replace: w_key[FEATURES.index("animal")] = 1.0
+# by:      w_key[FEATURES.index("place")] = 1.0
+
+# %% wrong programmed_head copied_verb_head of="solution"
+# This is the head of the verb: `it` has no verb feature, so its query is zero. Ask three new
+# questions: who asks, what should it find, what should it bring back?
+# replace: w_query[FEATURES.index("pronoun")] = 10.0
+# by:      w_query[FEATURES.index("verb")] = 10.0
+# replace: w_key[FEATURES.index("animal")] = 1.0
+# by:      w_key[FEATURES.index("place")] = 1.0
+
+# %% wrong programmed_head animals_and_places of="solution"
+# Your keys mark animals and places alike, so `it` shares its weight between the two: mark only
+# what you want to find.
+# replace: w_key[FEATURES.index("animal")] = 1.0
+# by:      w_key[FEATURES.index("animal")] = 1.0
+#          w_key[FEATURES.index("place")] = 1.0
+
+# %% wrong programmed_head animals_and_itself of="solution"
+# Your keys mark animals and the pronoun alike, so `it` keeps half of the weight for itself: mark
+# only what you want to find.
+# replace: w_key[FEATURES.index("animal")] = 1.0
+# by:      w_key[FEATURES.index("pronoun")] = 1.0
+#          w_key[FEATURES.index("animal")] = 1.0
+
+# %% wrong programmed_head key_of_the_speed of="solution"
+# Your keys say how fast a token is, so a slow animal is not found: use the feature that all
+# animals have.
+# replace: w_key[FEATURES.index("animal")] = 1.0
+# by:      w_key[FEATURES.index("speed")] = 1.0
+
+# %% wrong programmed_head key_of_the_size of="solution"
+# Your keys say how large a token is, and the street is larger than the dog: use a feature that
+# only animals have.
+# replace: w_key[FEATURES.index("animal")] = 1.0
+# by:      w_key[FEATURES.index("size")] = 1.0
+
+# %% wrong programmed_head value_left_at_zero of="solution"
+# `it` attends to the animal, but your values are all zero, so nothing comes back: w_value needs
+# an entry for the size and one for the speed.
+# replace: w_value[FEATURES.index("size"), 0] = 1.0
+#          w_value[FEATURES.index("speed"), 1] = 1.0
+# by:
+
+# %% wrong programmed_head speed_first of="solution"
+# Your output is [speed, size]: column 0 of w_value belongs to the size, column 1 to the speed.
+# replace: w_value[FEATURES.index("size"), 0] = 1.0
+#          w_value[FEATURES.index("speed"), 1] = 1.0
+# by:      w_value[FEATURES.index("speed"), 0] = 1.0
+#          w_value[FEATURES.index("size"), 1] = 1.0
+
+# %% wrong programmed_head only_the_size of="solution"
+# You set one column of w_value and leave the other at zero: each number of the output needs a
+# column of its own.
+# replace: w_value[FEATURES.index("speed"), 1] = 1.0
+# by:
+
+# %% wrong programmed_head value_in_every_column of="solution"
+# Each of your outputs is the sum of size and speed, because both rows are set in both columns:
+# column 0 takes the size, column 1 the speed.
+# replace: w_value[FEATURES.index("size"), 0] = 1.0
+#          w_value[FEATURES.index("speed"), 1] = 1.0
+# by:      w_value[FEATURES.index("size")] = 1.0
+#          w_value[FEATURES.index("speed")] = 1.0
+
+# %% wrong programmed_head value_is_the_animal of="solution"
+# Your output says that an animal was found, not what it is like: the value passes on size and
+# speed, another feature than the key.
+# replace: w_value[FEATURES.index("size"), 0] = 1.0
+#          w_value[FEATURES.index("speed"), 1] = 1.0
+# by:      w_value[FEATURES.index("animal")] = 1.0
+
+# %% wrong programmed_head value_enlarged_too of="solution"
+# The weights are right, but the output is ten times too large: large entries belong in w_query
+# or w_key, while w_value passes the numbers on as they are.
+# replace: w_value[FEATURES.index("size"), 0] = 1.0
+#          w_value[FEATURES.index("speed"), 1] = 1.0
+# by:      w_value[FEATURES.index("size"), 0] = 10.0
+#          w_value[FEATURES.index("speed"), 1] = 10.0
+
+# %% wrong programmed_head transposed of="solution"
+# Your matrices are transposed: x @ w needs one row for each feature, so their shape is (6, d_out).
+# replace: return w_query, w_key, w_value
+# by:      return w_query.T, w_key.T, w_value.T
+
+# %% wrong programmed_head vectors of="solution"
+# w_query and w_key are vectors here: make them matrices with six rows and one column, (6, 1).
+# replace: return w_query, w_key, w_value
+# by:      return w_query[:, 0], w_key[:, 0], w_value
+
+# %% wrong programmed_head different_widths of="solution"
+# Your queries have two numbers and your keys have one, so they have no dot product: give w_query
+# and w_key the same number of columns.
+# replace: return w_query, w_key, w_value
+# by:      return torch.cat([w_query, w_query], 1), w_key, w_value
+
+# %% wrong programmed_head value_of_all_features of="solution"
+# Your output has all six features: w_value needs two columns, one for the size and one for the
+# speed.
+# replace: return w_query, w_key, w_value
+# by:      return w_query, w_key, torch.eye(6)
+
+# %% wrong programmed_head value_first of="solution"
+# You return the value's matrix first: the order is query, key, value.
+# replace: return w_query, w_key, w_value
+# by:      return w_value, w_query, w_key
+
+
+# %% wrong programmed_head no_projection
+# With the identity, query and key are the embedding itself, and `it` finds itself: w_query and
+# w_key must turn different features into the same number.
+def programmed_head() -> tuple[Tensor, Tensor, Tensor]:
+    return 10 * torch.eye(6), torch.eye(6), torch.eye(6)[:, 4:]
+
+
+# %% wrong programmed_head everything_is_one
+# All your features count in every role, so the token with the largest sum of features wins: set
+# only the rows that belong to the question.
+def programmed_head() -> tuple[Tensor, Tensor, Tensor]:
+    return 10 * torch.ones(6, 1), torch.ones(6, 1), torch.eye(6)[:, 4:]
+
+
+# %% wrong programmed_head from_animal_to_pronoun
+# Your w_query has the entry in the row of the animal and the column of the pronoun: rows are
+# features of the token that asks, so rows and columns must change places.
+def programmed_head() -> tuple[Tensor, Tensor, Tensor]:
+    w_query = torch.zeros(6, 6)
+    w_query[1, 0] = 10.0
+    return w_query, torch.eye(6), torch.eye(6)[:, 4:]
+
+
+# %% wrong programmed_head query_and_key_in_other_columns
+# The query is in column 0 and the key in column 1, so their product is 0: a feature of the query
+# meets the same feature of the key.
+def programmed_head() -> tuple[Tensor, Tensor, Tensor]:
+    w_query, w_key = torch.zeros(6, 2), torch.zeros(6, 2)
+    w_query[0, 0], w_key[1, 1] = 10.0, 10.0
+    return w_query, w_key, torch.eye(6)[:, 4:]
+
+
+# %% right programmed_head keys_in_the_features_themselves
+def programmed_head() -> tuple[Tensor, Tensor, Tensor]:
+    w_query = torch.zeros(6, 6)
+    w_query[0, 1] = 8.0  # a pronoun asks for an animal
+    return w_query, torch.eye(6), torch.eye(6)[:, 4:]
+
+
+# %% right programmed_head typed_as_lists
+def programmed_head() -> tuple[Tensor, Tensor, Tensor]:
+    w_query = torch.tensor([[3], [0], [0], [0], [0], [0]])
+    w_key = torch.tensor([[0], [3], [0], [0], [0], [0]])
+    w_value = torch.tensor([[0, 0], [0, 0], [0, 0], [0, 0], [1, 0], [0, 1]])
+    return w_query, w_key, w_value
+
+
+# %% right programmed_head both_negative
+def programmed_head() -> tuple[Tensor, Tensor, Tensor]:
+    pronoun, animal, _, _, size, speed = torch.eye(6, dtype=torch.float64)
+    return -30.0 * pronoun[:, None], -animal[:, None], torch.stack([size, speed], dim=1)
+
+
+# %% right programmed_head place_pushed_away
+def programmed_head() -> tuple[Tensor, Tensor, Tensor]:
+    w_query = torch.nn.functional.one_hot(torch.tensor([0]), 6).float().T * 40
+    w_key = torch.tensor([[-1.0, 1.0, -1.0, -1.0, 0.0, 0.0]]).T
+    return w_query, w_key, torch.cat([torch.zeros(4, 2), torch.eye(2)])
+
+
+# %% right programmed_head every_token_asks
+# of all features, `it` has only the first
+def programmed_head() -> tuple[Tensor, Tensor, Tensor]:
+    w_key = torch.zeros(6, 3)
+    w_key[1] = 4.0
+    return torch.full((6, 3), 2.0), w_key, torch.eye(6)[:, -2:]
+
+
+# %% right programmed_head several_columns of="solution"
+# replace: return w_query, w_key, w_value
+# by:      return w_query.repeat(1, 4), w_key.repeat(1, 4), w_value
+
+
 # %% wrong flying_output no_scale
 # You take the softmax of the plain dot products 1 and -1: divide them by √d_k first.
 flying_output = [0.762, 0.119]
