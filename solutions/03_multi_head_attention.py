@@ -7,7 +7,7 @@
 #
 # **You take away** `MultiHeadAttention`. With the weights of PyTorch's `nn.MultiheadAttention`, which later lessons use, it gives the same results.
 #
-# **Time**: about 190 minutes: 115 for the exercises, the rest to read, predict and run. A good place to stop is marked after about 85.
+# **Time**: about 235 minutes: 145 for the exercises, the rest to read, predict and run. A good place to stop is marked after about 125.
 
 # %% [markdown]
 # *The dog chased the cat.* To understand *chased*, a model needs two other tokens: who chases, and who is chased. But the attention weights of *chased* sum to 1. Suppose it gives about half to each noun:
@@ -21,7 +21,7 @@ figures.word_links(
 )
 
 # %% [markdown]
-# These weights are made up. In part 7 you train a model that makes its own.
+# These weights are made up. In parts 3 and 7, heads compute their own.
 #
 # **Predict.** Swap the nouns: *the cat chased the dog*. Again *chased* gives half to each noun. What does its output tell you about the sentence? (A noun has the same value in both positions.)
 #
@@ -379,6 +379,282 @@ print(f"{sum(weight.numel() for weight in eight_full.parameters()):,} parameters
 # Now one matrix $W^Q$ of 512 × 512 makes the queries of all heads at once. Its first 64 columns are $W^Q_0$, and so on: the first 64 *query* features of a token go to head 0. Keys and values likewise: *the heads become an axis*. $W^O$ is 512 × 512 too, with 64 rows for each $W^O_i$.
 #
 # The price: each head compares and passes on only 64 features.
+
+# %% [markdown]
+# ### Narrow heads by hand
+#
+# Two tokens of six features, room for three heads:
+#
+# **From the lecture**: “Try this problem” in *Introduction to Transformers*.
+
+# %%
+two_tokens = torch.tensor([[0.0, 1.0, 1.0, 1.0, 1.0, 0.0], [1.0, 1.0, 0.0, -1.0, -1.0, 1.0]])
+six_features = [str(i) for i in range(6)]
+figures.steps({"X": (two_tokens, "feature", six_features)}, "token", ["flying", "arrows"])
+
+# %% [markdown]
+# On the slide, a head takes its query from features 0 and 1, its key from features 2 and 3, and its value from features 4 and 5. Call it head 0. Its matrices are 6 × 2:
+
+# %%
+features_01, features_23, features_45 = torch.eye(6).chunk(3, dim=1)  # each (6, 2)
+figures.steps(
+    {
+        "W^Q of head 0": (features_01, "query feature", ["0", "1"]),
+        "W^K of head 0": (features_23, "key feature", ["0", "1"]),
+        "W^V of head 0": (features_45, "value feature", ["0", "1"]),
+    },
+    "feature of the token",
+    six_features,
+)
+print("X W^Q of head 0, flying and arrows:", (two_tokens @ features_01).tolist())
+
+# %% [markdown]
+# What to see: each column holds a single 1. So each of these matrices copies two features of the token and drops the others.
+#
+# **Exercise** (10 minutes). Let head 1 take its *query* from features 2 and 3 and its *key* from features 0 and 1. Its value comes from features 4 and 5 again. Compute by hand what heads 0 and 1 give for *flying*. Put both outputs side by side, head 0 first: four numbers, to three decimals.
+#
+# <details><summary>Hint 1</summary>In head 0, <em>flying</em> has the query [0, 1], the key [1, 1] and the value [1, 0], as in lesson 1. Write down the same for <em>arrows</em>, then both again for head 1.</details>
+# <details><summary>Hint 2</summary>A score is a dot product of <em>two</em> numbers, so divide it by √2. The width of the embedding does not matter.</details>
+
+# %% exercise flying_heads
+# flying_heads = [?, ?, ?, ?]      head 0, then head 1, to three decimals
+# BEGIN SOLUTION
+flying_heads = [0.609, 0.196, -0.340, 0.670]
+# END SOLUTION
+
+# %% check flying_heads points=1
+with Check("flying_heads", "both heads for `flying`") as check:
+    answer = check.value(4)
+    for head, sealed in ((0, "4aeb18809961b9c5"), (1, "12ec4a26f4bb422b")):
+        pair = answer[2 * head : 2 * head + 2]
+        check.equal(
+            pair[0] + 2 * pair[1],
+            torch.tensor(1.0, dtype=torch.float64),
+            f"in head {head}, a + 2b is 1 for every weighted average [a, b] of [1, 0] and [-1, 1]",
+            hint="either the weights do not sum to 1, or they do not multiply the values, or the "
+            "two numbers are swapped",
+            within=0.02,  # two decimals are accepted
+        )
+        check.seal(
+            pair,
+            sealed,
+            f"head {head} should give other numbers",
+            hint="take the query of flying and both keys of this head: two dot products, divide "
+            "by √2, softmax, weighted sum of the values",
+        )
+# BEGIN HIDDEN TESTS
+with Check("flying_heads", "three decimals") as check:
+    expected = torch.tensor([0.6089, 0.1956, -0.3395, 0.6698], dtype=torch.float64)
+    check.equal(check.value(4), expected, "both heads", within=0.005)
+# END HIDDEN TESTS
+
+# %% [markdown]
+# Same token, same values, other matrices: head 0 gives most weight to *flying* itself, head 1 to *arrows*.
+
+# %% [markdown]
+# ### Program two heads
+#
+# Now answer the question of this lesson by hand. These embeddings are made to be read: each feature is 1 if its name fits the token, else 0. There is one verb, and *before* and *after* say on which side of it a token stands.
+
+
+# %% given embedded
+FEATURES = ["noun", "verb", "before", "after", "dog", "cat", "bird", "fish"]
+
+
+def embedded(words: list[str]) -> Tensor:
+    """Words with one verb (chased, saw or fed) -> (length, 8): the features of each word."""
+    verb = next(i for i, word in enumerate(words) if word in ("chased", "saw", "fed"))
+    rows = []
+    for i, word in enumerate(words):
+        kind = [word in FEATURES[4:], i == verb, i < verb, i > verb]
+        rows.append([float(fits) for fits in (*kind, *(word == noun for noun in FEATURES[4:]))])
+    return torch.tensor(rows, dtype=torch.float64)
+
+
+# %%
+dog_first = ["the", "dog", "chased", "the", "cat", "today"]
+figures.steps({"embeddings": (embedded(dog_first), "feature", FEATURES)}, "token", dog_first)
+
+# %% [markdown]
+# With $d = 8$ and two heads, each head is four features wide: enough for a value that names one of four nouns.
+#
+# **Predict.** Head 0 should find the noun before the verb. Its key is the feature *before* alone, and the query of *chased* asks for it. Which tokens get most of the weight?
+#
+# <details><summary><em>dog</em></summary>It shares its key with <em>the</em>, which also stands before the verb.</details>
+# <details><summary><em>the</em> and <em>dog</em>, equally</summary>Yes: both have this feature, so their keys are equal. A key can add up several features. Which ones tell <em>dog</em> from <em>the</em> and from <em>cat</em>?</details>
+# <details><summary><em>dog</em> and <em>cat</em>, equally</summary>That happens with the feature <em>noun</em> as the key.</details>
+
+# %%
+is_verb, is_before = embedded(dog_first)[:, 1:2], embedded(dog_first)[:, 2:3]  # (length, 1)
+at_verb = attention(10 * is_verb, is_before, is_before)[1][2]
+figures.word_links({"the key is “before” alone": (dog_first, 2, at_verb)})
+
+# %% [markdown]
+# **Exercise** (20 minutes). Set the matrices of both heads, so that the verb attends to *who* in head 0 and to *whom* in head 1.
+#
+# <details><summary>Hint 1</summary>Start with <code>torch.zeros(2, 8, 4)</code>. The rows are features of the token, the columns are features of the query. <code>w_query[:, 1, 0] = 1.0</code> gives query feature 0 of both heads the feature <em>verb</em>.</details>
+# <details><summary>Hint 2</summary>The same column of <code>w_key[0]</code> should be larger for a noun before the verb than for every other token. Two of the features together do it.</details>
+# <details><summary>Hint 3</summary>The right token, but a weight below 0.9? Larger numbers in one of the matrices give larger scores, and softmax gets sharper.</details>
+
+
+# %% exercise who_and_whom
+def who_and_whom() -> tuple[Tensor, Tensor, Tensor]:
+    """The matrices w_query, w_key, w_value of two heads, each (2, 8, 4): (heads, d_model, d_head).
+
+    Head i projects the embeddings x (length, 8) to x @ w_query[i], and so on, and divides its
+    scores by √4. At the verb, head 0 gives the noun before the verb a weight above 0.9, and head
+    1 the noun after it. Each head's output at the verb names its noun in the four features dog,
+    cat, bird, fish, in this order: close to 1 (within 0.1) for this noun, close to 0 for the rest.
+    """
+    # BEGIN SOLUTION
+    w_query, w_key, w_value = torch.zeros(3, 2, 8, 4)
+    w_query[:, 1, 0] = 10.0  # the verb asks in both heads
+    w_key[:, 0, 0] = 1.0  # a noun answers
+    w_key[0, 2, 0] = 1.0  # in head 0 more so before the verb
+    w_key[1, 3, 0] = 1.0  # in head 1 more so after it
+    w_value[:, 4:] = torch.eye(4)  # which noun
+    return w_query, w_key, w_value
+    # END SOLUTION
+
+
+# %% check who_and_whom points=3
+def at_the_verb(check, sentence):
+    """What both heads attend to at the verb, and what they give there: (2, length), (2, 4)."""
+    three = check.call(returns=("w_query", "w_key", "w_value"))
+    for matrix in three:
+        check.shape(matrix, head=2, d_model=8, d_head=4)
+    tokens = embedded(sentence)
+    queries, keys, values = (tokens @ matrix.detach().double() for matrix in three)
+    weights = (queries @ keys.mT / 2).softmax(-1)
+    verb = int(tokens[:, 1].argmax())
+    return weights[:, verb], (weights @ values)[:, verb]
+
+
+def attends(check, head, weights, sentence, position):
+    """Check that the noun at this position gets a weight above 0.9, or say what gets it."""
+    noun, got, most = sentence[position], float(weights[position]), int(weights.argmax())
+    side = "before" if head == 0 else "after"
+    level = [word for word, w in zip(sentence, weights, strict=True) if abs(float(w) - got) < 1e-6]
+    if float(weights.max() - weights.min()) < 1e-6:
+        symptom = "all tokens get the same"
+        hint = "either the verb's query is 0, or no key differs in the features that it asks for"
+    elif got > float(weights[most]) - 1e-6 and len(level) > 1:
+        symptom = f"{' and '.join(level)} get {got:.2f} each"
+        hint = f"no other token may have as large a key as a noun {side} the verb"
+    elif most == position:
+        symptom = f"it gets {got:.2f}"
+        hint = "a larger difference between the scores makes the weights sharper"
+    else:
+        symptom = f"“{sentence[most]}” gets most, {float(weights[most]):.2f}"
+        hint = f"the key of head {head} should be largest for a noun {side} the verb"
+    check.true(got > 0.9, f"head {head} should give “{noun}” more than 0.9 ({symptom})", hint)
+
+
+def names_it(check, head, output, noun):
+    """Check that the head's output names this noun."""
+    expected = torch.tensor([float(noun == name) for name in FEATURES[4:]], dtype=torch.float64)
+    check.equal(
+        output,
+        expected,
+        f"the output of head {head} at the verb should name “{noun}”: dog, cat, bird, fish",
+        hint="the value of a token should be its last four features, in their order",
+        within=0.1,
+    )
+
+
+for title, sentence, positions in (
+    ("the sentence of the picture", "the dog chased the cat today", (1, 4)),
+    ("nouns swapped", "the cat chased the dog today", (1, 4)),
+    ("other words, longer", "once again a small bird saw the old fish there", (4, 8)),
+):
+    with Check("who_and_whom", title) as check:
+        sentence = sentence.split()
+        weights, outputs = at_the_verb(check, sentence)
+        for head, position in enumerate(positions):
+            attends(check, head, weights[head], sentence, position)
+        for head, position in enumerate(positions):
+            names_it(check, head, outputs[head], sentence[position])
+# BEGIN HIDDEN TESTS
+for sentence, positions in (
+    ("dog fed cat", (0, 2)),
+    ("the bird chased the bird", (1, 4)),
+    ("a fish saw a small dog over there", (1, 5)),
+    ("today the old cat fed one fish", (3, 6)),
+    ("bird saw the cat again today", (0, 3)),
+):
+    with Check("who_and_whom", sentence) as check:
+        sentence = sentence.split()
+        weights, outputs = at_the_verb(check, sentence)
+        for head, position in enumerate(positions):
+            attends(check, head, weights[head], sentence, position)
+            names_it(check, head, outputs[head], sentence[position])
+# END HIDDEN TESTS
+
+# %% [markdown]
+# Your heads, in the figure that opened the lesson. Change the words if you like: one verb, any number of tokens.
+
+
+# %%
+def programmed(words: list[str]) -> tuple[Tensor, Tensor]:
+    """The outputs (2, length, 4) and weights (2, length, length) of your two heads."""
+    tokens = embedded(words)
+    query, key, value = (tokens @ matrix.double() for matrix in who_and_whom())
+    return attention(query, key, value)
+
+
+my_words = ["the", "dog", "chased", "the", "cat", "today"]
+my_weights = programmed(my_words)[1]
+verb_at = int(embedded(my_words)[:, 1].argmax())
+figures.word_links(
+    {
+        f"your head {head}: {asks}": (my_words, verb_at, my_weights[head, verb_at])
+        for head, asks in ((0, "who?"), (1, "whom?"))
+    }
+)
+
+# %% [markdown]
+# **Predict.** Suppose only the feature *verb* has numbers in your $W^Q$. What does the row of *dog* look like in the maps of your heads?
+#
+# <details><summary>All weight on <em>chased</em></summary>The query of <em>dog</em> is 0, so its score with every key is 0.</details>
+# <details><summary>Like the row of <em>chased</em></summary>Each token has a query of its own, and that of <em>dog</em> is 0.</details>
+# <details><summary>The same weight for all six tokens</summary>Yes: all its scores are 0, and softmax of equal scores gives equal weights. Without a mask, a head cannot attend to nothing.</details>
+
+# %%
+both_maps = programmed(my_words)[1]
+figures.steps(
+    {f"your head {head}": (both_maps[head], "key", my_words) for head in (0, 1)},
+    "query",
+    my_words,
+)
+
+# %% [markdown]
+# What to see: in the row of *chased*, head 0 attends to who and head 1 to whom. If only the verb has a query, all other rows are equal: these heads have nothing to say about them.
+#
+# **Predict.** *The cat was chased by the dog.* What does head 0 give at *chased*?
+#
+# <details><summary><em>cat</em></summary>Yes. Your head finds the noun <em>before the verb</em>, and here that is not the one who chases. It answers “who” only in sentences of one kind.</details>
+# <details><summary><em>dog</em>, who chases</summary>Nothing in these embeddings tells the head who chases. It knows only which noun stands before the verb.</details>
+# <details><summary>A blend of both</summary>Only the <em>cat</em> stands before the verb.</details>
+
+# %%
+three_sentences = [
+    "the dog chased the cat",
+    "the cat chased the dog",
+    "the cat was chased by the dog",
+]
+found_nouns = []
+for told in three_sentences:
+    split_up = told.split()
+    found_nouns.append(programmed(split_up)[0][:, split_up.index("chased")])  # (head, d_head)
+both_nouns = torch.stack(found_nouns)
+figures.steps(
+    {f"head {head} at “chased”": (both_nouns[:, head], "feature", FEATURES[4:]) for head in (0, 1)},
+    "sentence",
+    three_sentences,
+)
+
+# %% [markdown]
+# What to see: side by side, the outputs of your two heads tell the first two sentences apart. The question of the beginning has an answer. But the third row names the same nouns as the second, and there the answer is wrong. A map of weights tells where a head attends, and your words “who” and “whom” are an interpretation.
 
 # %% [markdown]
 # ## 4 · Split into heads, and merge again
@@ -761,7 +1037,60 @@ with Check("repaired_output", "other sizes") as check:
 # END HIDDEN TESTS
 
 # %% [markdown]
-# **A good place to stop**, after about 85 minutes. You have all the parts: `split_heads`, `merge_heads` and the output projection. Next you put them together, count what they cost, and test whether two heads beat one.
+# ### Rows or columns?
+#
+# A slide writes $q_i = W_Q\, x_i$ for one token. The next slide writes $Q = X W_Q$ for all of them, with the same letter $W_Q$. In the first, a token is a *column*. In the second, the tokens are the *rows* of $X$.
+#
+# **Predict.** Take one matrix $W$ for both, of shape $d \times d$ as on the slides. Is row $i$ of $XW$ the vector $W x_i$, for all tokens?
+#
+# <details><summary>Yes, both multiply x by W</summary>W x takes the dot products of x with the <em>rows</em> of W. X W takes them with its <em>columns</em>.</details>
+# <details><summary>No, one of the two gives an error</summary>W is square here, so both products exist. That is why the slip is easy to miss.</details>
+# <details><summary>Only if W equals its transpose</summary>Yes. Row i of X W is the vector Wᵀ x<sub>i</sub>. To get W x<sub>i</sub> as a row, multiply by Wᵀ: X Wᵀ.</details>
+#
+# **From the lecture**: “self-attention in transformer” in *transformer* (lecture 7 of Deep Learning, spring 2025).
+
+# %%
+four_tokens, square = numbers(4, 3), numbers(3, 3, seed=1)
+as_columns = torch.stack([square @ token for token in four_tokens])  # W x_i, one below another
+stored = nn.Linear(3, 3, bias=False).double()
+stored.load_state_dict({"weight": square})
+for title, result in (
+    ("X W          ", four_tokens @ square),
+    ("X Wᵀ         ", four_tokens @ square.T),
+    ("nn.Linear, W ", stored(four_tokens)),
+):
+    print(f"{title} has the rows W x_i: {torch.allclose(result, as_columns)}")
+
+# %% [markdown]
+# What to see: `nn.Linear` stores the matrix of the *column* formula and applies it to *rows*. So a transpose stands where a matrix of one convention meets a formula of the other:
+#
+# | tokens are | formula | shape of W |
+# |---|---|---|
+# | columns | $W x$ | (out, in) |
+# | rows, as in this lesson | $X W$ | (in, out) |
+# | rows, in `nn.Linear` | $X W^\top$ | (out, in) |
+#
+# This also decides where a head's part of a matrix lies. A dot belongs to head 0 of two:
+
+# %%
+of_columns = torch.tensor([[True, True, False, False]] * 4)
+matrix_axes = ["0", "1", "2", "3"]
+figures.masks(
+    {
+        "W^Q in X W": (of_columns, "out", matrix_axes),
+        "W^O in X W": (of_columns.T, "out", matrix_axes),
+        "w_query.weight": (of_columns.T, "in", matrix_axes),
+        "w_output.weight": (of_columns, "in", matrix_axes),
+    },
+    "rows of the matrix",
+    matrix_axes,
+)
+
+# %% [markdown]
+# What to see: what is a column in the formula is a row in the stored `weight`.
+
+# %% [markdown]
+# **A good place to stop**, after about 125 minutes. Next: all parts together, and two heads against one.
 
 # %% [markdown]
 # ## 5 · Multi-head attention
@@ -1333,24 +1662,26 @@ def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
 # %% check heads_fit points=1
 with Check("heads_fit", "heads that fit, and heads that do not") as check:
     cases = {
-        (512, 8, 64): (True, "8 heads of width 64 fill 512"),
-        (12, 1, 12): (True, "one head of the model's width"),
-        (512, 8, 32): (False, "8 heads of width 32 fill only 256, though 8 divides 512"),
-        (512, 8, 60): (False, "8 heads of width 60 fill only 480"),
-        (512, 6, 64): (False, "6 heads of width 64 fill only 384, though 64 divides 512"),
-        (512, 6, 85): (False, "6 heads of width 85 fill only 510, though 512 / 6 is about 85"),
-        (23, 4, 6): (False, "4 heads of width 6 are 24 wide, though 23 / 4 is about 6"),
-        (72, 8, 64): (False, "8 heads of width 64 are 512 wide, though 8 + 64 = 72"),
-        (512, 8, 65): (False, "8 heads of width 65 are too wide"),
-        (512, 8, 128): (False, "8 heads of width 128 are too wide, though 128 divides 512"),
+        (512, 8, 64): (True, ""),
+        (12, 3, 4): (True, ""),
+        (512, 8, 32): (False, "that 8 divides 512 is not enough"),
+        (512, 8, 60): (False, ""),
+        (512, 6, 64): (False, "that 64 divides 512 is not enough"),
+        (512, 6, 85): (False, "512 / 6 is only about 85"),
+        (23, 4, 6): (False, "23 / 4 is only about 6"),
+        (72, 8, 64): (False, "8 + 64 is 72, but heads side by side multiply"),
+        (512, 8, 65): (False, ""),
+        (1001, 1000, 1): (False, "1001 / 1000 is only about 1"),
+        (512, 8, 128): (False, "that 128 divides 512 is not enough"),
     }
     for case in cases:  # all answers together show which mistake it is
         check.call(*case, returns=bool)
-    for case, (fits, told) in cases.items():
+    for (d_model, num_heads, d_head), (fits, told) in cases.items():
+        fit = "fit" if fits else "do not fit"
         check.true(
-            check.call(*case, returns=bool) == fits,
-            f"expected {fits}: {told}",
-            hint="how wide are all heads together?",
+            check.call(d_model, num_heads, d_head, returns=bool) == fits,
+            f"{num_heads} heads of width {d_head} {fit} {d_model}",
+            hint=told or "how wide are all heads together?",
         )
 # BEGIN HIDDEN TESTS
 with Check("heads_fit", "all small cases") as check:
@@ -1360,7 +1691,7 @@ with Check("heads_fit", "all small cases") as check:
                 fits = check.call(d_model, num_heads, d_head, returns=bool)
                 wanted = d_model / num_heads == d_head
                 check.true(fits == wanted, f"{num_heads} heads of {d_head} for {d_model}")
-    check.true(not check.call(1001, 1000, 1, returns=bool), "1000 heads of 1 for 1001")
+    check.true(not check.call(2001, 2000, 1, returns=bool), "2000 heads of 1 for 2001")
 # END HIDDEN TESTS
 
 # %%
@@ -1687,6 +2018,46 @@ figures.runs(after_300, "accuracy, held out", "Two heads after 300 steps (3 runs
 # So averaging *learned* heads does no harm here: their values adapt. But an average has only $d / h$ features, not $d$.
 
 # %% [markdown]
+# ### Without W^O
+#
+# Now leave $W^O$ out: add the heads, side by side, to x.
+#
+# **Predict.** Same steps, same seeds: how good are such readers on held-out pairs?
+#
+# <details><summary>As good as with a learned W<sup>O</sup></summary>Yes, in this experiment. Run the cell, and compare the third column: there the values may not learn either.</details>
+# <details><summary>Like one head: without W<sup>O</sup> nothing combines the heads</summary>The read-out is a linear layer, and it reads all 16 features. Run the cell.</details>
+# <details><summary>Like chance: an untrained output is noise</summary>Without W<sup>O</sup>, the outputs are not scrambled: they are the values themselves. Run the cell.</details>
+
+
+# %%
+def trained_without_output(seed: int, values_too: bool) -> float:
+    """Held-out accuracy after 200 steps without W^O; W^V may stay random, too."""
+    torch.manual_seed(seed)
+    reader = Reader(num_heads=2)
+    layer = reader.layers[0]
+    output_layer = layer.get_submodule("w_output")
+    output_layer.load_state_dict({"weight": torch.eye(16), "bias": torch.zeros(16)})
+    output_layer.requires_grad_(False)  # the identity stays: the same as no W^O
+    layer.get_submodule("w_value").requires_grad_(not values_too)
+    return train(reader, steps=200)[-1][1]
+
+
+figures.runs(
+    {
+        "learned W^O": [reader.history[4][1] for reader in readers(2)],  # after 200 steps
+        "no W^O": [trained_without_output(seed, False) for seed in range(3)],
+        "no W^O, W^V stays random": [trained_without_output(seed, True) for seed in range(3)],
+    },
+    "accuracy, held out",
+    "Two heads after 200 steps (3 runs each)",
+)
+
+# %% [markdown]
+# What to see: without $W^O$ every run is as good as with it. If the values may not learn either, every run falls behind. So without $W^O$, it matters that the values learn.
+#
+# This is one layer before a linear read-out, which reads all features. In general, only with $W^O$ can each head write into all of them.
+
+# %% [markdown]
 # ### Layer by layer
 #
 # You can also attend twice in two layers, here of two heads. Choose each, and find *chased*.
@@ -1943,7 +2314,8 @@ for title, allowed, forbidden in (("no mask", None, None), ("padding", padding, 
 #
 # - Multi-head attention runs several heads in parallel, puts their outputs side by side, and mixes them with the output projection $W^O$.
 # - One head gives one weighted sum. Unequal weights keep two tokens apart in it, but the next layer must take the blend apart. In your experiment one head failed or overfitted; two heads of the same total size generalised.
-# - $Y = \sum_i H_i W^O_i$: each head has its own values and its own block of $W^O$. Either was enough to keep the nouns apart.
+# - $Y = \sum_i H_i W^O_i$: each head has its own values and its own block of $W^O$. Either was enough to keep the nouns apart. Heads side by side even did without $W^O$, as long as their values could learn.
+# - A head can be programmed: its query says what a token asks for, its key what a token offers, its value what it passes on.
 # - *Project first, then split.* Each head reads the whole token, and only its result is narrow: $d / h$ features. So the number of parameters is $4 d^2$, plus biases, for any number of heads.
 # - The heads are an *axis*: (batch, heads, length, d_head). Split the last axis, then transpose. A bare `view` gives the right shape with wrong contents.
 # - Scores are divided by $\sqrt{d_{\text{head}}}$. A mask for each sequence needs an axis for the heads.

@@ -427,6 +427,317 @@ class ConcatMultiHead(nn.Module):
 #          parts = [output @ block.T for output, block in zip(outputs, blocks, strict=True)]
 #          return torch.stack(parts).sum(0), torch.stack(weights, dim=1)
 
+# %% wrong flying_heads no_scale
+# You take the softmax of the plain dot products. Divide them by √2 first, in both heads.
+flying_heads = [0.762, 0.119, -0.462, 0.731]
+
+# %% wrong flying_heads scaled_by_the_embedding
+# You divide by √6, the root of the width of the embedding. The queries of a head have two numbers,
+# so divide by √2.
+flying_heads = [0.387, 0.307, -0.201, 0.601]
+
+# %% wrong flying_heads scaled_by_the_heads
+# You divide by √3, the root of the number of heads. The queries of a head have two numbers, so
+# divide by √2.
+flying_heads = [0.521, 0.240, -0.281, 0.640]
+
+# %% wrong flying_heads divided_by_width
+# You divide the dot products by 2. The scale is the square root of the width, √2.
+flying_heads = [0.462, 0.269, -0.245, 0.622]
+
+# %% wrong flying_heads heads_swapped
+# Your two heads are right but swapped. Head 0 comes first.
+flying_heads = [-0.340, 0.670, 0.609, 0.196]
+
+# %% wrong flying_heads head_0_twice
+# Both pairs are the output of head 0. In head 1 the query comes from features 2 and 3, and the key
+# from features 0 and 1.
+flying_heads = [0.609, 0.196, 0.609, 0.196]
+
+# %% wrong flying_heads head_1_twice
+# Both pairs are the output of head 1. In head 0 the query comes from features 0 and 1, and the key
+# from features 2 and 3.
+flying_heads = [-0.340, 0.670, -0.340, 0.670]
+
+# %% wrong flying_heads other_token
+# These are the outputs for arrows. Start from the queries of flying.
+flying_heads = [0.786, 0.107, -0.609, 0.804]
+
+# %% wrong flying_heads largest_score_only
+# In head 1 you give all weight to arrows. Its key only matches better: flying gets a weight, too.
+flying_heads = [0.609, 0.196, -1.0, 1.0]
+
+# %% wrong flying_heads weights
+# These are the weights of both heads. Use them to add up the two values.
+flying_heads = [0.804, 0.196, 0.330, 0.670]
+
+# %% wrong flying_heads values_of_features_0_and_1
+# In head 1 you add up features 0 and 1, its keys. Its values are features 4 and 5, as in head 0.
+flying_heads = [0.609, 0.196, 0.670, 1.0]
+
+# %% wrong flying_heads weights_swapped_in_head_1
+# In head 1 each weight multiplies the wrong value. The first weight belongs to flying.
+flying_heads = [0.609, 0.196, 0.340, 0.330]
+
+# %% wrong flying_heads averaged
+# You average the two heads. Put them side by side: four numbers.
+flying_heads = [0.135, 0.433, 0.135, 0.433]
+
+# %% wrong flying_heads interleaved
+# You mix the heads number by number. First come both numbers of head 0, then both of head 1.
+flying_heads = [0.609, -0.340, 0.196, 0.670]
+
+# %% wrong flying_heads one_head
+# This is head 0 alone. Put the two numbers of head 1 behind it.
+flying_heads = [0.609, 0.196]
+
+# %% right flying_heads two_decimals
+flying_heads = [0.61, 0.20, -0.34, 0.67]
+
+# %% right flying_heads four_decimals
+flying_heads = [0.6089, 0.1956, -0.3395, 0.6698]
+
+# %% right flying_heads a_tensor
+flying_heads = torch.tensor([0.609, 0.196, -0.340, 0.670])
+
+# %% right flying_heads computed
+flying = torch.tensor([0.0, 1.0, 1.0, 1.0, 1.0, 0.0])
+arrows = torch.tensor([1.0, 1.0, 0.0, -1.0, -1.0, 1.0])
+both = torch.stack([flying, arrows])
+found = [
+    attention(flying[None, a : a + 2], both[:, b : b + 2], both[:, 4:])[0][0]
+    for a, b in ((0, 2), (2, 0))
+]
+flying_heads = torch.cat(found)
+
+
+# %% wrong who_and_whom roles_swapped
+# The nouns have the queries and the verb has the key. The verb asks, so its feature belongs into
+# w_query, and those of the nouns into w_key.
+def who_and_whom() -> tuple[Tensor, Tensor, Tensor]:
+    w_query, w_key, w_value = torch.zeros(3, 2, 8, 4)
+    w_key[:, 1, 0] = 10.0
+    w_query[:, 0, 0] = 1.0
+    w_query[0, 2, 0] = 1.0
+    w_query[1, 3, 0] = 1.0
+    w_value[:, 4:] = torch.eye(4)
+    return w_query, w_key, w_value
+
+
+# %% base who_and_whom step_by_step
+def who_and_whom() -> tuple[Tensor, Tensor, Tensor]:
+    w_query, w_key, w_value = torch.zeros(3, 2, 8, 4)
+    w_query[:, 1, 0] = 10.0
+    w_key[:, 0, 0] = 1.0
+    w_key[0, 2, 0] = 1.0
+    w_key[1, 3, 0] = 1.0
+    w_value[:, 4:] = torch.eye(4)
+    return w_query, w_key, w_value
+
+
+# %% wrong who_and_whom heads_swapped of="step_by_step"
+# Your heads are swapped: head 0 finds the noun after the verb. Head 0 is “who”, the noun before it.
+# replace: w_key[0, 2, 0] = 1.0
+# by:      w_key[0, 3, 0] = 1.0
+# replace: w_key[1, 3, 0] = 1.0
+# by:      w_key[1, 2, 0] = 1.0
+
+# %% wrong who_and_whom same_head_twice of="step_by_step"
+# Both heads look for the noun before the verb. The key of head 1 should be largest for the noun
+# after it.
+# replace: w_key[1, 3, 0] = 1.0
+# by:      w_key[1, 2, 0] = 1.0
+
+# %% wrong who_and_whom side_only of="step_by_step"
+# Your keys tell the side of the verb, but not that a token is a noun. So “the” has the same key as
+# the noun beside it: add the feature noun.
+# replace: w_key[:, 0, 0] = 1.0
+# by:
+
+# %% wrong who_and_whom noun_only of="step_by_step"
+# Your keys tell that a token is a noun, but not on which side of the verb it stands. So each noun
+# gets the same weight: add before in head 0 and after in head 1.
+# replace: w_key[0, 2, 0] = 1.0
+#          w_key[1, 3, 0] = 1.0
+# by:
+
+# %% wrong who_and_whom side_stronger_than_noun of="step_by_step"
+# The feature before or after counts so much more than noun that “the” still gets a large weight.
+# Let both features count.
+# replace: w_key[:, 0, 0] = 1.0
+# by:      w_key[:, 0, 0] = 0.1
+
+# %% wrong who_and_whom too_small of="step_by_step"
+# The right tokens get the most, but your scores are too small, so softmax is flat. Multiply one of
+# the matrices by a larger number.
+# replace: = 10.0
+# by:      = 1.0
+
+# %% wrong who_and_whom only_ones_in_the_key of="step_by_step"
+# Your scores forget the scale: they are divided by √4, so a factor of 5 gives differences of 2.5
+# only. Choose a larger one.
+# replace: = 10.0
+# by:      = 5.0
+
+# %% wrong who_and_whom sign of="step_by_step"
+# The sign is wrong: your scores are smallest for the noun that the verb should find. Query and key
+# should have the same sign.
+# replace: = 10.0
+# by:      = -10.0
+
+# %% wrong who_and_whom noun_asks of="step_by_step"
+# Your queries read the feature noun, so the nouns ask and the verb has a query of 0. Row 1 of
+# w_query belongs to the feature verb.
+# replace: w_query[:, 1, 0]
+# by:      w_query[:, 0, 0]
+
+# %% wrong who_and_whom different_columns of="step_by_step"
+# The query stands in column 0 and the key in column 1, so every dot product is 0. A query feature
+# meets the key feature of the same column.
+# replace: w_key[:, 0, 0] = 1.0
+# by:      w_key[:, 0, 1] = 1.0
+# replace: w_key[0, 2, 0] = 1.0
+# by:      w_key[0, 2, 1] = 1.0
+# replace: w_key[1, 3, 0] = 1.0
+# by:      w_key[1, 3, 1] = 1.0
+
+# %% wrong who_and_whom columns_of_the_key_apart of="step_by_step"
+# Your key has noun in column 0 and the side in columns 2 and 3, but the query asks only in column
+# 0. Ask in every column that should count.
+# replace: w_key[0, 2, 0] = 1.0
+# by:      w_key[0, 2, 2] = 1.0
+# replace: w_key[1, 3, 0] = 1.0
+# by:      w_key[1, 3, 3] = 1.0
+
+# %% wrong who_and_whom only_head_0_asks of="step_by_step"
+# The verb has a query in head 0 only. Head 1 needs one too.
+# replace: w_query[:, 1, 0]
+# by:      w_query[0, 1, 0]
+
+# %% wrong who_and_whom dog_is_who of="step_by_step"
+# Your keys look for “dog” and “cat” themselves, so they fit one sentence only. Look for a noun
+# before the verb, whichever it is.
+# replace: w_key[0, 2, 0] = 1.0
+# by:      w_key[0, 4, 0] = 1.0
+# replace: w_key[1, 3, 0] = 1.0
+# by:      w_key[1, 5, 0] = 1.0
+
+# %% wrong who_and_whom no_value of="step_by_step"
+# w_value is all 0, so the heads find the nouns but pass nothing on. Let the value be the last four
+# features.
+# replace: w_value[:, 4:] = torch.eye(4)
+# by:
+
+# %% wrong who_and_whom first_four_as_value of="step_by_step"
+# Your values are the first four features: noun, verb, before, after. The last four say which noun
+# it is.
+# replace: w_value[:, 4:] = torch.eye(4)
+# by:      w_value[:, :4] = torch.eye(4)
+
+# %% wrong who_and_whom large_value of="step_by_step"
+# Your values are ten times too large. Only the scores need large numbers: the value of a noun is 1
+# in its own feature.
+# replace: torch.eye(4)
+# by:      10 * torch.eye(4)
+
+# %% wrong who_and_whom value_of_head_0_only of="step_by_step"
+# Only head 0 has values. Head 1 finds its noun, but passes nothing on.
+# replace: w_value[:, 4:]
+# by:      w_value[0, 4:]
+
+# %% wrong who_and_whom values_reversed of="step_by_step"
+# Your values name the nouns in reverse order. Feature 4 of the token, dog, belongs into column 0.
+# replace: torch.eye(4)
+# by:      torch.eye(4).flip(0)
+
+# %% wrong who_and_whom ones_as_value of="step_by_step"
+# Every noun gives the same value, so the output does not say which noun it is. Each of the last
+# four features belongs into a column of its own.
+# replace: torch.eye(4)
+# by:      torch.ones(4, 4)
+
+# %% wrong who_and_whom transposed of="step_by_step"
+# Your matrices are stored like those of nn.Linear, (out, in). Here they are (d_model, d_head), for
+# x @ w.
+# replace: return w_query, w_key, w_value
+# by:      return w_query.mT, w_key.mT, w_value.mT
+
+# %% wrong who_and_whom value_as_wide_as_the_model of="step_by_step"
+# Your w_value is 8 × 8 in each head: it passes on the whole token. A head is four features wide,
+# so each of its matrices is 8 × 4.
+# replace: w_value[:, 4:] = torch.eye(4)
+# by:      w_value = torch.eye(8).repeat(2, 1, 1)
+
+# %% wrong who_and_whom one_head of="step_by_step"
+# You return the matrices of head 0 alone. Stack those of both heads: (2, 8, 4).
+# replace: return w_query, w_key, w_value
+# by:      return w_query[0], w_key[0], w_value[0]
+
+# %% wrong who_and_whom stacked of="step_by_step"
+# You return one tensor for all. Return three: w_query, w_key, w_value.
+# replace: return w_query, w_key, w_value
+# by:      return torch.stack([w_query, w_key, w_value])
+
+# %% wrong who_and_whom another_order of="step_by_step"
+# You return the key's matrices before the query's. The order is w_query, w_key, w_value.
+# replace: return w_query, w_key, w_value
+# by:      return w_key, w_query, w_value
+
+# %% wrong who_and_whom two_tuples of="step_by_step"
+# You return the matrices head by head. Return three tensors, each with both heads.
+# replace: return w_query, w_key, w_value
+# by:      return (w_query[0], w_key[0], w_value[0]), (w_query[1], w_key[1], w_value[1])
+
+
+# %% right who_and_whom not_the_other_side
+def who_and_whom():
+    def matrix(**features: float) -> Tensor:
+        names = ["noun", "verb", "before", "after"]
+        column = [features.get(name, 0.0) for name in names] + [0.0] * 4
+        return torch.tensor([[number, 0.0, 0.0, 0.0] for number in column])
+
+    asks = torch.stack([matrix(verb=8.0)] * 2)
+    offers = torch.stack([matrix(noun=2.0, after=-2.0), matrix(noun=2.0, before=-2.0)])
+    gives = torch.cat([torch.zeros(4, 4), torch.eye(4)]).expand(2, 8, 4)
+    return asks, offers, gives
+
+
+# %% right who_and_whom a_column_for_each_feature
+def who_and_whom():
+    w_query, w_key, w_value = (torch.zeros(2, 8, 4, dtype=torch.float64) for _ in range(3))
+    w_query[:, 1, :2] = 20.0
+    w_key[:, 0, 0] = 1.0
+    for head, side in enumerate((2, 3)):
+        w_key[head, side, 1] = 1.0
+    for noun in range(4):
+        w_value[:, 4 + noun, noun] = 1.0
+    return w_query, w_key, w_value
+
+
+# %% right who_and_whom by_the_query
+def who_and_whom():
+    # both heads have the same keys: noun, before, after; the queries differ
+    w_key = torch.zeros(8, 4)
+    w_key[0, 0] = w_key[2, 1] = w_key[3, 2] = 5.0
+    w_query = torch.zeros(2, 8, 4)
+    w_query[0, 1] = torch.tensor([3.0, 3.0, 0.0, 0.0])
+    w_query[1, 1] = torch.tensor([3.0, 0.0, 3.0, 0.0])
+    w_value = F.pad(torch.eye(4), (0, 0, 4, 0))
+    return w_query, torch.stack([w_key, w_key]), torch.stack([w_value, w_value])
+
+
+# %% right who_and_whom by_the_nouns
+def who_and_whom():
+    # the noun features themselves say that a token is a noun; both signs are turned round
+    w_query, w_key, w_value = torch.zeros(3, 2, 8, 4).unbind()
+    w_query[:, 1, 3] = -30.0
+    w_key[:, 4:, 3] = -1.0
+    w_key[0, 2, 3] = w_key[1, 3, 3] = -1.0
+    w_value[:, 4:] = torch.eye(4)
+    w_value[:, 1] = 7.0  # the verb itself gets no weight, so its value does not matter
+    return w_query, w_key, w_value
+
+
 # %% wrong split_heads view_without_transpose of="chunks_stacked"
 # The shape is right, but each head holds the features of only a few tokens. First split the last
 # axis, then exchange the axes of length and heads.
