@@ -5,7 +5,7 @@
 #
 # **You need** lessons 1 to 3, mean and variance, and what a gradient is. From PyTorch: `nn.Module` and `nn.Parameter`.
 #
-# **You take away** `LayerNorm` and `Residual`, a reason for every symbol in them, and an experiment that switches off one part at a time.
+# **You take away** `LayerNorm` and `Residual`, a reason for every symbol in them, and a test that finds a wrong one. An experiment switches off one part at a time.
 #
 # **Time**: about 170 minutes: 107 for the exercises, the rest to read, predict and run. A good place to stop is marked after about 95.
 
@@ -1235,8 +1235,8 @@ for name, (first, second) in results.items():
 # **Predict.** Which shape does the mean of batch norm have for such images?
 #
 # <details><summary>(1, C, H, W)</summary>Then each pixel would have its own mean. A filter visits all pixels alike, so they share one, as the positions of a sequence do.</details>
-# <details><summary>(N, C, 1, 1)</summary>Then each image would have its own mean, and no other image would take part. That is instance norm.</details>
 # <details><summary>(1, C, 1, 1)</summary>Yes: one mean for each channel, over all images, rows and columns.</details>
+# <details><summary>(N, C, 1, 1)</summary>Then each image would have its own mean, and no other image would take part. That is instance norm.</details>
 
 
 # %%
@@ -1386,6 +1386,23 @@ with Check("Residual", "the residual stream", hint) as check:
         "with a sublayer that returns 0, the gradient of pre-norm should be 1",
         hint="add x itself, without detaching it",
     )
+with Check("Residual", "the sublayer itself, in the mode that the caller chose", hint) as check:
+    inner, x = nn.Linear(3, 3, bias=False).double(), numbers(2, 3)
+    residual = check.build(inner, 3, True).double()
+    with torch.no_grad():
+        inner.weight.zero_()
+    check.equal(
+        residual.call(x),
+        x,
+        "when the sublayer's weights become 0 after the module is built, it should return x",
+        hint="keep the module that is passed in, not a copy",
+    )
+    check.equal(
+        check.build(nn.Dropout(1.0), 3, True).double().train().call(x),
+        x,
+        "in training, dropout with p = 1 returns 0, so pre-norm should return x",
+        hint="never call eval() or train() on the sublayer",
+    )
 # BEGIN HIDDEN TESTS
 with Check("Residual", "equal to the formula, both ways") as check:
     for shape, scale in (((5,), 1.0), ((4, 5), 3.0), ((2, 3, 5), 0.2), ((5, 5), 2.0)):
@@ -1510,21 +1527,21 @@ print("size at the end of pre-norm, 5 runs:", *(f"{sizes[-1]:.2f}" for sizes in 
 # <details><summary>About 1 / 4 in both: the branches are equal</summary>They add the same. But in post-norm, each norm makes the stream smaller before the next branch is added.</details>
 # <details><summary>Pre-norm: about 1 / 4. Post-norm: all of it, because its size is 1 again</summary>The norm shrinks the sum, and the input with it. What comes out has size 1, but it is not the input.</details>
 
+
 # %%
-for name, measured in {
-    "pre-norm": stream_through(True),
-    "post-norm": stream_through(False),
-}.items():
-    parts_left = []
-    for sizes in measured:
-        left = 1.0
-        for before, total in zip(sizes[:-1:3], sizes[2::3], strict=True):
-            left *= (before / total) ** 2
-        parts_left.append(left)
-    print(f"{name:10} comes from the input, 5 runs:", *(f"{left:.2f}" for left in parts_left))
+def part_of_input(sizes: list[float]) -> float:
+    """Which part of the squares at the end comes from the input."""
+    left = 1.0
+    for before, total in zip(sizes[:-1:3], sizes[2::3], strict=True):
+        left *= (before / total) ** 2
+    return left
+
+
+for name, several in {"pre-norm": stream_through(True), "post-norm": stream_through(False)}.items():
+    print(f"{name:9} of the input, 5 runs:", *(f"{part_of_input(sizes):.2f}" for sizes in several))
 
 # %% [markdown]
-# What to see: after only six blocks, pre-norm keeps nearly three times as much of its input as post-norm.
+# What to see: after six blocks, pre-norm keeps nearly three times as much of its input as post-norm.
 
 # %% [markdown]
 # ### Bug hunt: "the gradient is 1"
@@ -2023,6 +2040,8 @@ print(f"batch_norm: largest difference {difference.abs().max():.1e}")
 #
 # - Layers *multiply*: 10 % off, and after fifty layers the features are about 100 times too large, or 200 times too small.
 # - Layer norm: each token minus its mean, over √(variance + eps), then gain and bias. RMS norm drops mean and bias. In training, batch norm depends on the rest of the batch.
+# - Eps counts for tokens with a standard deviation near √eps or below. It limits their gradient to about 1 / √eps.
+# - A test is good if wrong versions fail it and all right ones pass. Try it on both.
 # - A residual connection computes $x + f(x)$. Its Jacobian is $I + J$, not 1. Pre-norm keeps the residual stream free of norms.
 # - In forty blocks, the norm alone kept the size of the gradients, but they became alike, and the networks hardly learned. With $x$ added, they learned. They learned best where each branch changed the stream little: in pre-norm, or with a small constant and no norm. A linear model without blocks did about as well as pre-norm: on these digits, depth itself brought little.
 #
