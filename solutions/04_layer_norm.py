@@ -5,9 +5,9 @@
 #
 # **You need** lessons 1 to 3, mean and variance, and what a gradient is. From PyTorch: `nn.Module` and `nn.Parameter`.
 #
-# **You take away** `LayerNorm` and `Residual`, a reason for every symbol in them, and an experiment that switches off one part at a time.
+# **You take away** `LayerNorm` and `Residual`, a reason for every symbol in them, and a test that finds a wrong one. An experiment switches off one part at a time.
 #
-# **Time**: about 140 minutes: 95 for the exercises, the rest to read, predict and run. A good place to stop is marked after about 70.
+# **Time**: about 170 minutes: 107 for the exercises, the rest to read, predict and run. A good place to stop is marked after about 95.
 
 # %% [markdown]
 # Two networks learn to read handwritten digits such as these.
@@ -348,6 +348,98 @@ show_norm_axes(
 # What to see: choose *layer norm*. Whatever number you click, its row has mean 0 and standard deviation 1. No other token takes part. Now choose *batch norm*, which marks columns instead. The columns do not have mean 0. In part 5 you normalise them.
 
 # %% [markdown]
+# ### What does eps change?
+#
+# Beside a large variance, eps changes nothing. Which tokens does it change?
+#
+# **Predict.** The features of a token have standard deviation 0.001, and eps is 0.00001. Which standard deviation do they have after the norm? (Compare the variance with eps.)
+#
+# <details><summary>1, as always</summary>For that, eps would have to be small beside the variance, which is 0.000001.</details>
+# <details><summary>0: eps removes such a token</summary>A divisor makes a token smaller or larger. It never makes it 0.</details>
+# <details><summary>About 0.3</summary>Yes. The variance is a tenth of eps: 0.001 / √0.000011 is about 0.3.</details>
+
+
+# %% folded=true
+# Sends tokens of many scales through your layer norm, and a gradient back. Click to unfold.
+def token_of_scale(scale: float, width: int = 64) -> Tensor:
+    """One token (width,) with mean 0 and exactly this standard deviation."""
+    token = numbers(width, seed=4)
+    token = token - token.mean()
+    return (scale * token / token.std(correction=0)).requires_grad_()
+
+
+token_scales = [10.0**power for power in range(-8, 3)]
+
+
+@cache
+def around_norm(eps: float) -> tuple[list[float], list[float]]:
+    """For each scale: the token's standard deviation after the norm, its gradient's length."""
+    ones, upstream = torch.ones(64, dtype=torch.float64), numbers(64, seed=5)
+    after, gradient = [], []
+    for scale in token_scales:
+        token = token_of_scale(scale)
+        normed = layer_norm(token, ones, 0 * ones, eps)
+        (slope,) = torch.autograd.grad(normed, token, upstream / upstream.norm())
+        after.append(normed.std(correction=0).item())
+        gradient.append(slope.norm().item())
+    return after, gradient
+
+
+# %%
+several_eps = {"eps = 1": 1.0, "eps = 0.00001": 1e-5, "eps = 10⁻¹²": 1e-12, "eps = 0": 0.0}
+figures.curves(
+    token_scales,
+    {name: around_norm(eps)[0] for name, eps in several_eps.items()},
+    x="standard deviation of the token",
+    y="after your layer norm",
+    title="Forward: where eps takes over",
+    logarithmic="xy",
+)
+
+# %% [markdown]
+# What to see: with eps = 0, every token reaches 1, whatever its size. Each other line leaves 1 where the standard deviation is about √eps. Below, the token is divided by √eps and stays small. With eps = 1, tokens of ordinary size are no longer normalised fully.
+#
+# **Predict.** Why not eps = 0, then? A gradient of length 1 arrives from above, at a token of standard deviation 0.0001. How long is it below the norm?
+#
+# <details><summary>1: a norm preserves the length of gradients</summary>The norm divides by the standard deviation. So does its gradient.</details>
+# <details><summary>About 300 with eps = 0.00001, about 10,000 with eps = 0</summary>Yes: it is divided by √(variance + eps), and the root of eps is a floor.</details>
+# <details><summary>About 0.0001</summary>Dividing by a small number makes things larger.</details>
+
+# %%
+figures.curves(
+    token_scales,
+    {name: around_norm(eps)[1] for name, eps in several_eps.items()},
+    x="standard deviation of the token",
+    y="length of the gradient, for 1 above",
+    title="Backward: eps limits the gradient",
+    logarithmic="xy",
+)
+
+# %% [markdown]
+# What to see: on the way down, the length grows as the token shrinks, and stops near 1 / √eps. That is about 300 for eps = 0.00001, and a million for eps = 10⁻¹². With eps = 0 there is no limit.
+#
+# The extreme case is a token of equal features, such as an empty patch of an image. Try it in three dtypes. (`float16` has no number between 0 and 0.00000006.)
+
+
+# %%
+def of_equal_features(dtype: torch.dtype, eps: float) -> str:
+    """What the norm returns for a token of equal features, and the length of its gradient."""
+    token = torch.full((64,), 7.0, dtype=dtype, requires_grad=True)
+    ones = torch.ones(64, dtype=dtype)
+    normed = layer_norm(token, ones, 0 * ones, eps)
+    (slope,) = torch.autograd.grad(normed[0], token)
+    return f"{normed.abs().max().item():4.1f}   {slope.float().norm().item():12,.1f}"
+
+
+print("a token of equal features     after   gradient")
+for dtype in (torch.float32, torch.bfloat16, torch.float16):
+    for name, value in several_eps.items():
+        print(f"{dtype!s:15} {name:13} {of_equal_features(dtype, value)}")
+
+# %% [markdown]
+# What to see: eps = 0 gives NaN, forward and backward. With 10⁻¹², the output is 0, but the gradient is multiplied by a million. In float16, 10⁻¹² is rounded to 0: NaN again. So eps must suit the dtype. PyTorch's own function computes mean and variance of float16 tokens in float32. (If you call it in yours, you see 0 there.)
+
+# %% [markdown]
 # ### Bug hunt: a slide's layer norm
 #
 # **From the lecture**: *Transformers*, CSCI 4360/6360, slide "Layer Normalization". It defines layer norm in three lines:
@@ -465,7 +557,205 @@ with Check("fooling_word", "both formulas, on this token") as check:
 # END HIDDEN TESTS
 
 # %% [markdown]
+# **Predict.** Above its formulas, the same slide says in words what the norm does: it normalises "to unit mean and standard deviation". Which of the two is wrong?
+#
+# <details><summary>The standard deviation</summary>It is 1, so "unit" is right there.</details>
+# <details><summary>Neither</summary>Then the features would have mean 1. What is left of a mean that you subtract?</details>
+# <details><summary>The mean</summary>Yes. You subtract it, so it becomes 0: <em>zero</em> mean and unit standard deviation. (With a bias of 1 added, it would be 1.)</details>
+
+# %%
+normed = layer_norm(torch.tensor([1.0, 2.0, 3.0, 6.0]), torch.ones(4), torch.zeros(4))
+print(f"mean {normed.mean().abs():.2f}, standard deviation {normed.std(correction=0):.2f}")
+
+
+# %% [markdown]
 # Remember this for your own tests: *test at a scale other than 1 and at a mean other than 0*. The checks of this course do.
+
+# %% [markdown]
+# ### Bug hunt: famous code
+#
+# *The Annotated Transformer* (Harvard NLP, 2018) explains the first Transformer with running code. Its layer norm was copied into many repositories, BERT-pytorch among them. Written as a function of four arguments, it computes this. (Its eps is 0.000001.)
+
+
+# %%
+def copied_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float) -> Tensor:
+    """Layer norm, as a famous tutorial computes it."""
+    centred = x - x.mean(-1, keepdim=True)
+    spread = x.std(-1, keepdim=True) + eps
+    return gain * centred / spread + bias
+
+
+wide_token, ones = 3 * numbers(512, seed=6) + 1, torch.ones(512, dtype=torch.float64)
+for name, function in {"famous code": copied_norm, "yours": layer_norm}.items():
+    normed = function(wide_token, ones, 0 * ones, 1e-6)
+    print(f"{name:12} the first of 512 features:", *(f"{value:6.2f}" for value in normed[:8]))
+
+# %% [markdown]
+# On this token, the two agree to two decimals or nearly so. Is the famous code layer norm? Compare it with the formula of part 2, symbol by symbol. Name what differs, on paper, before you go on.
+#
+# **Exercise** (12 minutes). Now prove it. Write a *test* that gets any norm as a function: it returns True if this is layer norm, and False if a symbol is wrong. A good test fails for the famous code and passes for every right version, however it is written.
+#
+# <details><summary>Hint 1</summary>Choose x, gain, bias and eps yourself. Compare the result of <code>norm</code> with one that you trust: your own <code>layer_norm</code>, PyTorch's <code>F.layer_norm</code>, or numbers worked by hand. Right versions differ by rounding; <code>torch.allclose</code> allows for it.</details>
+# <details><summary>Hint 2</summary>For each symbol, ask: with which numbers would a mistake here change the result? When does the place of eps matter, and when does the gain?</details>
+
+
+# %% exercise test_of_layer_norm
+def test_of_layer_norm(norm: Callable[[Tensor, Tensor, Tensor, float], Tensor]) -> bool:
+    """Return whether `norm` is layer norm, as the formula of part 2 defines it.
+
+    norm(x, gain, bias, eps): x (…, d_model), gain and bias (d_model,), eps a number
+    -> (…, d_model). It should be right for every x, gain, bias and eps.
+    """
+    # BEGIN SOLUTION
+    # several tokens; a scale other than 1, a mean other than 0; an eps that cannot be overlooked
+    x, eps = 3 * numbers(2, 4, 5) + 2, 0.5
+    gain, bias = numbers(5, seed=1), numbers(5, seed=2)
+    expected = F.layer_norm(x, (5,), gain, bias, eps)
+    return torch.allclose(norm(x, gain, bias, eps), expected)
+    # END SOLUTION
+
+
+# %% check test_of_layer_norm points=2
+hint = "compare with a result that you trust, on numbers for which every symbol matters"
+with Check("test_of_layer_norm", "right norms and wrong ones", hint) as check:
+
+    def version(
+        correction=0,
+        outside=False,
+        power=0.5,
+        axes: int | None = -1,
+        parts="mean gain bias",
+        fixed=None,
+    ):
+        def norm(x, gain, bias, eps):
+            over = tuple(range(x.dim())) if axes is None else axes
+            eps = eps if fixed is None else fixed
+            variance = x.var(over, correction=correction, keepdim=True)
+            divisor = variance.sqrt() + eps if outside else (variance + eps) ** power
+            normed = (x - x.mean(over, keepdim=True) * ("mean" in parts)) / divisor
+            return (gain if "gain" in parts else 1) * normed + bias * ("bias" in parts)
+
+        return norm
+
+    def of_torch(x, gain, bias, eps):
+        return F.layer_norm(x, x.shape[-1:], eps=eps) * gain + bias
+
+    right = {of_torch: "PyTorch's layer norm", version(): "layer norm, step by step"}
+    wrong = {
+        version(1, True): "the famous code",
+        version(0, True): "the famous code with one part fixed",
+        version(1): "the famous code with another part fixed",
+        version(power=0.25): "a norm with a second root",
+        version(axes=0): "a norm over the first axis",
+        version(axes=None): "a norm with one mean and one variance for all tokens",
+        version(parts="gain bias"): "a norm that subtracts no mean",
+        version(parts="mean bias"): "a norm that ignores the gain",
+        version(parts="mean gain"): "a norm that ignores the bias",
+        version(fixed=1e-5): "a norm that ignores the argument eps",
+    }
+    for norm in (*right, *wrong):  # all answers together tell which mistake it is
+        check.call(norm, returns=bool)
+    for norm, told in right.items():
+        check.true(check.call(norm, returns=bool), f"should return True for {told}")
+    for norm, told in wrong.items():
+        check.true(not check.call(norm, returns=bool), f"should return False for {told}")
+# BEGIN HIDDEN TESTS
+with Check("test_of_layer_norm", "more norms that are right") as check:
+
+    def reciprocal(x, gain, bias, eps):
+        variance, mean = torch.var_mean(x, -1, correction=0, keepdim=True)
+        return (x - mean) * (variance + eps).rsqrt() * gain + bias
+
+    def in_a_loop(x, gain, bias, eps):
+        tokens = []
+        for token in x.reshape(-1, x.shape[-1]):
+            centred = token - token.sum() / len(token)
+            tokens.append(gain * centred / ((centred @ centred) / len(token) + eps) ** 0.5 + bias)
+        return torch.stack(tokens).reshape(x.shape)
+
+    for norm in (reciprocal, in_a_loop):
+        check.true(check.call(norm, returns=bool), "should return True for a right norm")
+with Check("test_of_layer_norm", "more norms that are wrong") as check:
+
+    def of_squares(x, gain, bias, eps):
+        return gain * x / (x.square().mean(-1, keepdim=True) + eps).sqrt() + bias
+
+    def by_variance(x, gain, bias, eps):
+        return gain * (x - x.mean(-1, keepdim=True)) / (x.var(-1, True, keepdim=True) + eps) + bias
+
+    def bias_first(x, gain, bias, eps):
+        return gain * (F.layer_norm(x, x.shape[-1:], eps=eps) + bias)
+
+    def gain_first(x, gain, bias, eps):
+        return F.layer_norm(gain * x, x.shape[-1:], eps=eps) + bias
+
+    def swapped(x, gain, bias, eps):
+        return bias * F.layer_norm(x, x.shape[-1:], eps=eps) + gain
+
+    def floor(x, gain, bias, eps):
+        centred = x - x.mean(-1, keepdim=True)
+        return gain * centred / centred.square().mean(-1, keepdim=True).clamp(eps).sqrt() + bias
+
+    mutants = (of_squares, by_variance, bias_first, gain_first, swapped, floor)
+    for norm in mutants:
+        check.true(not check.call(norm, returns=bool), "should return False for a wrong norm")
+# END HIDDEN TESTS
+
+# %% [markdown]
+# Two symbols differ. In PyTorch, `std` divides by $d - 1$ unless you pass `correction=0`. And $\epsilon$ stands outside the root.
+#
+# **Predict.** Which of the two can training undo, by learning another gain?
+#
+# <details><summary>The place of eps</summary>How much it changes depends on the scale of each token. All tokens share one gain.</details>
+# <details><summary>The divisor d − 1</summary>Yes. Without eps, it makes all results smaller by one factor, √((d − 1) / d). A gain that is larger by its reciprocal gives the same model.</details>
+# <details><summary>Both</summary>One gain serves all tokens. So it can undo only what is the same for all.</details>
+#
+# Do the differences matter? Measure them at three widths and at many scales. The control takes the $d$, and leaves eps outside.
+
+
+# %%
+def eps_outside_only(x: Tensor, gain: Tensor, bias: Tensor, eps: float) -> Tensor:
+    """The control: the variance divides by d, and eps is still outside the root."""
+    spread = x.std(-1, keepdim=True, correction=0) + eps
+    return gain * (x - x.mean(-1, keepdim=True)) / spread + bias
+
+
+def relative_error(norm: Callable[..., Tensor], width: int, scale: float) -> float:
+    """The length of the difference from your layer norm, divided by the length of yours."""
+    parts = token_of_scale(scale, width), torch.ones(width).double(), torch.zeros(width).double()
+    right = layer_norm(*parts, 1e-6)
+    return ((norm(*parts, 1e-6) - right).norm() / right.norm()).item()
+
+
+compared = {f"famous code, d = {width}": (copied_norm, width) for width in (4, 64, 512)}
+compared["eps outside only, d = 512"] = (eps_outside_only, 512)
+figures.curves(
+    token_scales,
+    {
+        name: [relative_error(norm, width, scale) for scale in token_scales]
+        for name, (norm, width) in compared.items()
+    },
+    x="standard deviation of the token (eps = 0.000001)",
+    y="difference, for yours of length 1",
+    title="How far is the famous code from layer norm?",
+    logarithmic="xy",
+)
+
+# %% [markdown]
+# What to see: for tokens of ordinary scale, only $d - 1$ counts: 13 % at $d = 4$, 0.1 % at $d = 512$. For tiny tokens, below √eps = 0.001, the place of eps counts at every width. The results become up to a thousand times too large. (In between, the two partly cancel.)
+#
+# And the gain? Make it larger by √(d / (d − 1)), for a token of ordinary scale.
+
+# %%
+for width in (4, 64, 512):
+    parts = token_of_scale(1.0, width).detach(), torch.ones(width).double()
+    larger_gain = (width / (width - 1)) ** 0.5 * parts[1]
+    by_tutorial = copied_norm(parts[0], larger_gain, 0 * larger_gain, 1e-6)
+    off = by_tutorial - layer_norm(*parts, 0 * larger_gain, 1e-6)
+    print(f"d = {width:3}: with the larger gain, off by at most {off.abs().max():.0e}")
+
+# %% [markdown]
+# So a model can learn to undo $d - 1$. At the tutorial's width, 512, a test with a tolerance of 1 % notices neither difference. Your test does.
 
 # %% [markdown]
 # ## 3 · A module with gain and bias
@@ -539,6 +829,16 @@ with Check("LayerNorm", "a gradient for both parameters", hint) as check:
     check.true(
         reached, "a gradient should reach both parameters", "use self.gain and self.bias in forward"
     )
+with Check("LayerNorm", "the gradient of its input") as check:
+    x = numbers(2, 5, scale=2.0).requires_grad_()
+    slope = check.gradient(check.build(5, eps=0.0).double().call(x)[:, 0], x)
+    for along, told in ((torch.ones_like(x), "shifted by 1"), (x.detach(), "twice as large")):
+        check.equal(
+            (slope * along).sum(-1),
+            torch.zeros(2, dtype=torch.float64),
+            f"without eps, a token {told} gives the same result: the gradient that way should be 0",
+            hint="no detach and no torch.no_grad: mean and variance depend on x",
+        )
 with Check("LayerNorm", "the default eps") as check:
     x = torch.tensor([[0.004, -0.004, 0.0, 0.004, -0.004]], dtype=torch.float64)
     found = check.build(5).double().call(x)
@@ -564,6 +864,10 @@ with Check("LayerNorm", "equal to PyTorch's") as check:
                 theirs(x).detach(),
                 "the result should equal that of nn.LayerNorm",
             )
+        x = numbers(4, width, seed=20, scale=2.0).requires_grad_()
+        mine, weighed = norm.call(x) ** 3, theirs(x) ** 3
+        expected = check.gradient(weighed, x)
+        check.equal(check.gradient(mine, x), expected, "the gradient of x should equal PyTorch's")
         x = numbers(4, width, seed=20, scale=2.0)
         slopes = norm.gradients(norm.call(x).square())
         theirs(x).square().sum().backward()
@@ -924,6 +1228,38 @@ for name, (first, second) in results.items():
 # <details><summary>And in evaluation, after training?</summary>There, <code>nn.BatchNorm1d</code> uses its running averages instead. Then the dependence is gone, but the model computes something else than in training.</details>
 
 # %% [markdown]
+# ### The axes of batch norm
+#
+# **From the lecture**: *Transformer: Part I (Encoder)*, CS7150, slide "Recall: Batch Normalization for ConvNets". For vectors $x$ of shape $N \times D$, the mean runs over $N$ and has the shape $1 \times D$. The slide gives images the shape $N \times C \times H \times W$: $N$ images of $C$ channels, $H$ rows and $W$ columns.
+#
+# **Predict.** Which shape does the mean of batch norm have for such images?
+#
+# <details><summary>(1, C, H, W)</summary>Then each pixel would have its own mean. A filter visits all pixels alike, so they share one, as the positions of a sequence do.</details>
+# <details><summary>(1, C, 1, 1)</summary>Yes: one mean for each channel, over all images, rows and columns.</details>
+# <details><summary>(N, C, 1, 1)</summary>Then each image would have its own mean, and no other image would take part. That is instance norm.</details>
+
+
+# %%
+def by_channel(x: Tensor, axes: tuple[int, ...]) -> Tensor:
+    """Normalise x by the mean and the variance over these axes."""
+    mean = x.mean(axes, keepdim=True)
+    variance = x.var(axes, correction=0, keepdim=True)
+    print(f"x {tuple(x.shape)}   mean {tuple(mean.shape)}   each over {x.numel() // mean.numel()}")
+    return (x - mean) / (variance + 1e-5).sqrt()
+
+
+for values, axes, theirs in (
+    (numbers(7, 6), (0,), nn.BatchNorm1d(6)),  # N, D
+    (numbers(7, 3, 4, 5), (0, 2, 3), nn.BatchNorm2d(3)),  # N, C, H, W
+    (numbers(7, 3, 4), (0, 2), nn.BatchNorm1d(3)),  # N, C, L: channels before positions!
+):
+    difference = by_channel(values, axes) - theirs.double()(values)
+    print(f"    largest difference from {type(theirs).__name__}: {difference.abs().max():.1e}")
+
+# %% [markdown]
+# What to see: batch norm averages over every axis but the channels. PyTorch expects these at axis 1, so transpose a sequence (batch, length, channels) first.
+
+# %% [markdown]
 # ## 6 · Residual connections: add, do not replace
 #
 # A norm keeps the features in range on the way *up*, from first layer to last. Gradients travel *down*, from last to first, and each layer multiplies them too.
@@ -1050,6 +1386,23 @@ with Check("Residual", "the residual stream", hint) as check:
         "with a sublayer that returns 0, the gradient of pre-norm should be 1",
         hint="add x itself, without detaching it",
     )
+with Check("Residual", "the sublayer itself, in the mode that the caller chose", hint) as check:
+    inner, x = nn.Linear(3, 3, bias=False).double(), numbers(2, 3)
+    residual = check.build(inner, 3, True).double()
+    with torch.no_grad():
+        inner.weight.zero_()
+    check.equal(
+        residual.call(x),
+        x,
+        "when the sublayer's weights become 0 after the module is built, it should return x",
+        hint="keep the module that is passed in, not a copy",
+    )
+    check.equal(
+        check.build(nn.Dropout(1.0), 3, True).double().train().call(x),
+        x,
+        "in training, dropout with p = 1 returns 0, so pre-norm should return x",
+        hint="never call eval() or train() on the sublayer",
+    )
 # BEGIN HIDDEN TESTS
 with Check("Residual", "equal to the formula, both ways") as check:
     for shape, scale in (((5,), 1.0), ((4, 5), 3.0), ((2, 3, 5), 0.2), ((5, 5), 2.0)):
@@ -1115,6 +1468,80 @@ with Check("Residual", "two modules share no norm") as check:
         check.equal(weight, kept[name], f"{name} of a second module should not change")
 # END HIDDEN TESTS
 
+
+# %% [markdown]
+# ### The residual stream, to scale
+#
+# Put six of your blocks in a row, untrained. The sublayer is two random matrices with a ReLU between them. For an input of size 1, it returns a vector of size √½, about 0.71. (*Size* is the root mean square of the features.)
+#
+# **Predict.** Vectors in unrelated directions: what is the size of the stream after six pre-norm blocks, if it starts at 1?
+#
+# <details><summary>About 1: there is a norm in every block</summary>These norms act on what a branch reads. The stream itself passes through none.</details>
+# <details><summary>About 5.2</summary>That is 1 plus six times 0.71. It would be right if all vectors pointed the same way.</details>
+# <details><summary>About 2</summary>Yes. The squares add: 1 + 6 · ½ is 4, and its root is 2. As in lesson 1, variances add, not standard deviations.</details>
+
+
+# %% folded=true
+# Measures the stream and every branch along six of your blocks, in 5 runs. Click to unfold.
+@cache
+def stream_through(norm_first: bool) -> list[list[float]]:
+    """Sizes in 5 runs: the stream, then for each block its branch, the sum and its output."""
+    torch.manual_seed(0)
+    measured = []
+    for _ in range(5):
+        x = torch.randn(50, 128)
+        parts = [x]
+        for _ in range(6):
+            first, second = (nn.Linear(128, 128, bias=False) for _ in range(2))
+            for layer in (first, second):
+                nn.init.normal_(layer.weight, std=128**-0.5)
+            block = Residual(nn.Sequential(first, nn.ReLU(), second), 128, norm_first)
+            with torch.no_grad():
+                branch = block.sublayer(block.norm(x) if norm_first else x)
+                parts += [branch, x + branch, x := block(x)]
+        measured.append([part.square().mean().sqrt().item() for part in parts])
+    return measured
+
+
+# %%
+pre_norm, post_norm = stream_through(True), stream_through(False)
+figures.stream(
+    {
+        "pre-norm: each branch reads norm(x); nothing rescales the stream": [
+            sum(sizes) / 5 for sizes in zip(*pre_norm, strict=True)
+        ],
+        "post-norm: each branch reads x; a norm on the stream rescales every sum": [
+            sum(sizes) / 5 for sizes in zip(*post_norm, strict=True)
+        ],
+    },
+    on_branch=["norm", ""],
+)
+print("size at the end of pre-norm, 5 runs:", *(f"{sizes[-1]:.2f}" for sizes in pre_norm))
+
+# %% [markdown]
+# What to see: thickness is size, the mean of 5 runs. Every branch adds about 0.7. In pre-norm, the stream keeps all of it and grows to 2. In post-norm, every norm shrinks the sum back to 1, and with it what earlier blocks have added.
+#
+# **Predict.** The squares of a sum are those of the stream plus those of the branch. At the end, which part of the squares comes from the *input*?
+#
+# <details><summary>Pre-norm: about 1 / 4. Post-norm: about 1 / 11</summary>Yes. In pre-norm, 1 of 4 in all. In post-norm, each norm divides the squares by 1.5, those of the input too: six times.</details>
+# <details><summary>About 1 / 4 in both: the branches are equal</summary>They add the same. But in post-norm, each norm makes the stream smaller before the next branch is added.</details>
+# <details><summary>Pre-norm: about 1 / 4. Post-norm: all of it, because its size is 1 again</summary>The norm shrinks the sum, and the input with it. What comes out has size 1, but it is not the input.</details>
+
+
+# %%
+def part_of_input(sizes: list[float]) -> float:
+    """Which part of the squares at the end comes from the input."""
+    left = 1.0
+    for before, total in zip(sizes[:-1:3], sizes[2::3], strict=True):
+        left *= (before / total) ** 2
+    return left
+
+
+for name, several in {"pre-norm": stream_through(True), "post-norm": stream_through(False)}.items():
+    print(f"{name:9} of the input, 5 runs:", *(f"{part_of_input(sizes):.2f}" for sizes in several))
+
+# %% [markdown]
+# What to see: after six blocks, pre-norm keeps nearly three times as much of its input as post-norm.
 
 # %% [markdown]
 # ### Bug hunt: "the gradient is 1"
@@ -1613,6 +2040,8 @@ print(f"batch_norm: largest difference {difference.abs().max():.1e}")
 #
 # - Layers *multiply*: 10 % off, and after fifty layers the features are about 100 times too large, or 200 times too small.
 # - Layer norm: each token minus its mean, over √(variance + eps), then gain and bias. RMS norm drops mean and bias. In training, batch norm depends on the rest of the batch.
+# - Eps counts for tokens with a standard deviation near √eps or below. It limits their gradient to about 1 / √eps.
+# - A test is good if wrong versions fail it and all right ones pass. Try it on both.
 # - A residual connection computes $x + f(x)$. Its Jacobian is $I + J$, not 1. Pre-norm keeps the residual stream free of norms.
 # - In forty blocks, the norm alone kept the size of the gradients, but they became alike, and the networks hardly learned. With $x$ added, they learned. They learned best where each branch changed the stream little: in pre-norm, or with a small constant and no norm. A linear model without blocks did about as well as pre-norm: on these digits, depth itself brought little.
 #

@@ -3,6 +3,7 @@
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from transformer_course.checks import numbers
 
 
 # %% wrong layer_norm unbiased_variance
@@ -538,6 +539,242 @@ fooling_word = [1.73, -0.58, -0.58, -0.57]
 some = torch.tensor([4.0, 1.0, 0.0, 7.0])
 fooling_word = ((some - some.mean()) / some.std(correction=0)).tolist()
 
+
+# %% wrong test_of_layer_norm always_true
+# Your test accepts the wrong norms too. Compare the result of `norm` with one that you trust, entry
+# by entry.
+def test_of_layer_norm(norm):
+    return True
+
+
+# %% wrong test_of_layer_norm shape_only
+# Your test accepts the wrong norms too. Compare the result of `norm` with one that you trust, entry
+# by entry.
+def test_of_layer_norm(norm):
+    x = numbers(3, 5)
+    return norm(x, numbers(5, seed=1), numbers(5, seed=2), 0.5).shape == x.shape
+
+
+# %% wrong test_of_layer_norm tolerance_too_wide
+# Your test accepts the wrong norms too. Compare the result of `norm` with one that you trust, entry
+# by entry.
+def test_of_layer_norm(norm):
+    x, gain, bias = numbers(3, 5), numbers(5, seed=1), numbers(5, seed=2)
+    expected = F.layer_norm(x, (5,), gain, bias, 0.5)
+    return torch.allclose(norm(x, gain, bias, 0.5), expected, atol=10.0)
+
+
+# %% wrong test_of_layer_norm always_false
+# Your test rejects right versions too. Return True where the result equals one that you trust, up
+# to rounding.
+def test_of_layer_norm(norm):
+    return False
+
+
+# %% wrong test_of_layer_norm no_room_for_rounding of="solution"
+# Your test rejects right versions too. Return True where the result equals one that you trust, up
+# to rounding.
+# replace: return torch.allclose(norm(x, gain, bias, eps), expected)
+# by:      return torch.equal(norm(x, gain, bias, 0.5), expected)
+
+# %% wrong test_of_layer_norm another_eps of="solution"
+# Your test rejects right versions too. Return True where the result equals one that you trust, up
+# to rounding.
+# replace: return torch.allclose(norm(x, gain, bias, eps), expected)
+# by:      return torch.allclose(norm(x, gain, bias, 1e-5), expected)
+
+# %% wrong test_of_layer_norm reversed_answer of="solution"
+# Your test says True for wrong norms and False for right ones. Reverse it.
+# replace: return torch.allclose(norm(x, gain, bias, eps), expected)
+# by:      return not torch.allclose(norm(x, gain, bias, 0.5), expected)
+
+
+# %% wrong test_of_layer_norm compared_with_the_famous_code
+# Your test accepts the famous code and rejects right versions. Compare with a formula that divides
+# by d and has eps under the root.
+def test_of_layer_norm(norm):
+    x, gain, bias = 3 * numbers(2, 4, 5) + 2, numbers(5, seed=1), numbers(5, seed=2)
+    expected = gain * (x - x.mean(-1, keepdim=True)) / (x.std(-1, keepdim=True) + 0.5) + bias
+    return torch.allclose(norm(x, gain, bias, 0.5), expected)
+
+
+# %% wrong test_of_layer_norm default_deviation
+# Your test asks for a standard deviation with d − 1, and so rejects right versions. Pass
+# `correction=0`.
+def test_of_layer_norm(norm):
+    x = 3 * numbers(4, 6) + 2
+    y = norm(x, torch.ones(6).double(), torch.zeros(6).double(), 1e-9)
+    centred = y.mean(-1).abs().max() < 1e-6
+    return bool(centred and (y.std(-1) - 1).abs().max() < 1e-6)
+
+
+# %% wrong test_of_layer_norm gain_and_bias_left_out of="solution"
+# Your test cannot see the gain, or cannot see the bias. Give them entries other than 1 and 0.
+# replace: gain, bias = numbers(5, seed=1), numbers(5, seed=2)
+# by:      gain, bias = torch.ones(5).double(), torch.zeros(5).double()
+
+# %% wrong test_of_layer_norm gain_of_ones of="solution"
+# Your test cannot see the gain, or cannot see the bias. Give them entries other than 1 and 0.
+# replace: gain, bias = numbers(5, seed=1), numbers(5, seed=2)
+# by:      gain, bias = torch.ones(5).double(), numbers(5, seed=2)
+
+# %% wrong test_of_layer_norm bias_of_zeros of="solution"
+# Your test cannot see the gain, or cannot see the bias. Give them entries other than 1 and 0.
+# replace: gain, bias = numbers(5, seed=1), numbers(5, seed=2)
+# by:      gain, bias = numbers(5, seed=1), torch.zeros(5).double()
+
+# %% wrong test_of_layer_norm eps_of_zero of="solution"
+# Your eps is too small beside the variance, so its place does not matter. Use a large one, such as
+# 0.5.
+# replace: x, eps = 3 * numbers(2, 4, 5) + 2, 0.5
+# by:      x, eps = 3 * numbers(2, 4, 5) + 2, 0.0
+
+# %% wrong test_of_layer_norm eps_of_the_famous_code of="solution"
+# Your eps is too small beside the variance, so its place does not matter. Use a large one, such as
+# 0.5.
+# replace: x, eps = 3 * numbers(2, 4, 5) + 2, 0.5
+# by:      x, eps = 3 * numbers(2, 4, 5) + 2, 1e-6
+
+
+# %% wrong test_of_layer_norm only_the_default_eps
+# Your test uses only eps = 0.00001, so a norm that ignores its eps passes. Use another one.
+def test_of_layer_norm(norm):
+    x, gain, bias = 0.01 * numbers(2, 4, 5), numbers(5, seed=1), numbers(5, seed=2)
+    return torch.allclose(norm(x, gain, bias, 1e-5), F.layer_norm(x, (5,), gain, bias))
+
+
+# %% wrong test_of_layer_norm many_features_and_two_decimals
+# Your test misses the famous code: its differences are smaller than your tolerance. Use few
+# features, a large eps and a tolerance near rounding.
+def test_of_layer_norm(norm):
+    x, gain, bias = 3 * numbers(4, 512) + 1, numbers(512, seed=1), numbers(512, seed=2)
+    expected = F.layer_norm(x, (512,), gain, bias, 1e-6)
+    return torch.allclose(norm(x, gain, bias, 1e-6), expected, atol=0.01)
+
+
+# %% wrong test_of_layer_norm one_token of="solution"
+# Your test uses a single token, so it cannot see which axis is normalised. Use several, of
+# different scales.
+# replace: x, eps = 3 * numbers(2, 4, 5) + 2, 0.5
+# by:      x, eps = 3 * numbers(5) + 2, 0.5
+
+
+# %% wrong test_of_layer_norm mean_only
+# Your test looks only at the mean. Most of these wrong norms have the right mean too.
+def test_of_layer_norm(norm):
+    x = 3 * numbers(4, 6) + 2
+    y = norm(x, torch.ones(6).double(), torch.zeros(6).double(), 1e-5)
+    return bool(y.mean(-1).abs().max() < 1e-6)
+
+
+# %% wrong test_of_layer_norm mean_and_deviation
+# Your test looks only at mean and standard deviation, at gain 1, bias 0 and a tiny eps. These do
+# not show where eps, gain and bias enter.
+def test_of_layer_norm(norm):
+    x = 3 * numbers(4, 6) + 2
+    y = norm(x, torch.ones(6).double(), torch.zeros(6).double(), 1e-9)
+    centred = y.mean(-1).abs().max() < 1e-6
+    return bool(centred and (y.std(-1, correction=0) - 1).abs().max() < 1e-6)
+
+
+# %% wrong test_of_layer_norm token_of_scale_1
+# Your token has mean 0 and standard deviation 1: there a second root changes nothing. Use other
+# tokens, and several.
+def test_of_layer_norm(norm):
+    x, gain, bias = torch.tensor([1.0, -1.0, 1.0, -1.0]), torch.ones(4), torch.zeros(4)
+    return torch.allclose(norm(x, gain, bias, 1e-5), x, atol=1e-4)
+
+
+# %% wrong test_of_layer_norm tokens_of_mean_0
+# Your tokens have mean 0, so a norm that subtracts no mean passes. Shift them.
+def test_of_layer_norm(norm):
+    x = torch.tensor([[3.0, -3.0, 6.0, -6.0], [8.0, -8.0, 0.0, 0.0]])
+    gain, bias = torch.tensor([2.0, 4.0, 6.0, 8.0]), torch.tensor([1.0, 0.0, -1.0, 3.0])
+    return torch.allclose(norm(x, gain, bias, 2.0), F.layer_norm(x, (4,), gain, bias, 2.0))
+
+
+# %% wrong test_of_layer_norm without_eps
+# `norm` takes four arguments: x, gain, bias and eps. Your test leaves out eps.
+def test_of_layer_norm(norm):
+    x, gain, bias = 3 * numbers(2, 4, 5) + 2, numbers(5, seed=1), numbers(5, seed=2)
+    return torch.allclose(norm(x, gain, bias), F.layer_norm(x, (5,), gain, bias))
+
+
+# %% wrong test_of_layer_norm asserted
+# does the last line say `return`?
+def test_of_layer_norm(norm):
+    x, gain, bias = 3 * numbers(2, 4, 5) + 2, numbers(5, seed=1), numbers(5, seed=2)
+    expected = F.layer_norm(x, (5,), gain, bias, 0.5)
+    assert torch.allclose(norm(x, gain, bias, 0.5), expected)
+
+
+# %% wrong test_of_layer_norm compared_with_itself
+# Your test accepts the wrong norms too. Compare the result of `norm` with one that you trust, entry
+# by entry.
+def test_of_layer_norm(norm):
+    x, gain, bias = 3 * numbers(2, 4, 5) + 2, numbers(5, seed=1), numbers(5, seed=2)
+    expected = norm(x, gain, bias, 0.5)
+    return torch.allclose(norm(x, gain, bias, 0.5), expected)
+
+
+# %% wrong test_of_layer_norm entry_by_entry
+# expected True or False
+def test_of_layer_norm(norm):
+    x, gain, bias = 3 * numbers(2, 4, 5) + 2, numbers(5, seed=1), numbers(5, seed=2)
+    return torch.isclose(norm(x, gain, bias, 0.5), F.layer_norm(x, (5,), gain, bias, 0.5))
+
+
+# %% right test_of_layer_norm against_my_own
+def test_of_layer_norm(norm):
+    x = torch.tensor([[10.0, 2.0, 3.0], [8.0, -8.0, 1.0]], dtype=torch.float64)
+    gain = torch.tensor([2.0, -3.0, 4.0], dtype=torch.float64)
+    bias = torch.tensor([1.0, 5.0, -1.0], dtype=torch.float64)
+    difference = norm(x, gain, bias, 2.0) - layer_norm(x, gain, bias, 2.0)
+    return difference.abs().max().item() < 1e-9
+
+
+# %% right test_of_layer_norm worked_by_hand
+def test_of_layer_norm(norm):
+    # variances 12 and 32: with eps = 4 the roots are 4 and 6
+    x = torch.tensor([[10.0, 2.0, 2.0, 2.0], [8.0, -8.0, 0.0, 0.0]])
+    gain, bias = torch.tensor([2.0, 4.0, 6.0, 8.0]), torch.tensor([1.0, 0.0, -1.0, 3.0])
+    expected = torch.tensor([[4.0, -2.0, -4.0, -1.0], [11 / 3, -16 / 3, -1.0, 3.0]])
+    return bool(((norm(x, gain, bias, 4.0) - expected).abs() < 1e-4).all())
+
+
+# %% right test_of_layer_norm by_properties
+def test_of_layer_norm(norm):
+    x, eps = 2 * numbers(5, 3) + 1, 0.7
+    gain, bias = numbers(3, seed=1), numbers(3, seed=2)
+    y = (norm(x, gain, bias, eps) - bias) / gain
+    variance = x.var(-1, correction=0)
+    same_mean = torch.allclose(y.mean(-1), torch.zeros(5, dtype=x.dtype))
+    same_size = torch.allclose(y.var(-1, correction=0), variance / (variance + eps))
+    same_order = bool((y.argsort(-1) == x.argsort(-1)).all())
+    return same_mean and same_size and same_order
+
+
+# %% right test_of_layer_norm many_cases
+def test_of_layer_norm(norm):
+    for seed, scale, eps in ((1, 0.01, 1e-5), (2, 5.0, 3.0), (3, 1.0, 0.1)):
+        x = numbers(3, 2, 7, seed=seed, scale=scale) + scale
+        gain, bias = numbers(7, seed=seed + 10), numbers(7, seed=seed + 20)
+        if not torch.allclose(norm(x, gain, bias, eps), F.layer_norm(x, (7,), gain, bias, eps)):
+            return False
+    return True
+
+
+# %% right test_of_layer_norm module_of_torch
+def test_of_layer_norm(norm):
+    theirs = nn.LayerNorm(6, eps=1.0)
+    with torch.no_grad():
+        theirs.weight.copy_(torch.arange(6.0) - 2)
+        theirs.bias.copy_(torch.arange(6.0).flip(0))
+        x = torch.linspace(-3, 9, 24).reshape(4, 6).sin() * torch.arange(1.0, 5.0)[:, None]
+        mine = norm(x, theirs.weight.detach(), theirs.bias.detach(), 1.0)
+        return (mine - theirs(x)).abs().max().item() < 1e-5
+
+
 # %% wrong LayerNorm parameters_called_otherwise of="solution"
 # The parameters have PyTorch's names, or belong to a module of PyTorch's. Create `gain` and `bias`
 # yourself, each as a parameter on self.
@@ -674,6 +911,29 @@ class LayerNorm(nn.Module):
 # replace: return layer_norm(x, self.gain, self.bias, self.eps)
 # by:      deviation = x.std(-1, keepdim=True, correction=0)
 #          return self.gain * (x - x.mean(-1, keepdim=True)) / (deviation + self.eps) + self.bias
+
+# %% wrong LayerNorm statistics_without_gradient of="solution"
+# A part of the gradient is missing: you detach mean and variance, or one of them, from x. Let the
+# gradient flow through every step.
+# replace: return layer_norm(x, self.gain, self.bias, self.eps)
+# by:      with torch.no_grad():
+#              variance, mean = torch.var_mean(x, -1, correction=0, keepdim=True)
+#          return self.gain * (x - mean) / (variance + self.eps).sqrt() + self.bias
+
+# %% wrong LayerNorm variance_detached of="solution"
+# A part of the gradient is missing: you detach mean and variance, or one of them, from x. Let the
+# gradient flow through every step.
+# replace: return layer_norm(x, self.gain, self.bias, self.eps)
+# by:      variance, mean = torch.var_mean(x, -1, correction=0, keepdim=True)
+#          return self.gain * (x - mean) / (variance.detach() + self.eps).sqrt() + self.bias
+
+# %% wrong LayerNorm mean_detached of="solution"
+# A part of the gradient is missing: you detach mean and variance, or one of them, from x. Let the
+# gradient flow through every step.
+# replace: return layer_norm(x, self.gain, self.bias, self.eps)
+# by:      centred = x - x.mean(-1, keepdim=True).detach()
+#          variance = centred.square().mean(-1, keepdim=True)
+#          return self.gain * centred / (variance + self.eps).sqrt() + self.bias
 
 # %% wrong LayerNorm no_super of="solution"
 # the first line of `__init__` is `super().__init__()`

@@ -22,6 +22,10 @@ DRAWN = {
     "stations": lambda: figures.stations(
         {"pre": [(["norm1", "attention"], [])], "post": [(["attention"], ["norm1"])]}, "x"
     ),
+    "stream": lambda: figures.stream(
+        {"pre": [1.0, 0.7, 1.22, 1.22, 0.7, 1.41, 1.41], "post": [1.0, 0.7, 1.22, 1.0]},
+        ["norm", ""],
+    ),
     "word_links": lambda: figures.word_links({"tired": (["the", "cat"], 0, [0.25, 0.75])}),
     "curves": lambda: figures.curves(
         [1, 4],
@@ -53,6 +57,8 @@ TOLD = {
     "steps": "out (query by feature): a: [1]; b: [2]",
     "masks": "causal (query by key), allowed: a: a; b: a, b",
     "stations": "post: from x, a detour through attention is added back, then norm1 on",
+    "stream": "pre: from 1.00; a branch of 0.70 makes 1.22; a branch of 0.70 makes 1.41. "
+    "post: from 1.00; a branch of 0.70 makes 1.22, then 1.00 after a norm.",
     "word_links": "from “the”, the largest weights go to cat 0.75, the 0.25",
     "curves": "spread for d_k from 1 to 4: root from 1 to 2; measured from 1.1 to 1.9",
     "curves_of_runs": "loss for depth from 1 to 4: pre-norm from 2 to 4",
@@ -124,6 +130,7 @@ def luminance(colour: tuple[float, ...]) -> float:
         ),
         (lambda: figures.attention_map(torch.ones(2), ["a", "b"]), r"\(2, 2\); got \(2,\)"),
         (lambda: figures.arrows({"x": [1, 2, 3]}, ("a", "b")), r"each vector .* got \(1, 3\)"),
+        (lambda: figures.stream({"t": [1.0, 2.0]}, [""]), r"t must have 1 \+ 3 · blocks .* got 2"),
         (lambda: figures.word_links({"t": (["a", "b"], 0, [1.0])}), r"t must .* \(1, 2\)"),
     ],
 )

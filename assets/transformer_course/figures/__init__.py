@@ -5,7 +5,7 @@ All functions accept tensors and arrays, and raise `ValueError` for a wrong shap
 """
 
 from transformer_course.figures.curves import curves, runs
-from transformer_course.figures.diagrams import arrows, stations, word_links
+from transformer_course.figures.diagrams import arrows, stations, stream, word_links
 from transformer_course.figures.maps import (
     attention_map,
     heatmap,
@@ -35,6 +35,7 @@ __all__ = [
     "runs",
     "stations",
     "steps",
+    "stream",
     "tiles",
     "word_links",
 ]

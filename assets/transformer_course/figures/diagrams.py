@@ -81,6 +81,70 @@ def stations(ways: Mapping[str, Sequence[tuple[Sequence[str], Sequence[str]]]], 
     show(figure, f"{'. '.join(descriptions)}.")
 
 
+def stream(ways: Mapping[str, Sequence[float]], on_branch: Sequence[str]) -> None:
+    """Draw residual streams to scale: the thickness of a stream, or a branch, is its size.
+
+    A way is title -> sizes: the stream at the start, then for each block that of the branch, of
+    the sum and of the stream that leaves the block. Where the last two differ, a norm stands on
+    the stream. `on_branch` holds for each way the box before the sublayer, or "".
+    """
+    for title, sizes in ways.items():
+        if len(sizes) % 3 != 1:
+            raise ValueError(f"{title} must have 1 + 3 · blocks sizes; got {len(sizes)}")
+    figure = Figure(figsize=(9.5, 2.3 * len(ways)), layout="constrained")
+    grid = figure.subplots(len(ways), 1, squeeze=False)[:, 0]
+    unit = 0.9 / max(max(sizes) for sizes in ways.values())
+    descriptions = []
+    for axes, (title, sizes), before in zip(grid, ways.items(), on_branch, strict=True):
+        axes.set_title(title, loc="left", fontsize=11)
+        blocks = [tuple(sizes[i : i + 3]) for i in range(1, len(sizes), 3)]
+        _stream(axes, sizes[0], blocks, unit, before)
+        told = [f"a branch of {branch:.2f} makes {total:.2f}" for branch, total, _ in blocks]
+        for i, (_, total, out) in enumerate(blocks):
+            told[i] += f", then {out:.2f} after a norm" * _is_rescaled(total, out)
+        descriptions.append(f"{title}: from {sizes[0]:.2f}; {'; '.join(told)}")
+    show(figure, f"Sizes along the stream. {'. '.join(descriptions)}.")
+
+
+def _is_rescaled(total: float, out: float) -> bool:
+    return abs(total - out) > 1e-4 * total
+
+
+def _stream(
+    axes: Axes, start: float, blocks: Sequence[tuple[float, ...]], unit: float, before: str
+) -> None:
+    # each block is 2 wide: the branch leaves at 0.3 and is back at 1.3; a norm stands at 1.5
+    lane, size, edge = 1.4, start, [(0.0, start)]
+    boxes = [before, "sublayer"] if before else ["sublayer"]
+    under = {"ha": "center", "va": "top", "fontsize": 10, "color": INK}
+    for i, (branch, total, out) in enumerate(blocks):
+        at, half = 2.0 * i, branch * unit / 2
+        rise = {"arrowstyle": "-|>", "color": INK, "lw": 1.3, "shrinkA": 0, "shrinkB": 0}
+        foot = lane - 0.2 - 0.4 * (len(boxes) - 1)
+        axes.annotate("", (at + 0.4, foot), (at + 0.4, size * unit / 2), arrowprops=rise)
+        for level, name in enumerate(reversed(boxes)):
+            _box(axes, at + 0.5, lane - 0.4 * level, name, 0.94, 0.4)
+        right = at + 1.0 + 2 * half
+        elbow = [(at + 0.97, lane + half), (right, lane + half), (right, total * unit / 2)]
+        elbow += [(at + 1.0, size * unit / 2), (at + 1.0, lane - half), (at + 0.97, lane - half)]
+        axes.fill(*zip(*elbow, strict=True), color=LINES[1], lw=0, zorder=2)
+        axes.text(right + 0.06, lane, f"+{branch:.2f}", va="center", fontsize=9, color=INK)
+        edge += [(at + 1.0, size), (right, total), (at + 1.5, total), (at + 1.7, out)]
+        if _is_rescaled(total, out):
+            _box(axes, at + 1.6, 0, "norm", 0.22, total * unit + 0.3, rotation=90)
+        axes.text(at + 1.15, -total * unit / 2 - 0.08, f"{total:.2f}", **under)
+        size = out
+    end = 2.0 * len(blocks)
+    at, sizes = zip(*edge, (end, size), strict=True)  # all corners
+    half = np.array(sizes) * unit / 2
+    axes.fill_between(at, -half, half, color=LINES[0], lw=0, zorder=1)
+    axes.plot(end + 0.02, 0, ">", markersize=11, color=LINES[0])
+    axes.text(-0.1, 0, f"{start:.2f}", ha="right", va="center", fontsize=10, color=INK)
+    axes.text(end + 0.22, 0, f"{size:.2f}", ha="left", va="center", fontsize=10, color=INK)
+    axes.set(xlim=(-0.6, end + 0.8), ylim=(-0.8, lane + 0.45), aspect="equal")
+    axes.axis("off")
+
+
 def _ways(axes: Axes, passed: Sequence[tuple[Sequence[str], Sequence[str]]], ends: str) -> None:
     # each box takes 1.75 units, with its arrow
     at, room = 0.9, 1.75
@@ -104,11 +168,20 @@ def _ways(axes: Axes, passed: Sequence[tuple[Sequence[str], Sequence[str]]], end
     axes.axis("off")
 
 
-def _box(axes: Axes, x: float, y: float, name: str) -> None:
+def _box(
+    axes: Axes,
+    x: float,
+    y: float,
+    name: str,
+    width: float = 1.44,
+    height: float = 0.72,
+    rotation: float = 0,
+) -> None:
     colour = "#FBE3CC" if name.startswith("norm") else "#E3EEF6"
-    face = Rectangle((x - 0.72, y - 0.36), 1.44, 0.72, facecolor=colour, edgecolor=INK, zorder=3)
-    axes.add_patch(face)
-    axes.text(x, y, name, ha="center", va="center", fontsize=10, color=ON_LIGHT, zorder=4)
+    corner = x - width / 2, y - height / 2
+    axes.add_patch(Rectangle(corner, width, height, facecolor=colour, edgecolor=INK, zorder=3))
+    written = {"ha": "center", "va": "center", "fontsize": 10 if width > 1 else 9}
+    axes.text(x, y, name, color=ON_LIGHT, rotation=rotation, zorder=4, **written)
 
 
 def _links(axes: Axes, words: Sequence[str], position: int, weights: np.ndarray) -> None:
