@@ -1447,7 +1447,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: in pre-norm, the gradient in the last block shrinks with depth. In post-norm it does not: here it even grows. (Xiong et al. 2020, *On Layer Normalization in the Transformer Architecture*, prove bounds for this gradient: for pre-norm the bound falls with depth, for post-norm it does not.) A popular conclusion: post-norm gets large gradients, so its steps are too large.
+# What to see: in pre-norm, the gradient in the last block shrinks from 4 blocks on. In post-norm it does not: here it even grows. (Xiong et al. 2020, *On Layer Normalization in the Transformer Architecture*, prove bounds for this gradient: for pre-norm the bound falls with depth, for post-norm it does not.) A popular conclusion: post-norm gets large gradients, so its steps are too large.
 #
 # **Predict.** Test that conclusion: multiply the loss by 0.01. Now every gradient is 100 times smaller. How far does one step of Adam move the output of the stack?
 #
@@ -2192,9 +2192,9 @@ for name, setting in schedules.items():
     print("{:25} moves by {:.2f}   cosine {:.2f} → {:.2f}".format(name, *mean.tolist()))
 
 # %% [markdown]
-# What to see: in the failing setting the first step moves the output by more than its own size, and leaves all tokens with nearly the same output. With warm-up, little changes.
+# What to see: compare the failing setting, post-norm without warm-up, with the others. With warm-up, the first step changes little.
 #
-# Is that why it fails? Here the failing setting has the largest value in both columns, so there may be a limit. But pre-norm at twice the rate moves nearly as far and learns. Six settings cannot decide it.
+# Is that why it fails? Perhaps there is a limit. But two post-norm blocks at the same rate move by about their own size, and learn. Six settings cannot decide it.
 #
 # **Predict.** Do your runs show that the very first step stops the post-norm stack?
 #
