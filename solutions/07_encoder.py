@@ -1849,9 +1849,9 @@ after_one = notes_read
 after_two = notes_read.gather(1, notes_read)
 for name, box in (("after one jump", after_one), ("after two jumps", after_two)):
     index = box[:, None, None, :, None].expand(*jump_weights().shape[:-1], 1)
-    mean = jump_weights().gather(-1, index).mean((0, 3, 4))
+    average = jump_weights().gather(-1, index).mean((0, 3, 4))
     for layer in (0, 1):
-        shares = "  ".join(f"{weight:.2f}" for weight in mean[layer].tolist())
+        shares = "  ".join(f"{weight:.2f}" for weight in average[layer].tolist())
         print(f"mean weight on the box {name:15}  layer {layer}, heads 0 to 3:  {shares}")
 
 # %% [markdown]
@@ -2032,10 +2032,10 @@ def ablations(reader: Reader) -> Tensor:
 
 # %%
 measured = torch.stack([ablations(reader) for reader in jumpers("2 blocks, 2 jumps")])
-columns = measured.flatten(0, 1).unbind(1)  # three tables: (seed and layer, head)
+tables = measured.flatten(0, 1).unbind(1)  # three tables: (seed and layer, head)
 titles = ("weight on a right box", "lost: zero ablation", "lost: mean ablation")
 figures.steps(
-    {title: (table, "head", list("0123")) for title, table in zip(titles, columns, strict=True)},
+    {title: (table, "head", list("0123")) for title, table in zip(titles, tables, strict=True)},
     "network and layer",
     [f"seed {seed}, layer {layer}" for seed in range(3) for layer in range(2)],
 )
@@ -2188,13 +2188,13 @@ def around_first_step(depth: int, norm_first: bool, peak: float, warmup: int, se
 
 
 for name, setting in schedules.items():
-    mean = torch.stack([around_first_step(*setting, seed) for seed in range(3)]).mean(0)
-    print("{:25} moves by {:.2f}   cosine {:.2f} → {:.2f}".format(name, *mean.tolist()))
+    average = torch.stack([around_first_step(*setting, seed) for seed in range(3)]).mean(0)
+    print("{:25} moves by {:.2f}   cosine {:.2f} → {:.2f}".format(name, *average.tolist()))
 
 # %% [markdown]
-# What to see: compare the failing setting, post-norm without warm-up, with the others. With warm-up, the first step changes little.
+# What to see: in the failing setting the first step moves the output by more than its own size, and leaves all tokens with nearly the same output. With warm-up, little changes.
 #
-# Is that why it fails? Perhaps there is a limit. But two post-norm blocks at the same rate move by about their own size, and learn. Six settings cannot decide it.
+# Is that why it fails? The movement alone does not decide: pre-norm at twice the rate moves as far, and learns. The failing setting does have the most similar outputs. But six settings cannot show that this is the cause.
 #
 # **Predict.** Do your runs show that the very first step stops the post-norm stack?
 #
