@@ -2,7 +2,8 @@
 # pyright: reportRedeclaration=false, reportReturnType=false, reportUnusedExpression=false
 # pyright: reportArgumentType=false, reportCallIssue=false, reportIndexIssue=false
 # pyright: reportAttributeAccessIssue=false, reportIncompatibleVariableOverride=false
-# pyright: reportOptionalMemberAccess=false, reportOperatorIssue=false, reportGeneralTypeIssues=false
+# pyright: reportOptionalMemberAccess=false, reportOperatorIssue=false,
+# reportGeneralTypeIssues=false
 # pyright: reportUndefinedVariable=false, reportIndexIssue=false
 import torch
 import torch.nn.functional as F
@@ -254,6 +255,12 @@ def attend(
 # You remove axes of length 1: keep all leading axes.
 # replace: return self.linear2(self.drop(torch.relu(self.linear1(self.drop(x)))))
 # by:      return self.linear2(self.drop(torch.relu(self.linear1(x)))).squeeze()
+
+# %% wrong FeedForward first_layer_frozen of="solution"
+# make both layers with nn.Linear, and leave requires_grad as it is
+# replace: self.dropout = nn.Dropout(dropout)
+# by:      self.dropout = nn.Dropout(dropout)
+#          self.linear1.requires_grad_(False)
 
 # %% right FeedForward f_dropout of="dropout_in_evaluation_too"
 # replace: return self.linear2(F.dropout(torch.relu(self.linear1(x)), self.rate))
@@ -751,8 +758,7 @@ class EncoderBlock(nn.Module):
 #          x = self.norm_1(x + self.look(x, mask))
 #          return self.norm_2(x + self.think(x))
 
-# %% wrong EncoderBlock feed_forward_in_a_part_of_its_own of="dropout_before_the_relu"
-# `feed.linear1.bias` should be called `linear1.bias`
+# %% right EncoderBlock feed_forward_in_a_part_of_its_own of="dropout_before_the_relu"
 # replace: self.linear1 = nn.Linear(d_model, d_ff)
 #          self.linear2 = nn.Linear(d_ff, d_model)
 # by:      self.feed = FeedForward(d_model, d_ff, dropout)
@@ -940,6 +946,65 @@ class EncoderBlock(nn.Module):
 #          if mask is not None and mask.dim() == 3 and mask.shape[1] == 1:
 #              x = x * mask.transpose(1, 2)
 #          return x
+
+
+# %% wrong EncoderBlock norms_frozen of="a_method_for_each_sublayer"
+# make the parts as PyTorch makes them, and leave requires_grad as it is
+# replace: self.dropout = nn.Dropout(dropout)
+# by:      self.dropout = nn.Dropout(dropout)
+#          self.norm1.requires_grad_(False)
+#          self.norm2.requires_grad_(False)
+
+# %% wrong EncoderBlock everything_frozen of="a_method_for_each_sublayer"
+# make the parts as PyTorch makes them, and leave requires_grad as it is
+# replace: self.norm_first = norm_first
+# by:      self.norm_first = norm_first
+#          self.requires_grad_(False)
+
+# %% wrong EncoderBlock relu_after_a_feed_forward of="feed_forward_inside"
+# You use a second ReLU on what your FeedForward returns: it has its own ReLU inside.
+# replace: return self.dropout(self.feed_forward(x))
+# by:      return self.dropout(torch.relu(self.feed_forward(x)))
+
+# %% wrong EncoderBlock feed_forward_without_its_dropout of="feed_forward_inside"
+# You build your FeedForward without the dropout rate, so nothing is dropped after its ReLU.
+# replace: self.feed_forward = FeedForward(d_model, d_ff, dropout)
+# by:      self.feed_forward = FeedForward(d_model, d_ff)
+
+# %% wrong EncoderBlock feed_forward_and_layers_beside_it of="feed_forward_inside"
+# leave out linear1.bias, linear1.weight, linear2.bias, linear2.weight: the docstring names every
+# part
+# replace: self.feed_forward = FeedForward(d_model, d_ff, dropout)
+# by:      self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+#          self.feed_forward = FeedForward(d_model, d_ff, dropout)
+
+
+# %% right EncoderBlock feed_forward_inside
+class EncoderBlock(nn.Module):
+    def __init__(
+        self,
+        d_model: int,
+        num_heads: int,
+        d_ff: int,
+        dropout: float = 0.0,
+        norm_first: bool = True,
+    ) -> None:
+        super().__init__()
+        self.attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.feed_forward = FeedForward(d_model, d_ff, dropout)
+        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.dropout = nn.Dropout(dropout)
+        self.norm_first = norm_first
+
+    def think(self, x: Tensor) -> Tensor:
+        return self.dropout(self.feed_forward(x))
+
+    def forward(self, x: Tensor, mask: Tensor | None = None) -> Tensor:
+        if self.norm_first:
+            x = x + self.dropout(attend(self.attention, self.norm1(x), mask)[0])
+            return x + self.think(self.norm2(x))
+        x = self.norm1(x + self.dropout(attend(self.attention, x, mask)[0]))
+        return self.norm2(x + self.think(x))
 
 
 # %% right EncoderBlock functional
@@ -1535,6 +1600,14 @@ class Encoder(nn.Module):
 # by:      self.norm = nn.LayerNorm(d_model) if norm_first else None
 # replace: return x
 # by:      return x if self.norm is None or not self.training else self.norm(x)
+
+# %% wrong Encoder blocks_frozen of="norm_unused"
+# leave requires_grad of the blocks as it is: training should change them
+# replace: return x
+# by:      return self.norm(x)
+# replace: self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+# by:      self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
+#          self.blocks.requires_grad_(False)
 
 # %% right Encoder appended of="six_blocks"
 # replace: self.blocks = nn.ModuleList(
@@ -2208,3 +2281,165 @@ def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
     now = torch.tensor(step, dtype=torch.float64)
     rate = torch.where(now < warmup_steps, now * warmup_steps**-1.5, now**-0.5)
     return float(rate * d_model**-0.5)
+
+
+# %% wrong ablate_head rows_zeroed of="solution"
+# You set rows of the weight to 0, which are output features: the inputs of out_proj, and so the
+# heads, are its columns.
+# replace: changed[:, columns] = 0.0
+# by:      changed[columns] = 0.0
+
+# %% wrong ablate_head every_nth_column of="solution"
+# You take every n-th column, as if the heads were interleaved: a head's features stand side by
+# side.
+# replace: columns = slice(head * len(mean), (head + 1) * len(mean))
+# by:      columns = slice(head, None, len(weight) // len(mean))
+
+# %% wrong ablate_head one_column of="solution"
+# You set a single column to 0: a head has as many columns as `mean` has numbers.
+# replace: columns = slice(head * len(mean), (head + 1) * len(mean))
+# by:      columns = slice(head, head + 1)
+# replace: weight[:, columns] @ mean
+# by:      weight[:, head] * mean[0]
+
+# %% wrong ablate_head starts_at_the_head_number of="solution"
+# You start at column `head`: the head before it takes len(mean) columns, not one.
+# replace: columns = slice(head * len(mean), (head + 1) * len(mean))
+# by:      columns = slice(head, head + len(mean))
+
+# %% wrong ablate_head counted_from_one of="solution"
+# You count heads from 1, so another head is switched off: head 0 is the first.
+# replace: columns = slice(head * len(mean), (head + 1) * len(mean))
+# by:      columns = slice((head - 1) * len(mean), head * len(mean) or None)
+# replace: weight[:, columns] @ mean
+# by:      weight[:, columns][:, : len(mean)] @ mean
+
+# %% wrong ablate_head all_heads_up_to_it of="solution"
+# You set the columns of the earlier heads to 0 as well: switch off one head only.
+# replace: changed[:, columns] = 0.0
+# by:      changed[:, : columns.stop] = 0.0
+
+# %% wrong ablate_head other_heads_zeroed of="solution"
+# You keep this head and switch off all others: it should be the other way round.
+# replace: changed = weight.clone()
+#          changed[:, columns] = 0.0
+# by:      changed = torch.zeros_like(weight)
+#          changed[:, columns] = weight[:, columns]
+
+# %% wrong ablate_head mean_ignored of="solution"
+# Your bias comes back unchanged: it should grow by the head's columns, as they were, times the
+# mean.
+# replace: bias + weight[:, columns] @ mean
+# by:      bias.clone()
+
+# %% wrong ablate_head mean_through_zeroed_weights of="solution"
+# Your bias comes back unchanged: it should grow by the head's columns, as they were, times the
+# mean.
+# replace: bias + weight[:, columns] @ mean
+# by:      bias + changed[:, columns] @ mean
+
+# %% wrong ablate_head mean_subtracted of="solution"
+# You subtract the mean's share from the bias: it replaces the head's output, so add it.
+# replace: bias + weight[:, columns] @ mean
+# by:      bias - weight[:, columns] @ mean
+
+# %% wrong ablate_head rows_times_mean of="solution"
+# You multiply the mean by rows of the weight: a head enters through its columns.
+# replace: bias + weight[:, columns] @ mean
+# by:      bias + mean @ weight[columns]
+
+# %% wrong ablate_head mean_added_to_a_part of="solution"
+# You add the mean to a part of the bias: the projection mixes it into all output features.
+# replace: return changed, bias + weight[:, columns] @ mean
+# by:      shifted = bias.clone()
+#          shifted[columns] += mean
+#          return changed, shifted
+
+# %% wrong ablate_head old_bias_dropped of="solution"
+# You drop the old bias: the mean's share is added to it.
+# replace: bias + weight[:, columns] @ mean
+# by:      weight[:, columns] @ mean
+
+# %% wrong ablate_head weight_unchanged of="solution"
+# Your weight comes back unchanged: the head still adds its own output.
+# replace: changed[:, columns] = 0.0
+# by:      pass
+
+# %% wrong ablate_head columns_filled_with_the_mean of="solution"
+# You write the mean into the head's columns: they should be 0, and the mean belongs in the bias.
+# replace: changed[:, columns] = 0.0
+# by:      changed[:, columns] = mean
+
+# %% wrong ablate_head columns_removed of="solution"
+# You remove the head's columns, so the weight no longer fits its input: set them to 0.
+# replace: changed = weight.clone()
+#          changed[:, columns] = 0.0
+# by:      changed = torch.cat([weight[:, : columns.start], weight[:, columns.stop :]], 1)
+
+# %% wrong ablate_head weight_changed_in_place of="solution"
+# make a new tensor, and leave the input as it is
+# replace: changed = weight.clone()
+#          changed[:, columns] = 0.0
+#          return changed, bias + weight[:, columns] @ mean
+# by:      shifted = bias + weight[:, columns] @ mean
+#          weight[:, columns] = 0.0
+#          return weight, shifted
+
+# %% wrong ablate_head bias_changed_in_place of="solution"
+# make a new tensor, and leave the input as it is
+# replace: return changed, bias + weight[:, columns] @ mean
+# by:      bias += weight[:, columns] @ mean
+#          return changed, bias
+
+# %% wrong ablate_head bias_first of="solution"
+# You return the bias first: the docstring asks for the weight, then the bias.
+# replace: return changed, bias + weight[:, columns] @ mean
+# by:      return bias + weight[:, columns] @ mean, changed
+
+# %% wrong ablate_head weight_alone of="solution"
+# expected a tuple (weight, bias), got 1 values
+# replace: return changed, bias + weight[:, columns] @ mean
+# by:      return changed
+
+# %% right ablate_head a_mask of="solution"
+# replace: columns = slice(head * len(mean), (head + 1) * len(mean))
+#          changed = weight.clone()
+#          changed[:, columns] = 0.0
+#          return changed, bias + weight[:, columns] @ mean
+# by:      own = torch.arange(len(weight)) // len(mean) == head
+#          return weight * ~own, bias + weight[:, own] @ mean
+
+
+# %% right ablate_head a_matrix_for_each_head
+def ablate_head(weight: Tensor, bias: Tensor, head: int, mean: Tensor) -> tuple[Tensor, Tensor]:
+    heads = list(weight.split(len(mean), dim=1))
+    added = heads[head] @ mean
+    heads[head] = torch.zeros_like(heads[head])
+    return torch.cat(heads, dim=1), bias + added
+
+
+# %% right ablate_head an_axis_for_heads
+def ablate_head(weight: Tensor, bias: Tensor, head: int, mean: Tensor) -> tuple[Tensor, Tensor]:
+    apart = weight.unflatten(1, (-1, len(mean))).clone()
+    shifted = bias + (apart[:, head] * mean).sum(1)
+    apart[:, head] = 0
+    return apart.flatten(1), shifted
+
+
+# %% right ablate_head the_projection_of_a_constant
+def ablate_head(weight: Tensor, bias: Tensor, head: int, mean: Tensor) -> tuple[Tensor, Tensor]:
+    constant = torch.zeros_like(bias)
+    constant[head * len(mean) : (head + 1) * len(mean)] = mean
+    keep = torch.ones_like(bias)
+    keep[head * len(mean) : (head + 1) * len(mean)] = 0
+    return weight @ torch.diag(keep), F.linear(constant, weight, bias)
+
+
+# %% right ablate_head column_by_column
+def ablate_head(weight: Tensor, bias: Tensor, head: int, mean: Tensor) -> tuple[Tensor, Tensor]:
+    changed, shifted = weight.clone(), bias.clone()
+    for i, value in enumerate(mean):
+        column = head * len(mean) + i
+        shifted = shifted + value * weight[:, column]
+        changed[:, column] = 0.0
+    return changed, shifted
