@@ -5,9 +5,9 @@
 #
 # **You need** attention from lessons 1 to 3 (queries, keys, values, heads, scores) and the sine and cosine of an angle in radians.
 #
-# **You take away** `sinusoidal_encoding`, `LearnedPositions`, `relative_bias`, `rotary_embedding`, and a way to choose between them by what your task needs.
+# **You take away** `sinusoidal_encoding`, `LearnedPositions`, `relative_bias`, `rotary_embedding`, a test that tells rotations from bugs, and a way to choose between them by what your task needs.
 #
-# **Time**: about 190 minutes: 130 for the exercises, the rest to read, predict and run. A good place to stop is marked after about 85.
+# **Time**: about 220 minutes: 145 for the exercises, the rest to read, predict and run. A good place to stop is marked after about 90.
 #
 # **How to work**: read, predict, run, cell by cell. This notebook imports nothing from the other lessons.
 
@@ -15,6 +15,7 @@
 import copy
 import functools
 import math
+from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -72,6 +73,33 @@ compare()
 
 # %% [markdown]
 # What to see: the two maps are identical. (Both list the words in the same order. In the layer's own output, the rows moved too.) Attention without a mask is **permutation equivariant**: reorder the tokens, and the outputs are only reordered with them. That suits a set, but a sentence is not a set. A **positional encoding** tells a model where each token is.
+#
+# A slide says that the encoding is needed because a Transformer processes its input in parallel. Is that the reason? A convolution is computed in parallel too.
+#
+# **Predict.** For which layers does the output of *bites*, in the middle, stay the same when *dog* and *man* change places?
+#
+# <details><summary>For attention and the convolution: both are parallel</summary>A convolution has its own weights for the neighbour on the left and for the one on the right.</details>
+# <details><summary>For attention alone</summary>Yes. Attention uses the same weights for every token, wherever it is, and adds the results. A convolution has weights for each offset, and an RNN reads the tokens one after another.</details>
+# <details><summary>For none of them</summary>The two maps above were identical.</details>
+#
+# **From the lecture**: *Introduction to Transformers*, CS60216, slides “Positional Encoding”.
+
+# %%
+sentence = torch.stack([vector_of[word] for word in ("dog", "bites", "man")])
+torch.manual_seed(0)
+convolution, recurrent = nn.Conv1d(4, 4, 3, padding=1), nn.RNN(4, 4, batch_first=True)
+layers = {
+    "attention": lambda x: attention(x, x, x)[0],
+    "convolution": lambda x: convolution(x.mT).mT,
+    "recurrent": lambda x: recurrent(x)[0],
+}
+for name, layer in layers.items():
+    with torch.no_grad():
+        change = layer(sentence[None])[0, 1] - layer(sentence.flip(0)[None])[0, 1]
+    print(f"{name:12} largest change of the output of “bites”: {change.abs().max().item():.3f}")
+
+# %% [markdown]
+# What to see: the parallel convolution notices the order, attention does not. So the reason is not parallel computation: attention treats all positions alike.
 
 # %% [markdown]
 # ### Three questions from earlier lessons
@@ -235,6 +263,23 @@ with Check("sinusoidal_encoding", "the default base, and more columns", hint) as
         hint="frequency i is base to the power of -2i / d_model: each is smaller than the one "
         "before by the same factor",
         within=1e-5,
+    )
+    again = check.call(2, 8, base=16.0)
+    by_hand = [(math.sin(frequency), math.cos(frequency)) for frequency in (1, 0.5, 0.25, 0.125)]
+    check.equal(
+        again[1],
+        torch.tensor(by_hand).flatten(),
+        "called again, with base 16: the angles of position 1 are 1, 1/2, 1/4 and 1/8",
+        hint="compute the table anew: it depends on the base too",
+        within=1e-5,
+    )
+    wide = check.call(2, 64)
+    check.equal(
+        wide[1, -2:],
+        torch.tensor([math.sin(10000 ** (-62 / 64)), 1.0]),
+        "with width 64 the last angle of position 1 is 10000^(-62/64), about 0.00013",
+        hint="divide the exponent by d_model before you take the power",
+        within=1e-6,
     )
     many = check.call(9, 6)
     check.shape(many, length=9, d_model=6)
@@ -430,6 +475,23 @@ with Check("shift_matrix", "two pairs, two frequencies", hint) as check:
         hint="a negative offset rotates the other way: cos is the same, sin changes its sign",
         within=1e-5,
     )
+with Check("shift_matrix", "32 pairs", hint) as check:
+    matrix = check.call(3, 64)
+    check.shape(matrix, d_model=64, d_models=64)
+    pair = torch.arange(64) // 2
+    check.equal(
+        matrix.masked_fill(pair == pair[:, None], 0.0),
+        torch.zeros(64, 64),
+        "outside the 32 blocks all entries are 0",
+    )
+    angles = torch.tensor([3 * 10000 ** (-2 * i / 64) for i in range(32)])
+    check.equal(
+        torch.tensor([0.0, 1.0] * 32) @ matrix.float(),
+        torch.stack([angles.sin(), angles.cos()], -1).flatten(),
+        "it moves position 0 to position 3 in all 32 pairs",
+        hint="divide the exponent by d_model before you take the power",
+        within=1e-5,
+    )
 # BEGIN HIDDEN TESTS
 with Check("shift_matrix", "other offsets, widths and bases, from several positions") as check:
     for step, columns, root in (
@@ -554,17 +616,23 @@ with Check("repaired_entry", "other positions and widths") as check:
 # END HIDDEN TESTS
 
 # %% [markdown]
+# **Predict.** Another slide with this formula says that $i$ runs from 0 to $d_{\text{model}} - 1$. For $d_{\text{model}} = 8$ and $i = 7$, which column is $2i$?
+#
+# <details><summary>7, the last one</summary>2i is twice 7.</details>
+# <details><summary>14: there is no such column</summary>Yes. The columns are 0 to 7. As i counts pairs, it runs from 0 to 3, that is, to d<sub>model</sub>/2 − 1.</details>
+#
+# **From the lecture**: *Transformer: Part I (Encoder)*, CS7150, slide “Augmenting the MSA with Positional Encoding”.
+
+# %% [markdown]
 # ### Bug hunt: what the 10000 means
 #
-# Another slide asks what 10000 means, and answers: “The maximum input length”. If that were so, something would have to happen at position 10000.
+# The same slide asks what 10000 means, and answers: “The maximum input length”. If that were so, something would have to happen at position 10000.
 #
 # **Predict.** What happens to the distance between the encodings of position 0 and position $p$ when $p$ passes 10000?
 #
 # <details><summary>It drops to 0: the encoding repeats</summary>It would repeat only where all waves are back at their start together. Nothing makes this happen at 10000.</details>
 # <details><summary>It grows without bound</summary>Sines and cosines lie between −1 and 1, so the distance is bounded.</details>
 # <details><summary>Nothing special</summary>Yes. The curve below goes on as before.</details>
-#
-# **From the lecture**: *Transformer: Part I (Encoder)*, CS7150, slide “Augmenting the MSA with Positional Encoding”.
 
 # %% folded=true
 # Draws the distance of 40,000 positions to position 0, click to unfold
@@ -738,6 +806,16 @@ with Check("LearnedPositions", "as many tokens as rows, and one more", fit) as c
         hint="the length is the second axis from the end, x.shape[-2]",
     )
     module.raises(numbers(2, 4, 2), naming=(4, 3))
+anew = "each call adds the first rows of the table as it is now, in training and in evaluation"
+with Check("LearnedPositions", "called again", anew) as check:
+    module, x = check.build(4, 2).double(), numbers(2, 3, 2)
+    rows, other_rows = numbers(4, 2, seed=1), numbers(4, 2, seed=2)
+    module.load({"table.weight": rows})
+    check.equal(module.call(x[:, :2]), x[:, :2] + rows[:2], "two tokens get rows 0 and 1")
+    check.equal(module.call(x), x + rows[:3], "then three tokens get rows 0, 1 and 2")
+    module.load({"table.weight": other_rows})
+    check.equal(module.call(x), x + other_rows[:3], "after the table has changed, the new rows")
+    check.equal(module.eval().call(x), x + other_rows[:3], "the same rows in evaluation mode")
 # BEGIN HIDDEN TESTS
 with Check("LearnedPositions", "any leading dimensions, in float32 too") as check:
     for leading, dtype in (
@@ -865,6 +943,12 @@ with Check("relative_bias", "an example you can compute by hand", hint) as check
             dtype=torch.float64,
         ),
         "head 1 has its own values: the second column of the table",
+    )
+    check.equal(
+        check.call(3, 4, table[1:4])[0, 0],
+        torch.tensor([3.0, 4.0, 4.0, 4.0], dtype=torch.float64),
+        "the same lengths with a table of three rows: now max_distance is 1, so 2 and 3 are clipped",
+        hint="the rows depend on the length of the table too: compute them anew",
     )
 with Check("relative_bias", "far to the left, and a gradient", hint) as check:
     table = numbers(3, 4).requires_grad_()  # max_distance is 1, and there are four heads
@@ -1045,6 +1129,24 @@ with Check("rotary_embedding", "a batch with heads, and what a score depends on"
     )
     narrow = check.call(x.detach().float(), at)
     check.equal(narrow, turned.detach().float(), "float32 in, float32 out", within=1e-4)
+with Check("rotary_embedding", "as many heads as tokens, and many features", hint) as check:
+    x = numbers(2, 3, 3, 4)  # (batch, heads, length, d)
+    alone = check.call(x[:, :, 2:], torch.tensor([8]))
+    check.equal(
+        check.call(x, torch.tensor([5, 0, 8]))[:, :, 2:],
+        alone,
+        "three heads of three tokens: the last token of each head is at position 8",
+        hint="positions go along the length, the second axis from the end",
+    )
+    x, at = numbers(2, 64), torch.tensor([3, 9])
+    precise = check.call(x, at)
+    check.equal(
+        check.call(x.float(), at),
+        precise.float(),
+        "64 features in float32: the same rotation as in float64",
+        hint="divide the exponent by d before you take the power",
+        within=1e-4,
+    )
 # BEGIN HIDDEN TESTS
 with Check("rotary_embedding", "equal to the product of complex numbers") as check:
     for shape, root, at in (
@@ -1109,8 +1211,6 @@ show_rotary(rotary_embedding, d_model=8, positions=48, title=title)
 
 # %% [markdown]
 # What to see: the dials turn with the frequencies of section 2. The two curves start from different positions and coincide: all positions hold the same vector here, so the dot product depends on the offset alone.
-#
-# Some libraries pair feature $i$ with feature $i + d/2$ instead of interleaving. Weights trained with one layout work with the other only after their rows are reordered.
 #
 # **Predict.** Large models often compute in bfloat16, a 16-bit format with 8 significant bits. Which positions can a rotation in bfloat16 *not* tell apart?
 #
@@ -1234,6 +1334,200 @@ with Check("rotary_attention", "gradients to all three inputs") as check:
 # END HIDDEN TESTS
 
 # %% [markdown]
+# ### Bug hunt: two layouts
+#
+# Not all code forms the pairs as the paper does. Below are three versions with two ideas from well-known repositories. In the paper and in Meta's Llama code, neighbouring features form a pair. GPT-NeoX and the Llama of Hugging Face pair feature $i$ with feature $i + d/2$, the *half-split* layout.
+#
+# All three run, return the right shape, and agree at position 0. For width 2 they are identical. One of them is no rotation. Which line is at fault? Write your guess down, and do not run anything yet.
+
+
+# %%
+def pair_angles(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    """Return the angle of each pair, for each row: (length, d / 2)."""
+    width = x.shape[-1]
+    return positions[:, None] * base ** (-torch.arange(0, width, 2, dtype=x.dtype) / width)
+
+
+def version_a(x: Tensor, positions: Tensor) -> Tensor:
+    angles = pair_angles(x, positions).repeat_interleave(2, -1)
+    partner = torch.stack([-x[..., 1::2], x[..., 0::2]], -1).flatten(-2)
+    return x * angles.cos() + partner * angles.sin()
+
+
+def version_b(x: Tensor, positions: Tensor) -> Tensor:
+    angles = pair_angles(x, positions).repeat_interleave(2, -1)
+    first, second = x.chunk(2, -1)
+    return x * angles.cos() + torch.cat([-second, first], -1) * angles.sin()
+
+
+def version_c(x: Tensor, positions: Tensor) -> Tensor:
+    angles = pair_angles(x, positions).repeat(1, 2)
+    first, second = x.chunk(2, -1)
+    return x * angles.cos() + torch.cat([-second, first], -1) * angles.sin()
+
+
+# %% [markdown]
+# **Exercise** (15 minutes). Now prove it. Write a *test* that gets any version as a function. It returns True if the version has all four properties in the docstring. Do not compare with your own `rotary_embedding`: another layout or other frequencies are allowed.
+#
+# <details><summary>Hint 1</summary>Choose x and the positions yourself. For x @ x.T of rotated rows: what should happen when all positions move by 7? And when they double? Compare with <code>torch.allclose</code>, in float64.</details>
+# <details><summary>Hint 2</summary>With which width do all three versions agree? Take a larger one. To see whether each row uses its own position, leave out the first row and its position: the other rows should not change.</details>
+
+
+# %% exercise test_of_rotation
+def test_of_rotation(rotate: Callable[[Tensor, Tensor], Tensor]) -> bool:
+    """Return whether `rotate` has the four properties of a rotary embedding.
+
+    rotate(x, positions): x (length, d), even d, positions (length,) -> (length, d).
+    1. Each row keeps its length. 2. Moving all positions by the same number of steps changes no
+    dot product of two rows. 3. Other offsets do change dot products. 4. Each row is rotated by its
+    own position, whatever other rows there are. Up to rounding in float64.
+    """
+    # BEGIN SOLUTION
+    x, at = numbers(4, 6), torch.tensor([3, 11, 0, 6])
+    turned, shifted, apart = rotate(x, at), rotate(x, at + 7), rotate(x, 2 * at)
+    same_lengths = torch.allclose(turned.norm(dim=-1), x.norm(dim=-1))
+    same_products = torch.allclose(shifted @ shifted.T, turned @ turned.T)
+    other_products = not torch.allclose(apart @ apart.T, turned @ turned.T)
+    own_positions = torch.allclose(rotate(x[1:], at[1:]), turned[1:])
+    return same_lengths and same_products and other_products and own_positions
+    # END SOLUTION
+
+
+# %% check test_of_rotation points=3
+hint = "lengths, all positions moved alike, offsets changed, one row left out: each needs a test"
+
+
+def version(halves=False, swapped=False, base=10000.0, turn=None, scale=None, minus=-1, seen=None):
+    """Return rotate(x, positions) in either layout, with one part changed."""
+
+    def rotate(x, positions):
+        width = x.shape[-1]
+        at = positions.double() if seen is None else seen(positions.double())
+        angles = at[:, None] * base ** (-torch.arange(0, width, 2, dtype=torch.float64) / width)
+        angles = angles if turn is None else turn(angles)
+        together = halves != swapped  # which of the two layouts the angles are made for
+        angles = angles.repeat(1, 2) if together else angles.repeat_interleave(2, -1)
+        if halves:
+            first, second = x.chunk(2, -1)
+            partner = torch.cat([minus * second, first], -1)
+        else:
+            partner = torch.stack([minus * x[..., 1::2], x[..., 0::2]], -1).flatten(-2)
+        turned = x * angles.cos().to(x.dtype) + partner * angles.sin().to(x.dtype)
+        return turned if scale is None else turned * scale(at)[:, None].to(x.dtype)
+
+    return rotate
+
+
+with Check("test_of_rotation", "versions that are right, and versions that are not", hint) as check:
+    right = {
+        version(): "your layout: neighbours form a pair",
+        version(halves=True): "the half-split layout, with base 10000",
+        version(base=50.0): "neighbours, with base 50",
+        version(turn=lambda a: torch.cat([a[:, :1], 0 * a[:, 1:]], -1)): "one pair rotates, the "
+        "others do not: GPT-NeoX too rotates only a part of its features",
+    }
+    wrong = {
+        version(halves=True, swapped=True): "pairs of one layout with the angles of the other",
+        version(turn=lambda a: 0 * a): "nothing is rotated",
+        version(seen=lambda p: torch.arange(len(p)).double()): "the positions are ignored: rows "
+        "count from 0, which goes wrong in generation, where the new query is one row at position 57",
+        version(seen=lambda p: p - p[0]): "rows count from the first row's position: one row alone "
+        "is never rotated",
+        version(seen=lambda p: p**2 / 8): "the angle grows with the square of the position",
+        version(minus=1): "a minus sign is missing: rows change their lengths",
+        version(scale=lambda p: 0 * p + 2): "all rows become twice as long",
+        version(scale=lambda p: 1 + p / 10): "rows become longer with their position",
+    }
+    for rotate in (*right, *wrong):  # all answers together tell which mistake it is
+        check.call(rotate, returns=bool)
+    for rotate, told in right.items():
+        check.true(check.call(rotate, returns=bool), f"should return True: {told}")
+    for rotate, told in wrong.items():
+        check.true(not check.call(rotate, returns=bool), f"should return False: {told}")
+# BEGIN HIDDEN TESTS
+with Check("test_of_rotation", "more versions that are right") as check:
+
+    def one_row_at_a_time(x, positions):
+        rows = []
+        for row, p in zip(x, positions.tolist(), strict=True):
+            blocks = []
+            for i in range(len(row) // 2):
+                b = p * 300.0 ** (-2 * i / len(row))
+                block = [[math.cos(b), math.sin(b)], [-math.sin(b), math.cos(b)]]
+                blocks.append(torch.tensor(block, dtype=x.dtype))
+            rows.append(row @ torch.block_diag(*blocks))
+        return torch.stack(rows)
+
+    half_split = version(halves=True)
+
+    def reversed_features(x, positions, rotate=half_split):
+        return rotate(x.flip(-1), positions)
+
+    def linear_frequencies(angles):
+        return angles[:, :1] * torch.arange(1, angles.shape[1] + 1) / 10
+
+    backwards = version(base=20.0, seen=lambda p: -p)
+    linear = version(turn=linear_frequencies)
+
+    for rotate in (one_row_at_a_time, backwards, reversed_features, linear):
+        check.true(check.call(rotate, returns=bool), "should return True for a rotation")
+with Check("test_of_rotation", "more versions that are wrong") as check:
+
+    def plus_sinusoids(x, positions):
+        angles = positions[:, None].double() * 10000.0 ** (
+            -torch.arange(0, x.shape[-1], 2, dtype=torch.float64) / x.shape[-1]
+        )
+        return x + torch.stack([angles.sin(), angles.cos()], -1).flatten(-2).to(x.dtype)
+
+    for rotate in (
+        version(swapped=True),
+        version(swapped=True, base=100.0),
+        version(halves=True, turn=lambda a: 0 * a + 1),
+        version(halves=True, seen=lambda p: torch.arange(len(p)).double()),
+        version(halves=True, seen=lambda p: p[:1].expand(len(p))),
+        version(halves=True, minus=1),
+        version(seen=lambda p: (1 + p).log()),
+        version(halves=True, scale=lambda p: 0 * p + 0.5),
+        plus_sinusoids,
+    ):
+        check.true(not check.call(rotate, returns=bool), "should return False for this version")
+# END HIDDEN TESTS
+
+# %%
+versions = {"a": version_a, "b": version_b, "c": version_c, "yours": rotary_embedding}
+for name, candidate in versions.items():
+    kept = candidate(numbers(1, 6), torch.tensor([3])).norm().item() / numbers(1, 6).norm().item()
+    verdict = test_of_rotation(candidate)
+    print(
+        f"{name:5} your test says {verdict!s:5}   length of one row at position 3: {kept:.2f} times"
+    )
+
+# %% [markdown]
+# What to see: version b fails. Its first line repeats each angle for neighbours, and its other lines pair feature $i$ with feature $i + d/2$. So the two features of a pair turn by *different* angles. Each half is right in its own repository: the fault is the mixture.
+#
+# **Predict.** Versions a and c are both right. A model was trained with version a. You run its weights with version c. What happens to the scores?
+#
+# <details><summary>Nothing, because both are rotations</summary>Each is a rotation, but of other pairs of features. The trained projections expect their own pairs.</details>
+# <details><summary>They change, until the rows of the query and key projections are reordered</summary>Yes. Features 0, 2, 4, … go to the first half, features 1, 3, 5, … to the second. Then each pair gets its own angle again.</details>
+# <details><summary>They change, and only training again helps</summary>Both layouts can compute the same scores. Only the order of the features differs.</details>
+
+# %%
+tokens, places = numbers(7, 5), torch.arange(7) + 20
+w_query, w_key = numbers(5, 6, seed=1), numbers(5, 6, seed=2)  # used as x @ w: features are columns
+order = torch.cat([torch.arange(0, 6, 2), torch.arange(1, 6, 2)])  # 0, 2, 4, 1, 3, 5
+trained_scores = version_a(tokens @ w_query, places) @ version_a(tokens @ w_key, places).T
+for title, columns in (("in the old order", torch.arange(6)), ("reordered", order)):
+    scores = (
+        version_c(tokens @ w_query[:, columns], places)
+        @ version_c(tokens @ w_key[:, columns], places).T
+    )
+    difference = (scores - trained_scores).abs().max().item()
+    print(f"version c, features {title:16}: largest difference of a score {difference:.0e}")
+
+# %% [markdown]
+# What to see: in the old order the scores are wrong, without any error. Reordered, they agree up to rounding. Hugging Face's script that converts Llama's weights does this in a function called `permute`, for queries and keys only. Values are not rotated, so their order may stay.
+
+# %% [markdown]
 # ## 7 · Which one fits your task?
 #
 # You have four ways to encode positions. Which one is best? Compare them on two tasks with sequences of eight digits.
@@ -1266,9 +1560,11 @@ def score_bias(length: int, way: str, trained: Tensor) -> Tensor:
     return relative_bias(length, length, tables.get(way, torch.zeros(1, 1)))
 
 
-def rotated(x: Tensor, way: str) -> Tensor:
-    """Rotate queries or keys if the way is rotary."""
-    return rotary_embedding(x, torch.arange(x.shape[1])) if way == "rotary" else x
+def rotated(x: Tensor, way: str, base: float, turning: Tensor) -> Tensor:
+    """Rotate queries or keys if the way is rotary: the features where `turning` is True."""
+    if way != "rotary":
+        return x
+    return torch.where(turning, rotary_embedding(x, torch.arange(x.shape[1]), base), x)
 
 
 # %%
@@ -1278,6 +1574,8 @@ class Finder(nn.Module):
     def __init__(self, way: str, width: int = 32) -> None:
         super().__init__()
         self.way, self.window = way, 63  # the window is used in section 8
+        self.base = 10000.0  # used by "sinusoidal" and "rotary"
+        self.turning = torch.ones(width, dtype=torch.bool)  # "rotary" rotates all features
         self.embedding = nn.Embedding(10, width)
         self.w_query, self.w_key, self.w_value = (nn.Linear(width, width) for _ in range(3))
         self.w_logits = nn.Linear(width, 10)
@@ -1287,10 +1585,13 @@ class Finder(nn.Module):
     def forward(self, digits: Tensor, read_weights: bool = False) -> Tensor:
         x, length = self.embedding(digits), digits.shape[1]
         if self.way == "sinusoidal":
-            x = x + sinusoidal_encoding(length, x.shape[-1])
+            x = x + sinusoidal_encoding(length, x.shape[-1], self.base)
         if self.way == "learned":
             x = self.positions(x)
-        query, key = rotated(self.w_query(x), self.way), rotated(self.w_key(x), self.way)
+        query, key = (
+            rotated(project(x), self.way, self.base, self.turning)
+            for project in (self.w_query, self.w_key)
+        )
         distance = (torch.arange(length) - torch.arange(length)[:, None]).abs()
         bias = score_bias(length, self.way, self.bias).masked_fill(
             distance > self.window, -math.inf
@@ -1308,9 +1609,10 @@ class Finder(nn.Module):
 torch.set_num_threads(1)  # fastest for models as small as these
 
 
-def train(way: str, task: str, seed: int) -> Finder:
+def train(way: str, task: str, seed: int, base: float = 10000.0) -> Finder:
     torch.manual_seed(seed)
     finder, first = Finder(way), FIRST[task]
+    finder.base = base
     optimizer = torch.optim.Adam(finder.parameters(), lr=0.01)
     for _ in range(200):
         digits = torch.randint(10, (64, 8))
@@ -1331,8 +1633,8 @@ def correct(finder: Finder, task: str, length: int = 8) -> Tensor:
 
 
 @functools.cache  # trains three models when a task and a way are first asked for, and keeps them
-def finders(task: str, way: str) -> list[Finder]:
-    return [train(way, task, seed) for seed in range(3)]
+def finders(task: str, way: str, base: float = 10000.0) -> list[Finder]:
+    return [train(way, task, seed, base) for seed in range(3)]
 
 
 # %% [markdown]
@@ -1401,6 +1703,10 @@ figures.steps(
 )
 
 # %% [markdown]
+# What to see: the right-hand model has what the lecture calls a *positional head*, one that attends mostly to one offset.
+#
+# **From the lecture**: *Introduction to Transformers*, CS60216, slide “Why Multi-head attention?”.
+#
 # One result needs an explanation. On Backwards, relative reaches more than none. Where does its information on absolute positions come from?
 #
 # **Predict.** At which positions is the relative model right?
@@ -1474,6 +1780,84 @@ figures.curves(
 # <details><summary>These two tasks say little about that</summary>Yes. ALiBi was designed for autoregressive models, which attend only to earlier tokens, and for texts longer than in training. It also has several heads: of eight, the other seven have slopes gentler than 1/2.</details>
 #
 # An **inductive bias** is a preference that is built into a model before training. Choose the encoding whose inductive bias fits your task.
+
+# %% [markdown]
+# ### Change the positions after training
+#
+# Do the trained models still need their positions? Take them away: each copy below has the trained parameters, and its way is “none”.
+
+
+# %%
+def changed(task: str, way: str, /, **changes: str | float | Tensor) -> list[float]:
+    """Return the accuracy of copies of the trained models, with some attributes changed."""
+    measured = []
+    for finder in finders(task, way):
+        other = copy.deepcopy(finder)
+        for name, value in changes.items():
+            setattr(other, name, value)
+        measured.append(correct(other, task).mean().item())
+    return measured
+
+
+print("accuracy on Two before (seeds 0 to 2)")
+for way in ("sinusoidal", "learned", "relative", "rotary"):
+    for title, used in (("with its positions", way), ("positions removed", "none")):
+        print(f"{way:12}{title:20}", *(f"{a:5.0%}" for a in changed("Two before", way, way=used)))
+
+# %% [markdown]
+# What to see: all fall from 100 % to the level of a model without positions, or below. None of them has stored the order in other parameters.
+#
+# Now keep the positions, but change the *base* after training. This is what happens if a base is missing in a configuration file.
+#
+# **Predict.** All models were trained with base 10000. Which of them still work with base 1000 or 100,000?
+#
+# <details><summary>None: all frequencies except the first are new</summary>They are new, but a model may have room for small changes. See the curve for rotary.</details>
+# <details><summary>All: the positions can still be told apart</summary>They can. But the learned projections expect the vectors that they were trained with.</details>
+# <details><summary>Rotary for certain, sinusoidal less so</summary>Yes, on these tasks. See how far each line stays at the top.</details>
+
+# %%
+exponents = range(1, 8)  # of the bases 10, 100, …, 10,000,000
+with_base = {
+    f"{task}, {way}": np.transpose([changed(task, way, base=10.0**e) for e in exponents]).tolist()
+    for task, way in (
+        ("Two before", "rotary"),
+        ("Two before", "sinusoidal"),
+        ("Backwards", "sinusoidal"),
+    )
+}
+figures.curves(
+    exponents,
+    with_base,
+    x="base at test time, as a power of 10 (trained with 4)",
+    y="accuracy",
+    title="Another base after training (mean and range of 3 seeds)",
+    bottom=0.0,
+)
+
+# %% [markdown]
+# What to see: rotary stays near 100 % with every base. Sinusoidal loses accuracy on both sides, and on Backwards it needs nearly its own base.
+#
+# Is it the base itself, or the change? Train sinusoidal models with base 1,000,000 from the start.
+
+# %%
+late = changed("Two before", "sinusoidal", base=1e6)
+from_start = finders("Two before", "sinusoidal", 1e6)  # trains three models
+early = [correct(finder, "Two before").mean().item() for finder in from_start]
+print("base changed after training:        ", *(f"{a:5.0%}" for a in late))
+print("base 1,000,000 in training as well: ", *(f"{a:5.0%}" for a in early))
+
+# %% [markdown]
+# What to see: trained with this base from the start, sinusoidal models solve the task. So the base is not too large: what hurts is the change.
+#
+# Why does rotary not lose accuracy? Pair 0 has the frequency 1 with every base, and slower pairs change more. Do pairs 0 and 1 do the work? Rotate only them, then only the other fourteen.
+
+# %%
+fast = torch.arange(32) < 4  # features 0 to 3: the two pairs with the highest frequencies
+for title, turning in (("only pairs 0 and 1 rotate", fast), ("all other pairs rotate", ~fast)):
+    print(f"{title:26}", *(f"{a:5.0%}" for a in changed("Two before", "rotary", turning=turning)))
+
+# %% [markdown]
+# What to see: the two fast pairs alone are enough, and the fourteen slow ones alone are not. So a new base, which changes mainly slow pairs, does little harm here. That is a fact about an offset of 2 in eight tokens. Far offsets may need the slow pairs too, so do not conclude that RoPE's base can be changed freely.
 
 # %% [markdown]
 # ## 8 · Longer than in training
@@ -1607,7 +1991,7 @@ print(f"relative bias, as PyTorch's attn_mask: largest difference {difference:.0
 # - The base is not a maximum length. Together with the width, it sets the wavelengths: in a wide encoding, the longest is almost $2\pi \cdot 10000$ positions.
 # - *Learned*: a vector for each absolute position; it ends at `max_length`.
 # - *Relative bias*: a parameter for each offset and head, added to the scores. In ALiBi this bias is fixed, not learned.
-# - *RoPE* rotates queries and keys, never values. A score depends on the contents and on the offset.
+# - *RoPE* rotates queries and keys, never values. A score depends on the contents and on the offset. The features can be paired in two layouts; weights fit the layout that they were trained with, unless their rows are reordered.
 
 # %% [markdown]
 # And from the measurements, which cover one layer and two tasks and are no ranking:

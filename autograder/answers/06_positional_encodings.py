@@ -1,11 +1,13 @@
 # %% given imports
 # pyright: reportRedeclaration=false, reportReturnType=false, reportArgumentType=false
 import math
+from collections.abc import Callable
 
 import numpy as np
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
+from transformer_course.checks import numbers
 
 
 # %% wrong sinusoidal_encoding as_in_the_listing
@@ -938,7 +940,8 @@ def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
 #          return x
 
 # %% wrong LearnedPositions another_name of="one_row_for_each_sequence"
-# The part should be called `table`. The check loads its weights by this name.
+# The module's parameters are not those of the docstring. It has one part, `table`, an
+# nn.Embedding(max_length, d_model), and no other layer.
 # replace: self.table = nn.Embedding(max_length, d_model)
 # by:      self.positions = nn.Embedding(max_length, d_model)
 # replace: length, most = x.shape[-2], self.table.weight.shape[0]
@@ -947,8 +950,8 @@ def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
 # by:      return x + self.positions.weight[:length]
 
 # %% wrong LearnedPositions a_bare_parameter of="one_row_for_each_sequence"
-# Your table is a bare parameter. The docstring asks for an nn.Embedding, whose parameter is called
-# table.weight.
+# The module's parameters are not those of the docstring. It has one part, `table`, an
+# nn.Embedding(max_length, d_model), and no other layer.
 # replace: self.table = nn.Embedding(max_length, d_model)
 # by:      self.table = nn.Parameter(torch.randn(max_length, d_model))
 # replace: length, most = x.shape[-2], self.table.weight.shape[0]
@@ -957,15 +960,16 @@ def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
 # by:      return x + self.table[:length]
 
 # %% wrong LearnedPositions sizes_swapped of="one_row_for_each_sequence"
-# The two sizes of nn.Embedding are swapped. First comes the number of rows, max_length, then their
-# width.
+# The module's parameters are not those of the docstring. It has one part, `table`, an
+# nn.Embedding(max_length, d_model), and no other layer.
 # replace: self.table = nn.Embedding(max_length, d_model)
 # by:      self.table = nn.Embedding(d_model, max_length)
 # replace: return x + self.table.weight[: x.shape[0], None]
 # by:      return x + self.table.weight[:length]
 
 # %% wrong LearnedPositions one_row_more of="one_row_for_each_sequence"
-# Your table has one row too many. Positions count from 0 to max_length - 1.
+# The module's parameters are not those of the docstring. It has one part, `table`, an
+# nn.Embedding(max_length, d_model), and no other layer.
 # replace: self.table = nn.Embedding(max_length, d_model)
 # by:      self.table = nn.Embedding(max_length + 1, d_model)
 # replace: return x + self.table.weight[: x.shape[0], None]
@@ -1059,7 +1063,8 @@ class LearnedPositions(nn.Module):
 # by:      return F.dropout(x + self.table.weight[:length], 0.5)
 
 # %% wrong LearnedPositions a_projection_too of="one_row_for_each_sequence"
-# You have a layer besides the table. The docstring names every part.
+# The module's parameters are not those of the docstring. It has one part, `table`, an
+# nn.Embedding(max_length, d_model), and no other layer.
 # replace: self.table = nn.Embedding(max_length, d_model)
 # by:      self.table = nn.Embedding(max_length, d_model)
 #          self.mix = nn.Linear(d_model, d_model)
@@ -1795,6 +1800,196 @@ def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Ten
             blocks.append(torch.tensor(block, dtype=x.dtype))
         rows.append(x[..., row, :] @ torch.block_diag(*blocks))
     return torch.stack(rows, -2)
+
+
+# %% wrong test_of_rotation always_true
+# Your test accepts every version that is wrong. Test each of the four properties.
+def test_of_rotation(rotate: Callable[[Tensor, Tensor], Tensor]) -> bool:
+    return True
+
+
+# %% wrong test_of_rotation shape_only
+# Your test accepts every version that is wrong. Test each of the four properties.
+def test_of_rotation(rotate: Callable[[Tensor, Tensor], Tensor]) -> bool:
+    x = numbers(4, 6)
+    return rotate(x, torch.arange(4)).shape == x.shape
+
+
+# %% wrong test_of_rotation always_false
+# Your test rejects every version, the right ones too. Look for a comparison without room for
+# rounding, or one that can never be true.
+def test_of_rotation(rotate: Callable[[Tensor, Tensor], Tensor]) -> bool:
+    return False
+
+
+# %% wrong test_of_rotation no_room_for_rounding of="solution"
+# Your test rejects every version, the right ones too. Look for a comparison without room for
+# rounding, or one that can never be true.
+# replace: same_products = torch.allclose(shifted @ shifted.T, turned @ turned.T)
+# by:      same_products = torch.equal(shifted @ shifted.T, turned @ turned.T)
+
+# %% wrong test_of_rotation reversed_answer of="solution"
+# Your test says True for wrong versions and False for right ones. Reverse it.
+# replace: return same_lengths and same_products and other_products and own_positions
+# by:      return not (same_lengths and same_products and other_products and own_positions)
+
+
+# %% wrong test_of_rotation compared_with_mine
+# Your test rejects right versions with other pairs or other frequencies. Test the four properties,
+# instead of comparing with one layout.
+def test_of_rotation(rotate: Callable[[Tensor, Tensor], Tensor]) -> bool:
+    x, at = numbers(4, 6), torch.tensor([3, 11, 0, 6])
+    return torch.allclose(rotate(x, at), rotary_embedding(x, at))
+
+
+# %% wrong test_of_rotation scores_compared_with_mine
+# Your test rejects right versions with other pairs or other frequencies. Test the four properties,
+# instead of comparing with one layout.
+def test_of_rotation(rotate: Callable[[Tensor, Tensor], Tensor]) -> bool:
+    x, at = numbers(4, 6), torch.tensor([3, 11, 0, 6])
+    turned, expected = rotate(x, at), rotary_embedding(x, at)
+    return torch.allclose(turned @ turned.T, expected @ expected.T)
+
+
+# %% wrong test_of_rotation every_feature_must_change
+# Your test asks that every feature changes. Some pairs may stay as they are: only some dot
+# products have to change.
+def test_of_rotation(rotate: Callable[[Tensor, Tensor], Tensor]) -> bool:
+    x, at = numbers(4, 6), torch.tensor([3, 11, 5, 6])
+    turned, moved = rotate(x, at), rotate(x, at + 7)
+    same_lengths = torch.allclose(turned.norm(dim=-1), x.norm(dim=-1))
+    same_products = torch.allclose(moved @ moved.T, turned @ turned.T)
+    own_positions = torch.allclose(rotate(x[1:], at[1:]), turned[1:])
+    changed = bool(((turned - x).abs() > 1e-9).all())
+    return same_lengths and same_products and own_positions and changed
+
+
+# %% wrong test_of_rotation lengths_only of="solution"
+# Your test asks only for lengths that stay the same. A version that ignores its positions also
+# keeps them.
+# replace: return same_lengths and same_products and other_products and own_positions
+# by:      return same_lengths
+
+# %% wrong test_of_rotation lengths_left_out of="solution"
+# Your test accepts rows that all become twice as long. Compare the length of each row before and
+# after.
+# replace: return same_lengths and same_products and other_products and own_positions
+# by:      return same_products and other_products and own_positions
+
+# %% wrong test_of_rotation never_moved of="solution"
+# Your test does not move all positions by the same number of steps. An angle that grows with the
+# square of the position passes it.
+# replace: return same_lengths and same_products and other_products and own_positions
+# by:      return same_lengths and other_products and own_positions
+
+# %% wrong test_of_rotation moved_by_nothing of="solution"
+# Your test does not move all positions by the same number of steps. An angle that grows with the
+# square of the position passes it.
+# replace: rotate(x, at + 7)
+# by:      rotate(x, at + 0)
+
+# %% wrong test_of_rotation offsets_left_out of="solution"
+# Your test accepts a version that rotates nothing. Change the offsets, and ask that some dot
+# products change.
+# replace: return same_lengths and same_products and other_products and own_positions
+# by:      return same_lengths and same_products and own_positions
+
+# %% wrong test_of_rotation own_positions_left_out of="solution"
+# Your test accepts rows that count from the first row's position. Leave out the first row: the
+# other rows should not change.
+# replace: return same_lengths and same_products and other_products and own_positions
+# by:      return same_lengths and same_products and other_products
+
+# %% wrong test_of_rotation last_row_left_out of="solution"
+# Your test accepts rows that count from the first row's position. Leave out the first row: the
+# other rows should not change.
+# replace: own_positions = torch.allclose(rotate(x[1:], at[1:]), turned[1:])
+# by:      own_positions = torch.allclose(rotate(x[:-1], at[:-1]), turned[:-1])
+
+# %% wrong test_of_rotation one_is_enough of="solution"
+# Your test asks for one of the properties, not for all four. Join them with `and`.
+# replace: return same_lengths and same_products and other_products and own_positions
+# by:      return same_lengths or same_products or other_products or own_positions
+
+# %% wrong test_of_rotation width_two of="solution"
+# Your test uses a single pair of features, where all layouts are the same. Take a width of 4 or
+# more.
+# replace: x, at = numbers(4, 6), torch.tensor([3, 11, 0, 6])
+# by:      x, at = numbers(4, 2), torch.tensor([3, 11, 0, 6])
+
+# %% wrong test_of_rotation all_at_position_zero of="solution"
+# Your test rejects every version, the right ones too. Look for a comparison without room for
+# rounding, or one that can never be true.
+# replace: x, at = numbers(4, 6), torch.tensor([3, 11, 0, 6])
+# by:      x, at = numbers(4, 6), torch.zeros(4)
+
+# %% wrong test_of_rotation other_products_reversed of="solution"
+# You ask that no dot product changes when the offsets change. In a rotation some should.
+# replace: other_products = not torch.allclose(apart @ apart.T, turned @ turned.T)
+# by:      other_products = torch.allclose(apart @ apart.T, turned @ turned.T)
+
+
+# %% right test_of_rotation row_by_row
+def test_of_rotation(rotate: Callable[[Tensor, Tensor], Tensor]) -> bool:
+    query, key = numbers(1, 8), numbers(1, 8, seed=1)
+
+    def score(m: int, n: int) -> float:
+        turned = rotate(query, torch.tensor([m])), rotate(key, torch.tensor([n]))
+        return (turned[0] * turned[1]).sum().item()
+
+    kept = abs(rotate(query, torch.tensor([9])).norm().item() - query.norm().item()) < 1e-9
+    alike = all(abs(score(m, m + 3) - score(0, 3)) < 1e-9 for m in (1, 4, 25))
+    used = abs(score(2, 3) - score(2, 6)) > 1e-6
+    both = rotate(torch.cat([query, key]), torch.tensor([4, 9]))
+    own = torch.allclose(both[1:], rotate(key, torch.tensor([9])))
+    return kept and alike and used and own
+
+
+# %% right test_of_rotation constant_diagonals
+def test_of_rotation(rotate: Callable[[Tensor, Tensor], Tensor]) -> bool:
+    same = numbers(1, 4).expand(6, 4)  # one vector at all positions
+    turned = rotate(same, torch.arange(6) + 2)
+    scores = turned @ turned.mT
+    if not torch.allclose(scores.diagonal(), same.square().sum(-1)):
+        return False
+    if not torch.allclose(scores[1:, 1:], scores[:-1, :-1]):
+        return False
+    if torch.allclose(scores[0], scores[0, :1]):
+        return False
+    order = torch.tensor([3, 0, 5, 1, 4, 2])
+    return torch.allclose(rotate(same, order + 2), turned[order])
+
+
+# %% right test_of_rotation float32_with_room
+def test_of_rotation(rotate: Callable[[Tensor, Tensor], Tensor]) -> bool:
+    torch.manual_seed(0)
+    for width in (4, 6, 10):
+        x, at = torch.randn(5, width), torch.tensor([8, 2, 0, 5, 13])
+        first, later, doubled = (rotate(x, p) for p in (at, at + 5, 2 * at))
+        products = [t @ t.T for t in (first, later, doubled)]
+        good = (first.square().sum(1) - x.square().sum(1)).abs().max() < 1e-3
+        good &= (products[0] - products[1]).abs().max() < 1e-3
+        good &= (products[0] - products[2]).abs().max() > 1e-3
+        good &= (rotate(x[2:], at[2:]) - first[2:]).abs().max() < 1e-3
+        if not good:
+            return False
+    return True
+
+
+# %% right test_of_rotation linear_map_of_each_row
+def test_of_rotation(rotate: Callable[[Tensor, Tensor], Tensor]) -> bool:
+    def matrix(p: int) -> Tensor:
+        """Return what a rotation at position p does to each unit vector: one row each."""
+        return rotate(torch.eye(6).double(), torch.full((6,), p))
+
+    unit = torch.eye(6).double()
+    orthogonal = all(torch.allclose(matrix(p) @ matrix(p).T, unit) for p in (0, 1, 7))
+    steps = [matrix(p) @ matrix(p + 2).T for p in (0, 3, 10)]
+    alike = all(torch.allclose(step, steps[0]) for step in steps)
+    used = not torch.allclose(steps[0], matrix(0) @ matrix(5).T)
+    at = torch.tensor([5, 2, 9, 0, 1, 4])
+    mixed = torch.stack([matrix(int(p))[row] for row, p in enumerate(at)])
+    return orthogonal and alike and used and torch.allclose(rotate(unit, at), mixed)
 
 
 # %% wrong rotary_attention value_turned_too of="solution"
