@@ -1154,6 +1154,25 @@ draw_outputs()
 # What to see: the outputs (dots) never leave the dashed region between the values, their **convex hull**. Small scores keep them near the mean of all values. Larger scores spread them out, and many come close to a single value. Without softmax (crosses), most points lie outside.
 #
 # So attention selects and mixes. To reach [4, 4], a model needs other values or a later step.
+#
+# Move a query yourself, with the pointer or the arrow keys. Here each key has two features, too, and the values are the same five.
+#
+# **Puzzle.** Give each value in turn a weight above one half. For which value is that impossible?
+#
+# <details><summary>Show the answer</summary>For <em>e</em>. Its key lies inside the convex hull of the other keys. Whatever the direction of the query, one of the others reaches further in it and so has a larger score. A key must stick out in some direction to win there.</details>
+
+# %%
+from transformer_course.widgets import show_hull
+
+five_keys = torch.tensor([[-2.0, -1.0], [2.0, -1.5], [1.5, 2.0], [-1.5, 2.0], [0.3, 0.2]])
+five_values = torch.tensor([[0.0, 0.0], [4.0, 0.0], [4.0, 3.0], [1.0, 4.0], [2.0, 2.0]])
+show_hull(
+    scaled_dot_product_attention,
+    five_keys,
+    five_values,
+    ["a", "b", "c", "d", "e"],
+    title="your attention: move the query",
+)
 
 # %% [markdown]
 # ### Bug hunt: two more slides
@@ -1732,7 +1751,7 @@ measured = {
     for title, option in options.items()
 }
 for title, found in measured.items():
-    best = max(range(len(rates)), key=lambda i: sum(run[i] for run in found))
+    best = int(torch.tensor(found).mean(0).argmax())
     print(f"{title:27} best at rate {rates[best]}:", [f"{run[best]:.2f}" for run in found])
 figures.curves(
     rates,
@@ -1828,7 +1847,13 @@ for name, (mine, theirs) in zip(("output", "weights"), results, strict=True):
 
 # %% [markdown]
 # ## Where you stand
-#
+
+# %%
+from transformer_course.progress import show_progress
+
+show_progress("01_dot_product_attention")
+
+# %% [markdown]
 # - The score of a query and a key is their dot product. It says how well the key matches what the query looks for.
 # - Softmax over the keys turns the scores of one query into attention weights: positive, with sum 1. Subtract the maximum first, so that `exp` cannot overflow.
 # - The output is the weighted sum of the values, one row for each query.

@@ -1347,7 +1347,13 @@ with torch.no_grad():
 
 # %% [markdown]
 # ## Where you stand
-#
+
+# %%
+from transformer_course.progress import show_progress
+
+show_progress("02_masking")
+
+# %% [markdown]
 # - An autoregressive model learns next-token prediction with teacher forcing: it receives the true tokens, and all positions predict their next tokens in one pass.
 # - A mask says which keys each query may attend to. Here and in `F.scaled_dot_product_attention`, True = may attend. In `nn.MultiheadAttention`, True = masked out.
 # - The causal mask limits each query to its context: key position ≤ query position. The padding mask, (batch, 1, key), hides padding keys. `&` combines them. The loss must leave out padding *targets* itself.

@@ -2311,7 +2311,13 @@ for title, allowed, forbidden in (("no mask", None, None), ("padding", padding, 
 
 # %% [markdown]
 # ## Where you stand
-#
+
+# %%
+from transformer_course.progress import show_progress
+
+show_progress("03_multi_head_attention")
+
+# %% [markdown]
 # - Multi-head attention runs several heads in parallel, puts their outputs side by side, and mixes them with the output projection $W^O$.
 # - One head gives one weighted sum. Unequal weights keep two tokens apart in it, but the next layer must take the blend apart. In your experiment one head failed or overfitted; two heads of the same total size generalised.
 # - $Y = \sum_i H_i W^O_i$: each head has its own values and its own block of $W^O$. Either was enough to keep the nouns apart. Heads side by side even did without $W^O$, as long as their values could learn.

@@ -2037,7 +2037,13 @@ print(f"batch_norm: largest difference {difference.abs().max():.1e}")
 
 # %% [markdown]
 # ## Where you stand
-#
+
+# %%
+from transformer_course.progress import show_progress
+
+show_progress("04_layer_norm")
+
+# %% [markdown]
 # - Layers *multiply*: 10 % off, and after fifty layers the features are about 100 times too large, or 200 times too small.
 # - Layer norm: each token minus its mean, over √(variance + eps), then gain and bias. RMS norm drops mean and bias. In training, batch norm depends on the rest of the batch.
 # - Eps counts for tokens with a standard deviation near √eps or below. It limits their gradient to about 1 / √eps.

@@ -1780,7 +1780,13 @@ print("nothing is trained here; same result twice:", torch.equal(first, second))
 
 # %% [markdown]
 # ## Where you stand
-#
+
+# %%
+from transformer_course.progress import show_progress
+
+show_progress("05_dropout")
+
+# %% [markdown]
 # - Dropout sets each element to 0 with probability $p$, in training only, with independent Bernoulli draws.
 # - Inverted dropout divides what it keeps by $1 - p$ in training. Classic dropout multiplies by $1 - p$ in evaluation. Never do both.
 # - `eval()` switches off dropout modules, not gradients. A function with `dropout_p` has to be told. On its fast path, PyTorch's encoder layer drops nothing.

@@ -5,7 +5,7 @@
 #
 # **You need** attention from lessons 1 to 3 (queries, keys, values, heads, scores) and the sine and cosine of an angle in radians.
 #
-# **You take away** `sinusoidal_encoding`, `LearnedPositions`, `relative_bias`, `rotary_embedding`, a test that tells rotations from bugs, and a way to choose between them by what your task needs.
+# **You take away** `sinusoidal_encoding`, `LearnedPositions`, `relative_bias`, `rotary_embedding`, and a way to choose between them by what your task needs.
 #
 # **Time**: about 220 minutes: 145 for the exercises, the rest to read, predict and run. A good place to stop is marked after about 90.
 #
@@ -72,7 +72,7 @@ def compare(encoding: Tensor | float = 0.0) -> None:
 compare()
 
 # %% [markdown]
-# What to see: the two maps are identical. (Both list the words in the same order. In the layer's own output, the rows moved too.) Attention without a mask is **permutation equivariant**: reorder the tokens, and the outputs are only reordered with them. That suits a set, but a sentence is not a set. A **positional encoding** tells a model where each token is.
+# What to see: the two maps are identical. (Both list the words in one order.) Attention without a mask is **permutation equivariant**: reorder the tokens, and the outputs are only reordered with them. That suits a set, but a sentence is not a set. A **positional encoding** tells a model where each token is.
 #
 # A slide says that the encoding is needed because a Transformer processes its input in parallel. Is that the reason? A convolution is computed in parallel too.
 #
@@ -1525,12 +1525,12 @@ for title, columns in (("in the old order", torch.arange(6)), ("reordered", orde
     print(f"version c, features {title:16}: largest difference of a score {difference:.0e}")
 
 # %% [markdown]
-# What to see: in the old order the scores are wrong, without any error. Reordered, they agree up to rounding. Hugging Face's script that converts Llama's weights does this in a function called `permute`, for queries and keys only. Values are not rotated, so their order may stay.
+# What to see: in the old order the scores are wrong, without any error. Reordered, they agree up to rounding. Hugging Face's script for Llama's weights does this in `permute`, for queries and keys.
 
 # %% [markdown]
 # ## 7 · Which one fits your task?
 #
-# You have four ways to encode positions. Which one is best? Compare them on two tasks with sequences of eight digits.
+# Which of your four ways is best? Compare them on two tasks with eight digits.
 #
 # - *Backwards*: reverse the sequence. Position 0 must output the digit of position 7, position 1 that of position 6.
 # - *Two before*: output the digit two positions before.
@@ -1985,7 +1985,13 @@ print(f"relative bias, as PyTorch's attn_mask: largest difference {difference:.0
 
 # %% [markdown]
 # ## Where you stand
-#
+
+# %%
+from transformer_course.progress import show_progress
+
+show_progress("06_positional_encodings")
+
+# %% [markdown]
 # - Attention without a mask is permutation equivariant: reorder the tokens, and the outputs are reordered with them.
 # - *Sinusoidal*: sine and cosine pairs of different frequencies, added to the embeddings. Their dot product depends on the offset, and one matrix moves every position by $k$.
 # - The base is not a maximum length. Together with the width, it sets the wavelengths: in a wide encoding, the longest is almost $2\pi \cdot 10000$ positions.

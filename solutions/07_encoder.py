@@ -2041,9 +2041,9 @@ figures.steps(
 )
 
 # %% [markdown]
-# What to see (your networks may differ in which head does what): most heads cost almost nothing, and zero and mean ablation nearly agree. In layer 0, the head with the largest weight costs most in each network: from less than a tenth of the answers to a third. So far, the map is right.
+# What to see (your heads may differ): most cost almost nothing, and zero and mean ablation nearly agree. In layer 0, the head with the largest weight costs most in each network. So far, the map is right.
 #
-# But the map does not tell how much. In layer 0 of seed 1, two heads have weights of more than 0.9: one costs a quarter of the answers, the other almost nothing. In its layer 1, no head is needed by itself, whatever its weight.
+# But it does not tell how much. In layer 0 of seed 1, two heads have weights of more than 0.9: one costs a quarter of the answers, the other almost nothing.
 #
 # **Predict.** A head costs nothing when you switch it off. Does the network not use it?
 #
@@ -2054,7 +2054,7 @@ figures.steps(
 # %% [markdown]
 # ### Switch a part off
 #
-# You have removed heads *after* training. You can also leave a part out *before* training, and let the others learn without it. Take four blocks and the easy task of one jump, and leave out one kind of part everywhere: the residual connections, the norms (the final one too), the output projection $W^O$ (fixed as the identity), or the ReLU.
+# Leave a part out *before* training, in four blocks and for one jump: residual connections, all norms, $W^O$ (fixed as the identity), or the ReLU.
 #
 # **Predict.** Which networks learn the task in 40 steps?
 #
@@ -2107,9 +2107,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: without residual connections, four blocks are little better than guessing (1/8). Without norms they learn more slowly. Without $W^O$ or the ReLU, the accuracy is the same as with every part.
-#
-# This says what *this task* needs, in this stack and in 40 steps. Part 2 showed a task that no network without a nonlinearity can solve.
+# What to see: without residual connections, four blocks are little better than guessing (1/8). Without norms they learn more slowly. Without $W^O$ or the ReLU, the accuracy is the same as with every part. Other tasks need them: see part 2.
 #
 # **Puzzle.** Are residual connections needed at any depth? Call `lacking("residual", seed, depth=2, steps=80)` for three seeds, and compare with `lacking("nothing", …)`.
 #
@@ -2118,11 +2116,11 @@ figures.runs(
 # %% [markdown]
 # ## 9 · Deep stacks and the first steps
 #
-# Now take four blocks, and the easy task of one jump. All runs take 80 steps:
+# Again four blocks and one jump, now for 80 steps:
 #
 # - Pre-norm and post-norm use a learning rate of 0.02 from the first step.
-# - Post-norm with warm-up raises the rate to 0.02 over 40 steps. Then it stays there, so that only the first 40 steps differ.
-# - Three more settings, all without warm-up, change one thing each: pre-norm at twice the rate, post-norm at half the rate, and post-norm with only two blocks.
+# - Post-norm with warm-up raises it to 0.02 over the first 40 steps.
+# - Three settings without warm-up change one thing each: twice the rate, half the rate, only two blocks.
 #
 # **Predict.** Which setting does not learn?
 #
@@ -2194,7 +2192,7 @@ for name, setting in schedules.items():
 # %% [markdown]
 # What to see: in the failing setting the first step moves the output by more than its own size, and leaves all tokens with nearly the same output. With warm-up, little changes.
 #
-# Is that why it fails? The movement alone does not decide: pre-norm at twice the rate moves as far, and learns. The failing setting does have the most similar outputs. But six settings cannot show that this is the cause.
+# Is that why it fails? Pre-norm at twice the rate moves as far, and learns. The failing setting has the most similar outputs, but six settings cannot show that this is the cause.
 #
 # **Predict.** Do your runs show that the very first step stops the post-norm stack?
 #
@@ -2231,17 +2229,17 @@ for pre_norm in (True, False):
     print(f"3 blocks, norm_first={pre_norm}: largest difference {difference:.0e}")
 
 # %% [markdown]
-# Differences below 1e-13 are rounding errors of float64. Twelve such blocks in post-norm order are the body of BERT-base. In pre-norm order, with a causal mask and the final norm, they are the body of the smallest GPT-2. Both use GELU, a smooth nonlinearity, not ReLU.
+# Differences below 1e-13 are rounding errors. Twelve such blocks in post-norm order are the body of BERT-base; in pre-norm order, with a causal mask, that of the smallest GPT-2. Both use GELU, a smooth nonlinearity.
 #
-# **From the lecture**: “Transformer – Wrap Up” in *Transformers*, CSCI 4360/6360. When do you use an encoder, a decoder, or both?
+# **From the lecture**: “Transformer – Wrap Up” in *Transformers*, CSCI 4360/6360. When do you use which?
 #
 # | stack | a token attends to | use it to | examples |
 # | --- | --- | --- | --- |
 # | encoder alone | all tokens | label or embed a text that is complete | BERT, RoBERTa |
 # | decoder alone | itself and earlier tokens | generate text | GPT-2, GPT-3, BLOOM |
-# | both | in the encoder: all; in the decoder: earlier outputs, and the encoder's result | turn one text into another, as in translation | the original Transformer |
+# | both | all inputs, and earlier outputs | translate | the original Transformer |
 #
-# The slide adds that both together have been found better than a decoder alone. That depends on the task and on the budget: most large language models of today are decoders alone.
+# Most large language models are decoders alone.
 
 # %% [markdown]
 # ## 11 · In your own words
@@ -2256,7 +2254,13 @@ for pre_norm in (True, False):
 
 # %% [markdown]
 # ## Where you stand
-#
+
+# %%
+from transformer_course.progress import show_progress
+
+show_progress("07_encoder")
+
+# %% [markdown]
 # - A block has two sublayers, each with a residual connection: attention moves information between tokens, and the feed-forward network works on each token by itself. Without its nonlinearity it would be one linear layer.
 # - In pre-norm, the norm is on the branch only: what a sublayer returns is added to x as it was *before the norm*. In post-norm, the norm comes after the addition.
 # - So the residual stream of a pre-norm stack grows with depth, and its encoder ends with a final norm. Post-norm, the original order, normalises the stream itself.

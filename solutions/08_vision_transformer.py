@@ -2187,7 +2187,13 @@ else:
 
 # %% [markdown]
 # ## Where you stand
-#
+
+# %%
+from transformer_course.progress import show_progress
+
+show_progress("08_vision_transformer")
+
+# %% [markdown]
 # - An image becomes a sequence of $\frac{H}{p} \cdot \frac{W}{p}$ patches. The patch embedding, one linear layer, makes a token of each. It equals a `Conv2d` whose stride is its kernel size.
 # - A class token, or mean pooling, gives one vector for the image. The classification head turns it into logits.
 # - The positions are a learned table. The order of its rows is arbitrary, and it can be interpolated to a larger grid.

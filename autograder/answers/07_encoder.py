@@ -2,9 +2,8 @@
 # pyright: reportRedeclaration=false, reportReturnType=false, reportUnusedExpression=false
 # pyright: reportArgumentType=false, reportCallIssue=false, reportIndexIssue=false
 # pyright: reportAttributeAccessIssue=false, reportIncompatibleVariableOverride=false
-# pyright: reportOptionalMemberAccess=false, reportOperatorIssue=false,
-# reportGeneralTypeIssues=false
-# pyright: reportUndefinedVariable=false, reportIndexIssue=false
+# pyright: reportOptionalMemberAccess=false, reportOperatorIssue=false
+# pyright: reportGeneralTypeIssues=false, reportUndefinedVariable=false
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
