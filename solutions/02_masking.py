@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Lesson 2 · Masking
 #
-# **You build** a causal mask and a padding mask, attention that applies them, and two tests. One finds faulty masking. The other shows whether a model can see the future.
+# **You build** a causal mask and a padding mask, attention that applies them, and two tests: for faulty masking, and for models that see the future.
 #
 # **You need** lesson 1: queries, keys, values, scaled scores, softmax. You also need derivatives, PyTorch's training loop, and boolean tensors: a comparison such as `a < b` makes one, `~` negates it, and `&` combines two.
 #
@@ -653,10 +653,10 @@ figures.steps(
 print(f"largest difference: {(by_equation - with_mask).abs().max().item():.1e}")
 
 # %% [markdown]
-# In none. So −∞ says "this key is not in the sum", for all queries at once. The equation needs a loop, because each of its sums has another length. With −∞ all rows keep the same length, and one softmax of the matrix is enough.
+# In none. So −∞ says "this key is not in the sum". With it all rows keep the same length, and one softmax of the matrix replaces the loop.
 
 # %% [markdown]
-# **A good place to stop**, after about 95 minutes. You have both masks and an attention function that applies them. Next you hunt a bug in famous code, combine the masks, see them at work, and find out what a model does when its mask is wrong.
+# **A good place to stop**, after about 95 minutes. You have both masks and an attention function that applies them. Next you hunt a bug in famous code, combine the masks, and find out what a model does when its mask is wrong.
 
 # %% [markdown]
 # ### Bug hunt: minus a billion
@@ -856,11 +856,15 @@ print("your test passes the famous code:", test_of_masking(famous_attention))
 print("lowest number of float16:", torch.finfo(torch.float16).min)
 
 # %% [markdown]
-# The number −100 fails in the second row too: there the allowed scores are lower than −100. The number $-10^9$ fails in the last row only. All its scores are equal, so the query gets the mean of *all* values, padding too. No NaN warns you.
+# The number −100 fails in the second row too, $-10^9$ in the last row only. All scores of that row are equal, so the query gets the mean of *all* values.
 #
-# Does it matter? Not where nobody reads the output of such a query. It does where somebody reads it, as for a sequence of length 0.
+# Nor does the number fit into float16. The original BERT code *adds* −10 000 to masked scores, which fits.
 #
-# The number has a second limit: it does not fit into float16. Code for float16 often uses −10 000 instead. The original BERT code *adds* −10 000 to masked scores. Such a mask fails if an allowed score is lower than the masked ones become.
+# **Predict.** Does the failure in the last row matter?
+#
+# <details><summary>Always</summary>Not where nobody reads the output of such a query, as for many padding queries.</details>
+# <details><summary>Where somebody reads the output of such a query</summary>Yes, as for a sequence of length 0: its output should not depend on padding.</details>
+# <details><summary>Never, because a mean does no harm</summary>It depends on the padding, and it can reach the loss.</details>
 
 # %% [markdown]
 # ## 5 · Combine two masks
@@ -1479,6 +1483,10 @@ class FiniteMask(Writer):
         return weights @ self.w_value(x), weights
 
 
+def span(values: list[float]) -> str:
+    return f"{min(values):.2f} to {max(values):.2f}"
+
+
 @functools.cache
 def with_finite_masks(rule: float) -> dict[float, list[FiniteMask]]:
     """Three models (seeds 0, 1, 2) for each number, trained at once on the same rows."""
@@ -1506,38 +1514,46 @@ def with_finite_masks(rule: float) -> dict[float, list[FiniteMask]]:
     return models
 
 
+ends = {"floor": [math.log(10)]}
 for rule, data, lowest in (
-    (0.0, "random digits", math.log(10)),
     (0.8, "digits with the rule", floor),
+    (0.0, "random digits", math.log(10)),
 ):
     unseen = some_rows(1000, seed=10**6 + 2, rule=rule)
-    ends = {"floor": [lowest]}
-    print(f"{data}\nnumber   mean allowed score   weight of later keys   steps by the rule   leaks")
+    print(f"{data}: the floor is {lowest:.2f}")
+    print("number   loss           allowed scores   later keys          by the rule   leaks")
     for number, three in with_finite_masks(rule).items():
         told = str(number).replace("-inf", "−∞").replace("-", "−").removesuffix(".0")
         with torch.no_grad():
-            ends[told] = [loss_of(model, unseen).item() for model in three]
+            losses = [loss_of(model, unseen).item() for model in three]
             inside = [m.digits(unseen) + m.positions.weight for m in three]
-            allowed = causal_mask(8)
-            low = [
-                m.scores(x)[:, allowed].mean().item() for m, x in zip(three, inside, strict=True)
-            ]
-            later = [m(unseen)[1].triu(1).sum(-1)[:, :7].mean().item() for m in three]
+            low = [m.scores(x)[:, m.allowed].mean() for m, x in zip(three, inside, strict=True)]
+            later = [m(unseen)[1].triu(1).sum(-1)[:, :7].mean() for m in three]
         leaks = [leaks_future(lambda x, m=m: m.attend(x)[0], vectors) for m in three]
-        shares = [rule_share(model) for model in three]
         print(
-            f"{told:>6}    {min(low):6.0f} to {max(low):4.0f}      {min(later):7.0e} to {max(later):5.0e}"
-            f"      {min(shares):.2f} to {max(shares):.2f}     {sum(leaks)} of 3"
+            f"{told:>6}   {span(losses)}   {min(low):4.0f} to {max(low):3.0f}"
+            f"      {min(later):.0e} to {max(later):.0e}"
+            f"   {span([rule_share(m) for m in three])}  {sum(leaks)} of 3"
         )
-    figures.runs(ends, "held-out loss", f"{data.capitalize()}: masked scores become this number")
+        if rule == 0.0:
+            ends[told] = losses
     print()
+figures.runs(ends, "held-out loss", "Random digits: masked scores become this number (3 seeds)")
 
 # %% [markdown]
-# What to see, on random digits: with −1 and −5 the loss falls far below the floor. The mean allowed score was near 0 before training. Now it is far below the number, so nearly all weight is on later keys. Training has learned to go round the mask. (The loss is not 0: all masked keys have the same score, so the model sees a mean of all later digits.)
+# The table shows the mean allowed score after training, the weight of all later keys together, and how many of the three models fail the leak test.
 #
-# From −20 on the loss is at the floor. With −20 the weight of later keys is about one in a hundred million: too little to learn from in 100 steps. It is also near the threshold of the leak test, which may find it or not.
+# What to see, on random digits: with −1 and −5 the loss falls far below the floor. The mean allowed score was near 0 before training. Now it is far below the number, so nearly all weight is on later keys. (The loss is not 0: all masked keys have the same score, so the model sees a mean of all later digits.)
 #
-# On digits with the rule, the same −1 and −5 do no visible harm. The loss stays near the floor, and generation follows the rule. These models attend to their own position, with high scores. Only the leak test tells them from the model with −∞. So whether a finite number is harmless depends on the data, the scores and the training. With −∞ you need not ask.
+# From −20 on the loss is at the floor. With −20 the later keys have a weight near 10⁻⁸: too little to learn from in 100 steps, and near the threshold of the leak test.
+#
+# **Predict.** On digits with the rule, −1 and −5 change neither the loss nor generation. Are they harmless there?
+#
+# <details><summary>Yes: the loss and generation are the best evidence</summary>They show that these models copy little. The leak test still finds a dependence on later digits.</details>
+# <details><summary>They leak, but training found a good answer without it</summary>Yes. High scores on the own position leave the masked keys almost no weight. Only the leak test shows the difference.</details>
+# <details><summary>Yes, because with a rule no leak can pay off</summary>It can: without a mask, the loss on the same data was almost 0.</details>
+#
+# So whether a finite number is harmless depends on the data, the scores and the training. With −∞ you need not ask.
 
 # %% [markdown]
 # ### Is every low loss a leak?
@@ -1552,10 +1568,6 @@ model_y = [writer for writer, _ in trained("no mask", 0.8)]
 model_z = [train_writer(causal_mask(8), seed, rule=1.0)[0] for seed in range(3)]
 without_noise = some_rows(1000, seed=1, rule=1.0), some_rows(1000, seed=10**6, rule=1.0)
 fresh_rows = some_rows(1000, seed=1)
-
-
-def span(values: list[float]) -> str:
-    return f"{min(values):.2f} to {max(values):.2f}"
 
 
 print("         floor    training loss    held-out loss   steps by the rule")
@@ -1713,8 +1725,8 @@ with torch.no_grad():
 # - A mask says which keys each query may attend to. Here and in `F.scaled_dot_product_attention`, True = may attend. In `nn.MultiheadAttention`, True = masked out.
 # - The causal mask limits each query to its context: key position ≤ query position. The padding mask, (batch, 1, key), hides padding keys. `&` combines them. The loss must leave out padding *targets* itself.
 # - Replace masked scores with −∞ before the softmax: the other keys then share the 1.
-# - A finite number such as −5 or −10⁹ in place of −∞ is a mask only while every allowed score is far above it. Training can lower the scores. And a query that may attend to nothing then gets the mean of all values.
-# - With −∞ such a query gives NaN, unless you set its weights to 0.
+# - A finite number in place of −∞ masks only while every allowed score is far above it, and training can lower them.
+# - A query that may attend to nothing gives NaN, unless you set its weights to 0.
 # - A leak is a dependence of an output on a later input. A held-out loss below the floor is a sign of one, and the leak test measures it directly.
 # - With fewer queries than keys, pass a mask in place of `is_causal=True`.
 #
