@@ -1,13 +1,13 @@
 # %% [markdown]
 # # Lesson 2 · Masking
 #
-# **You build** a causal mask and a padding mask, attention that applies them, and a test that shows whether a model can see the future.
+# **You build** a causal mask and a padding mask, attention that applies them, and two tests: for faulty masking, and for models that see the future.
 #
 # **You need** lesson 1: queries, keys, values, scaled scores, softmax. You also need derivatives, PyTorch's training loop, and boolean tensors: a comparison such as `a < b` makes one, `~` negates it, and `&` combines two.
 #
 # **You take away** `masked_attention`, the reason for the −∞ in it, and a leak test for models that generate.
 #
-# **Time**: about 160 minutes: 90 for the exercises, the rest to read, predict and run. A good place to stop is marked after about 90.
+# **Time**: about 190 minutes: 110 for the exercises, the rest to read, predict and run. A good place to stop is marked after about 95.
 #
 # **How to work**: read, predict and run, cell by cell. This notebook runs alone.
 
@@ -165,6 +165,7 @@ with Check("causal_mask", "any length", hint) as check:
         torch.tensor([5, 4, 3, 2, 1]),
         "every query may attend to key 0, and only the last query to the last key",
     )
+    check.shape(check.call(100), query=100, key=100)
 # BEGIN HIDDEN TESTS
 with Check("causal_mask", "one token, two, and many") as check:
     for length in (1, 2, 4, 33, 300):
@@ -228,6 +229,12 @@ with Check("repaired_mask", "one query with five keys, two with three") as check
         torch.tensor([[False, True, True], [False, True, False]]),
         "in any order, a query may attend to keys at its own position and at earlier ones",
         hint="the numbers in the tensors are the positions; their index in the tensor is not",
+    )
+    far = check.call(torch.tensor([1000]), torch.tensor([999, 1001]))
+    check.equal(
+        far,
+        torch.tensor([[True, False]]),
+        "the query at position 1000 may attend to position 999, and not to 1001",
     )
 # BEGIN HIDDEN TESTS
 with Check("repaired_mask", "other positions") as check:
@@ -613,7 +620,251 @@ with Check("masked_attention", "gradients beside an empty row") as check:
 
 
 # %% [markdown]
-# **A good place to stop**, after about 90 minutes. You have both masks and an attention function that applies them. Next you combine the masks, see them at work, and find out what a model does when its mask is wrong.
+# ### The same without −∞
+#
+# **From the lecture**: *transformer*, STATS 403, lecture 7, slides "self-attention". Before the slides have queries, keys and values, they define causal attention in one equation. It has no mask and no −∞:
+#
+# $$\alpha_{ij} = \frac{\exp(x_i \cdot x_j)}{\sum_{k=1}^{i} \exp(x_i \cdot x_k)} \quad \text{for } j \leq i, \qquad y_i = \sum_{j \leq i} \alpha_{ij}\, x_j$$
+#
+# The sum over the keys simply ends at $k = i$. The next cell computes these weights row by row, and with your function and your causal mask.
+#
+# **Predict.** In which rows do the two differ?
+#
+# <details><summary>In all but the last, because the mask changes the others</summary>Both leave out the same keys: the sum ends at <em>i</em>, and exp(−∞) adds nothing to it.</details>
+# <details><summary>In none</summary>Yes. A key that is left out of the sum and a key with exp(−∞) = 0 in the sum give the same weights.</details>
+# <details><summary>In all, because your function divides by √d_k</summary>It would, but the cell multiplies the queries by √d_k first.</details>
+
+# %%
+x = numbers(4, 3, seed=5)
+by_equation = torch.zeros(4, 4, dtype=torch.float64)
+for i in range(4):
+    context = x[: i + 1]  # all k ≤ i
+    by_equation[i, : i + 1] = torch.softmax(context @ x[i], dim=0)
+with_mask = masked_attention(x * math.sqrt(3), x, x, causal_mask(4))[1]
+positions_named = ["1", "2", "3", "4"]
+figures.steps(
+    {
+        "the sum ends at k = i": (by_equation, "key j", positions_named),
+        "masked with −∞": (with_mask, "key j", positions_named),
+    },
+    "query i",
+    positions_named,
+)
+print(f"largest difference: {(by_equation - with_mask).abs().max().item():.1e}")
+
+# %% [markdown]
+# In none. So −∞ says "this key is not in the sum". With it all rows keep the same length, and one softmax of the matrix replaces the loop.
+
+# %% [markdown]
+# **A good place to stop**, after about 95 minutes. You have both masks and an attention function that applies them. Next you hunt a bug in famous code, combine the masks, and find out what a model does when its mask is wrong.
+
+# %% [markdown]
+# ### Bug hunt: minus a billion
+#
+# **From famous code**: *The Annotated Transformer* of Harvard NLP (`harvardnlp/annotated-transformer`, function `attention`) replaces masked scores with a *finite* number, $-10^9$. Many projects do the same. Here is the idea. Is it right?
+
+
+# %%
+def famous_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
+    """Attention with a mask, True = may attend; returns the output only."""
+    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    scores = scores.masked_fill(~mask, -1e9)
+    return torch.softmax(scores, dim=-1) @ value
+
+
+q, k, v = numbers(4, 3, seed=6), numbers(4, 3, seed=7), numbers(4, 2, seed=8)
+theirs = famous_attention(q, k, v, causal_mask(4))
+mine = masked_attention(q, k, v, causal_mask(4))[0]
+print(f"causal mask: largest difference to yours {(theirs - mine).abs().max().item():.1e}")
+
+# %% [markdown]
+# On this input, nothing is wrong. A good test finds the input on which something is.
+#
+# Scores lie between −10 000 and 10 000. On which input does this code give another output than yours? Three kinds are worth a guess:
+#
+# - a masked score far above the allowed ones,
+# - allowed scores near −10 000,
+# - a query that may attend to nothing.
+#
+# Guess one or more, and write down the symbol of the code that is at fault. Then let a test decide.
+
+# %% [markdown]
+# **Exercise** (20 minutes). Write a test of masking. It gets a function like `famous_attention` and says whether its masking is right. The answer is True or False.
+#
+# <details><summary>Hint 1</summary>Choose inputs for which you know the output. With one feature, a query of 1 has its keys as scores. Keys with equal scores share the 1, so the output is the mean of their values.</details>
+# <details><summary>Hint 2</summary>Use all three kinds of input above, and ordinary scores too: other faulty functions fail on other inputs.</details>
+# <details><summary>Hint 3</summary>Every comparison with NaN is False, so <code>difference > 1e-4</code> is False too. <code>torch.allclose</code> is False as soon as one output is NaN.</details>
+
+
+# %% exercise test_of_masking
+def test_of_masking(attend: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> bool:
+    """Return True if `attend` masks as it should, and False if it does not.
+
+    attend(query, key, value, mask) -> output, with the shapes of masked_attention.
+    It should hold for all finite inputs with scores up to ±10 000:
+    masked keys and their values never change the output, and a query that may attend to nothing
+    gets output 0.
+    """
+    # BEGIN SOLUTION
+    query, value = torch.ones(2, 1), torch.tensor([[1.0], [2.0], [6.0]])
+    mask = torch.tensor([[True, True, False], [False, False, False]])
+    expected = torch.tensor([[1.5], [0.0]])  # equal scores share the 1; no key, no output
+    for allowed, masked in ((0.0, 0.0), (0.0, 10000.0), (-10000.0, 0.0)):
+        key = torch.tensor([[allowed], [allowed], [masked]])
+        if not torch.allclose(attend(query, key, value, mask), expected):
+            return False
+    return True
+    # END SOLUTION
+
+
+# %% check test_of_masking points=2
+hint = "masked keys and values never change the output; a query without keys gets output 0"
+with Check("test_of_masking", "functions that mask, and functions that do not", hint) as check:
+
+    def scores_of(query, key):
+        return query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+
+    def with_infinity(query, key, value, mask, scores_of=scores_of):
+        scores = scores_of(query, key).masked_fill(~mask, -math.inf)
+        return torch.softmax(scores, -1).masked_fill(~mask, 0.0) @ value
+
+    def lowest_number(query, key, value, mask, scores_of=scores_of):
+        scores = scores_of(query, key)
+        scores = torch.where(mask, scores, torch.finfo(scores.dtype).min)
+        return (torch.softmax(scores, -1) * mask) @ value
+
+    def by_hand(query, key, value, mask, scores_of=scores_of):
+        scores = scores_of(query, key)
+        top = scores.masked_fill(~mask, torch.finfo(scores.dtype).min).amax(-1, keepdim=True)
+        powers = torch.where(mask, (scores - top).clamp(max=0.0).exp(), 0.0)
+        total = powers.sum(-1, keepdim=True)
+        return powers / total.masked_fill(total == 0, 1.0) @ value
+
+    def row_by_row(query, key, value, mask):
+        empty = (query[:, :1] * 0 + key[:1, :1] * 0) * value[:1]
+        rows = []
+        for i, allowed in enumerate(mask.expand(len(query), len(key))):
+            weights = torch.softmax(query[i] @ key[allowed].T / query.shape[-1] ** 0.5, -1)
+            rows.append(weights @ value[allowed] if allowed.any() else 0 * empty[i])
+        return torch.stack(rows)
+
+    def minus_a_billion(query, key, value, mask, scores_of=scores_of):
+        return torch.softmax(scores_of(query, key).masked_fill(~mask, -1e9), -1) @ value
+
+    def minus_a_hundred(query, key, value, mask, scores_of=scores_of):
+        weights = torch.softmax(scores_of(query, key).masked_fill(~mask, -100.0), -1)
+        return weights * mask.any(-1, keepdim=True) @ value
+
+    def minus_ten_thousand(query, key, value, mask, scores_of=scores_of):
+        weights = torch.softmax(scores_of(query, key).masked_fill(~mask, -10000.0), -1)
+        return weights * mask.any(-1, keepdim=True) @ value
+
+    def rows_of_nan(query, key, value, mask, scores_of=scores_of):
+        return torch.softmax(scores_of(query, key).masked_fill(~mask, -math.inf), -1) @ value
+
+    def masked_afterwards(query, key, value, mask, scores_of=scores_of):
+        return torch.softmax(scores_of(query, key), -1) * mask @ value
+
+    def divided_afterwards(query, key, value, mask, scores_of=scores_of):
+        weights = torch.softmax(scores_of(query, key), -1) * mask
+        return weights / weights.sum(-1, keepdim=True).clamp(min=1e-30) @ value
+
+    def times_the_mask(query, key, value, mask, scores_of=scores_of):
+        weights = torch.softmax(scores_of(query, key) * mask, -1)
+        return weights * mask.any(-1, keepdim=True) @ value
+
+    def inverted(query, key, value, mask, with_infinity=with_infinity):
+        return with_infinity(query, key, value, ~mask)
+
+    def no_mask(query, key, value, mask, scores_of=scores_of):
+        return torch.softmax(scores_of(query, key), -1) @ value
+
+    honest = {
+        with_infinity: "masked scores become −∞, and masked weights 0",
+        lowest_number: "masked scores become the lowest number there is, and masked weights 0",
+        by_hand: "the exponentials of allowed scores, divided by their sum",
+        row_by_row: "each query attends with its allowed keys only",
+    }
+    faulty = {
+        no_mask: "the mask is ignored",
+        inverted: "the mask is inverted",
+        times_the_mask: "masked scores become 0",
+        masked_afterwards: "masked weights become 0 after the softmax, and the rest does not sum to 1",
+        rows_of_nan: "a query that may attend to nothing gets NaN",
+        minus_a_billion: "the famous code",
+        minus_a_hundred: "masked scores become −100",
+        minus_ten_thousand: "masked scores become −10 000",
+        divided_afterwards: "masked weights become 0 after the softmax, then each row is divided by its sum; "
+        "0 is left if the masked score is far above the others",
+    }
+    for attend in (*honest, *faulty):  # all answers together tell which mistake it is
+        check.call(attend, returns=bool)
+    for attend, told in honest.items():
+        check.true(check.call(attend, returns=bool), f"True for a right function: {told}")
+    for attend, told in faulty.items():
+        check.true(not check.call(attend, returns=bool), f"False for a faulty function: {told}")
+# BEGIN HIDDEN TESTS
+with Check("test_of_masking", "PyTorch's attention") as check:
+
+    def of_pytorch(query, key, value, mask):
+        return F.scaled_dot_product_attention(query, key, value, mask).masked_fill(
+            ~mask.any(-1, keepdim=True), 0.0
+        )
+
+    check.true(check.call(of_pytorch, returns=bool), "True for PyTorch's attention")
+with Check("test_of_masking", "other faults") as check:
+
+    def filled(number):
+        def attend(query, key, value, mask, number=number):
+            scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+            weights = torch.softmax(scores.masked_fill(~mask, number), -1)
+            return weights * mask.any(-1, keepdim=True) @ value
+
+        return attend
+
+    def added(number):
+        def attend(query, key, value, mask, number=number):
+            scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+            return torch.softmax(scores + number * ~mask, -1) @ value
+
+        return attend
+
+    for number in (0.0, -5.0, -30.0, -1000.0, 100.0):
+        check.true(not check.call(filled(number), returns=bool), "False: another finite number")
+    for number in (-100.0, -10000.0, -1e9, -math.inf):
+        check.true(not check.call(added(number), returns=bool), "False: a number is added")
+# END HIDDEN TESTS
+
+# %% [markdown]
+# The symbol at fault is `-1e9`. Let the values be the rows of an identity matrix, so that the output shows the weights. The third key is masked for the first two queries, and every key for the last one. In which row does each number fail?
+
+# %%
+query_times = torch.tensor([[0.0], [1.0], [0.0]])  # scores are query × key
+key_scores = torch.tensor([[-10000.0], [-10000.0], [0.0]])
+last_masked = torch.tensor([[True, True, False]] * 2 + [[False] * 3])
+weights_of: dict[str, Tensor] = {}
+for name, number in (("filled with −100", -100.0), ("filled with −10⁹", -1e9)):
+    filled_scores = (query_times @ key_scores.T).masked_fill(~last_masked, number)
+    weights_of[name] = torch.softmax(filled_scores, dim=-1)
+weights_of["yours"] = masked_attention(query_times, key_scores, torch.eye(3), last_masked)[1]
+figures.steps(
+    {name: (weights, "key", ["1", "2", "3"]) for name, weights in weights_of.items()},
+    "query",
+    ["scores of 0", "allowed: −10 000", "nothing allowed"],
+)
+print("your test passes the famous code:", test_of_masking(famous_attention))
+print("lowest number of float16:", torch.finfo(torch.float16).min)
+
+# %% [markdown]
+# The number −100 fails in the second row too, $-10^9$ in the last row only. All scores of that row are equal, so the query gets the mean of *all* values.
+#
+# Nor does the number fit into float16. The original BERT code *adds* −10 000 to masked scores, which fits.
+#
+# **Predict.** Does the failure in the last row matter?
+#
+# <details><summary>Always</summary>Not where nobody reads the output of such a query, as for many padding queries.</details>
+# <details><summary>Where somebody reads the output of such a query</summary>Yes, as for a sequence of length 0: its output should not depend on padding.</details>
+# <details><summary>Never, because a mean does no harm</summary>It depends on the padding, and it can reach the loss.</details>
 
 # %% [markdown]
 # ## 5 · Combine two masks
@@ -772,11 +1023,28 @@ with Check("leaks_future", "functions that leak, and functions that do not", hin
     def one_feature(x):
         return torch.cat([x[:, 2:].flip(0), x[:, 1:]], dim=1)
 
+    def many_small_ones(x):
+        return x + 7e-9 * x.sum(0)
+
+    def nothing_larger(x):
+        return 1e-10 * x.flip(0)
+
+    def above_ten(x):
+        return x + (x.flip(0) - 10).relu()
+
+    single = numbers(3, 3, seed=4, dtype=torch.float32)
+
+    def with_weights(x, weight=single):
+        return x.cumsum(0) @ weight
+
     honest = {
         doubled: "each token doubled; an output may depend on its own input",
         running_sum_of: "a running sum; an output may depend on earlier inputs",
         previous_token: "each output is the previous token",
         almost_alone: "derivatives of 1e-12 are rounding errors",
+        many_small_ones: "derivatives of 7e-9 do not count, however many there are",
+        nothing_larger: "derivatives of 1e-10 do not count, even if there are no larger ones",
+        with_weights: "a running sum times a float32 matrix, at a float32 input",
     }
     leaky = {
         in_reverse: "the tokens in reverse order; the first output is the last token",
@@ -787,13 +1055,17 @@ with Check("leaks_future", "functions that leak, and functions that do not", hin
         a_little_of_all: "a ten-millionth of the sum of all tokens is added; derivatives of 1e-7 count",
         less_the_mean: "the mean of all tokens is subtracted; negative derivatives count",
         one_feature: "the first feature of each output comes from the third feature of the reversed tokens",
+        above_ten: "what later inputs exceed 10 by is added, and at this x they are above 10",
     }
+    other_inputs = {above_ten: x + 20, with_weights: x.float()}
     for attend in (*honest, *leaky):  # all answers together tell which mistake it is
-        check.call(attend, x, returns=bool)
+        check.call(attend, other_inputs.get(attend, x), returns=bool)
     for attend, told in honest.items():
-        check.true(not check.call(attend, x, returns=bool), f"no leak: {told}")
+        answer = check.call(attend, other_inputs.get(attend, x), returns=bool)
+        check.true(not answer, f"no leak: {told}")
     for attend, told in leaky.items():
-        check.true(check.call(attend, x, returns=bool), f"a leak: {told}")
+        answer = check.call(attend, other_inputs.get(attend, x), returns=bool)
+        check.true(answer, f"a leak: {told}")
 # BEGIN HIDDEN TESTS
 with Check("leaks_future", "attention, masked in several ways") as check:
 
@@ -1179,6 +1451,111 @@ print(f"two layers: {min(two):.2f} to {max(two):.2f}")
 # No causal model can get below this floor, with any number of layers. So the target reaches these models by way of another position. To close a leak, hide *every* later key in *every* layer.
 
 # %% [markdown]
+# ### How far from −∞ is far enough?
+#
+# Replace the −∞ in the causal mask by a finite number, and train with it. With −1, a masked key still gets some weight. Before training, all scores are near 0, so it gets about e⁻¹ ≈ 0.37 times the weight of an allowed key. With −5 it is 0.007 times, with −20 two billionths.
+#
+# **Predict.** The model trains on *random* digits with −5. What happens?
+#
+# <details><summary>The loss stays at the floor, because e⁻⁵ is small</summary>It is small before training. But the allowed scores are learned.</details>
+# <details><summary>Training makes the masked scores higher</summary>They are always −5. Nothing that is learned changes them.</details>
+# <details><summary>Training makes the allowed scores lower, and the loss falls below the floor</summary>Yes. Only differences between scores count. If the allowed scores sink below −5, the masked keys win.</details>
+
+# %% folded=true
+# Trains 15 Writers for each kind of data, with finite numbers in place of −∞: click to unfold
+
+
+class FiniteMask(Writer):
+    """A Writer whose masked scores become `number`."""
+
+    number: Tensor
+
+    def __init__(self, number: float) -> None:
+        super().__init__(torch.ones(8, 8, dtype=torch.bool).tril())
+        self.register_buffer("number", torch.tensor(number))
+
+    def scores(self, x: Tensor) -> Tensor:
+        return self.w_query(x) @ self.w_key(x).transpose(-2, -1) / math.sqrt(x.shape[-1])
+
+    def attend(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        allowed = self.allowed[: x.shape[-2], : x.shape[-2]]
+        weights = torch.softmax(torch.where(allowed, self.scores(x), self.number), dim=-1)
+        return weights @ self.w_value(x), weights
+
+
+def span(values: list[float]) -> str:
+    return f"{min(values):.2f} to {max(values):.2f}"
+
+
+@functools.cache
+def with_finite_masks(rule: float) -> dict[float, list[FiniteMask]]:
+    """Three models (seeds 0, 1, 2) for each number, trained at once on the same rows."""
+    models: dict[float, list[FiniteMask]] = {}
+    for number in (-1.0, -5.0, -20.0, -100.0, -math.inf):
+        for seed in range(3):
+            torch.manual_seed(seed)
+            models.setdefault(number, []).append(FiniteMask(number))
+    every = [model for three in models.values() for model in three]
+    parameters, buffers = torch.func.stack_module_state(every)
+
+    def loss_with(own: dict[str, Tensor], fixed: dict[str, Tensor], rows: Tensor) -> Tensor:
+        logits, _ = torch.func.functional_call(every[0], (own, fixed), (rows,))
+        return F.cross_entropy(logits[:, :-1].flatten(0, 1), rows[:, 1:].flatten())
+
+    losses = torch.vmap(loss_with, in_dims=(0, 0, None))
+    optimizer = torch.optim.Adam(list(parameters.values()), lr=0.02)
+    for step in range(100):
+        optimizer.zero_grad()
+        losses(parameters, buffers, some_rows(64, seed=step, rule=rule)).sum().backward()
+        optimizer.step()
+    for i, model in enumerate(every):
+        own = {name: stacked[i].detach() for name, stacked in parameters.items()}
+        model.load_state_dict(own, strict=False)
+    return models
+
+
+ends = {"floor": [math.log(10)]}
+for rule, data, lowest in (
+    (0.8, "digits with the rule", floor),
+    (0.0, "random digits", math.log(10)),
+):
+    unseen = some_rows(1000, seed=10**6 + 2, rule=rule)
+    print(f"{data}: the floor is {lowest:.2f}")
+    print("number   loss           allowed scores   later keys          by the rule   leaks")
+    for number, three in with_finite_masks(rule).items():
+        told = str(number).replace("-inf", "−∞").replace("-", "−").removesuffix(".0")
+        with torch.no_grad():
+            losses = [loss_of(model, unseen).item() for model in three]
+            inside = [m.digits(unseen) + m.positions.weight for m in three]
+            low = [m.scores(x)[:, m.allowed].mean() for m, x in zip(three, inside, strict=True)]
+            later = [m(unseen)[1].triu(1).sum(-1)[:, :7].mean() for m in three]
+        leaks = [leaks_future(lambda x, m=m: m.attend(x)[0], vectors) for m in three]
+        print(
+            f"{told:>6}   {span(losses)}   {min(low):4.0f} to {max(low):3.0f}"
+            f"      {min(later):.0e} to {max(later):.0e}"
+            f"   {span([rule_share(m) for m in three])}  {sum(leaks)} of 3"
+        )
+        if rule == 0.0:
+            ends[told] = losses
+    print()
+figures.runs(ends, "held-out loss", "Random digits: masked scores become this number (3 seeds)")
+
+# %% [markdown]
+# The table shows the mean allowed score after training, the weight of all later keys together, and how many of the three models fail the leak test.
+#
+# What to see, on random digits: with −1 and −5 the loss falls far below the floor. The mean allowed score was near 0 before training. Now it is far below the number, so nearly all weight is on later keys. (The loss is not 0: all masked keys have the same score, so the model sees a mean of all later digits.)
+#
+# From −20 on the loss is at the floor. With −20 the later keys have a weight near 10⁻⁸: too little to learn from in 100 steps, and near the threshold of the leak test.
+#
+# **Predict.** On digits with the rule, −1 and −5 change neither the loss nor generation. Are they harmless there?
+#
+# <details><summary>Yes: the loss and generation are the best evidence</summary>They show that these models copy little. The leak test still finds a dependence on later digits.</details>
+# <details><summary>They leak, but training found a good answer without it</summary>Yes. High scores on the own position leave the masked keys almost no weight. Only the leak test shows the difference.</details>
+# <details><summary>Yes, because with a rule no leak can pay off</summary>It can: without a mask, the loss on the same data was almost 0.</details>
+#
+# So whether a finite number is harmless depends on the data, the scores and the training. With −∞ you need not ask.
+
+# %% [markdown]
 # ### Is every low loss a leak?
 #
 # Three models, X, Y and Z, have a low training loss. One of them leaks. Ranges are over three seeds.
@@ -1191,10 +1568,6 @@ model_y = [writer for writer, _ in trained("no mask", 0.8)]
 model_z = [train_writer(causal_mask(8), seed, rule=1.0)[0] for seed in range(3)]
 without_noise = some_rows(1000, seed=1, rule=1.0), some_rows(1000, seed=10**6, rule=1.0)
 fresh_rows = some_rows(1000, seed=1)
-
-
-def span(values: list[float]) -> str:
-    return f"{min(values):.2f} to {max(values):.2f}"
 
 
 print("         floor    training loss    held-out loss   steps by the rule")
@@ -1358,6 +1731,7 @@ show_progress("02_masking")
 # - A mask says which keys each query may attend to. Here and in `F.scaled_dot_product_attention`, True = may attend. In `nn.MultiheadAttention`, True = masked out.
 # - The causal mask limits each query to its context: key position ≤ query position. The padding mask, (batch, 1, key), hides padding keys. `&` combines them. The loss must leave out padding *targets* itself.
 # - Replace masked scores with −∞ before the softmax: the other keys then share the 1.
+# - A finite number in place of −∞ masks only while every allowed score is far above it, and training can lower them.
 # - A query that may attend to nothing gives NaN, unless you set its weights to 0.
 # - A leak is a dependence of an output on a later input. A held-out loss below the floor is a sign of one, and the leak test measures it directly.
 # - With fewer queries than keys, pass a mask in place of `is_causal=True`.

@@ -1208,6 +1208,222 @@ def masked_attention(
     return weights @ value, weights
 
 
+# %% wrong test_of_masking ordinary_scores_only of="example_by_hand"
+# Your test uses ordinary scores only, and there −100 masks as well as −∞: lower the allowed scores
+# to −10 000, and raise the masked score to 10 000.
+# replace: for allowed, masked in ((0.0, 0.0), (0.0, 10000.0), (-10000.0, 0.0)):
+# by:      for allowed, masked in ((0.0, 0.0), (0.0, 1.0), (-1.0, 0.0)):
+
+# %% wrong test_of_masking allowed_scores_never_low of="example_by_hand"
+# Your test raises the masked score, but a number that replaces it does not notice that: lower the
+# allowed scores to −10 000.
+# replace: for allowed, masked in ((0.0, 0.0), (0.0, 10000.0), (-10000.0, 0.0)):
+# by:      for allowed, masked in ((0.0, 0.0), (0.0, 10000.0)):
+
+# %% wrong test_of_masking allowed_scores_not_low_enough of="example_by_hand"
+# Your test finds −100 but not −10 000: lower the allowed scores to −10 000, the lowest score that
+# the docstring names.
+# replace: for allowed, masked in ((0.0, 0.0), (0.0, 10000.0), (-10000.0, 0.0)):
+# by:      for allowed, masked in ((0.0, 0.0), (0.0, 10000.0), (-1000.0, 0.0)):
+
+# %% wrong test_of_masking no_empty_row of="example_by_hand"
+# Your test has no query that may attend to nothing, or does not look at its output: add one, and
+# expect 0.
+# replace: mask = torch.tensor([[True, True, False], [False, False, False]])
+# by:      mask = torch.tensor([[True, True, False], [True, False, False]])
+# replace: expected = torch.tensor([[1.5], [0.0]])
+# by:      expected = torch.tensor([[1.5], [1.0]])
+
+# %% wrong test_of_masking nan_passes of="example_by_hand"
+# Your test lets an output of NaN pass: a comparison with NaN is False, whichever way it points. Ask
+# whether the difference is small, not whether it is large.
+# replace: if not torch.allclose(attend(query, key, value, mask), expected):
+# by:      if bool(((attend(query, key, value, mask) - expected).abs() > 1e-4).any()):
+
+# %% wrong test_of_masking nan_counts_as_zero of="example_by_hand"
+# Your test lets an output of NaN pass: a comparison with NaN is False, whichever way it points. Ask
+# whether the difference is small, not whether it is large.
+# replace: if not torch.allclose(attend(query, key, value, mask), expected):
+# by:      if not torch.allclose(attend(query, key, value, mask).nan_to_num(), expected):
+
+# %% wrong test_of_masking mean_for_nothing of="example_by_hand"
+# Your test accepts no function whose output is 0 for a query that may attend to nothing: expect 0
+# there, not the mean of the values and not NaN.
+# replace: expected = torch.tensor([[1.5], [0.0]])
+# by:      expected = torch.tensor([[1.5], [3.0]])
+
+# %% wrong test_of_masking nan_for_nothing of="example_by_hand"
+# Your test accepts no function whose output is 0 for a query that may attend to nothing: expect 0
+# there, not the mean of the values and not NaN.
+# replace: if not torch.allclose(attend(query, key, value, mask), expected):
+# by:      expected[1] = math.nan
+#          if not torch.allclose(attend(query, key, value, mask), expected, equal_nan=True):
+
+# %% wrong test_of_masking true_is_masked of="example_by_hand"
+# Your test inverts the mask: True = may attend.
+# replace: if not torch.allclose(attend(query, key, value, mask), expected):
+# by:      if not torch.allclose(attend(query, key, value, ~mask), expected):
+
+
+# %% wrong test_of_masking answer_inverted
+# Your answers are inverted: True means that the function masks as it should.
+def test_of_masking(attend: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> bool:
+    query, value = torch.ones(2, 1), torch.tensor([[1.0], [2.0], [6.0]])
+    mask = torch.tensor([[True, True, False], [False, False, False]])
+    expected = torch.tensor([[1.5], [0.0]])
+    for allowed, masked in ((0.0, 0.0), (0.0, 10000.0), (-10000.0, 0.0)):
+        key = torch.tensor([[allowed], [allowed], [masked]])
+        if not torch.allclose(attend(query, key, value, mask), expected):
+            return True
+    return False
+
+
+# %% wrong test_of_masking always_true
+# Your test accepts every function, even one that ignores its mask: return False where an output is
+# not the expected one.
+def test_of_masking(attend: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> bool:
+    query, key, value = torch.ones(2, 1), torch.zeros(3, 1), torch.ones(3, 2)
+    mask = torch.tensor([[True, True, False], [True, False, False]])
+    return bool(torch.allclose(attend(query, key, value, mask), torch.ones(2, 2)))
+
+
+# %% wrong test_of_masking one_masked_value_changed
+# Your test changes the masked values only: change the masked keys too, between −10 000 and 10 000,
+# with allowed scores that are low.
+def test_of_masking(attend: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> bool:
+    query, key = torch.ones(2, 1), torch.tensor([[0.5], [0.1], [-0.3]])
+    value, other = torch.tensor([[1.0], [2.0], [6.0]]), torch.tensor([[1.0], [2.0], [9.0]])
+    mask = torch.tensor([[True, True, False], [False, False, False]])
+    before, after = attend(query, key, value, mask), attend(query, key, other, mask)
+    return bool(torch.allclose(before, after)) and bool((before[1] == 0).all())
+
+
+# %% wrong test_of_masking masked_keys_changed_only
+# Your test changes the masked keys only: a masked value can still be in the output, with a weight
+# that does not change. Change the masked values too.
+def test_of_masking(attend: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> bool:
+    query, value = torch.ones(2, 1), torch.tensor([[1.0], [2.0], [6.0]])
+    mask = torch.tensor([[True, True, False], [False, False, False]])
+    for allowed in (0.0, -10000.0):
+        key = torch.tensor([[allowed], [allowed], [-10000.0]])
+        other = torch.tensor([[allowed], [allowed], [10000.0]])
+        before, after = attend(query, key, value, mask), attend(query, other, value, mask)
+        if not torch.allclose(before, after) or not bool((before[1] == 0).all()):
+            return False
+    return True
+
+
+# %% wrong test_of_masking infinite_values
+# Your test rejects right functions with a weight of 0 for masked values. Are yours ∞ or NaN? Then
+# 0 times them is NaN. Make the masked keys and values large, but finite.
+def test_of_masking(attend: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> bool:
+    query = torch.ones(2, 1)
+    value = torch.tensor([[1.0], [2.0], [math.inf]])
+    mask = torch.tensor([[True, True, False], [False, False, False]])
+    key = torch.tensor([[-10000.0], [-10000.0], [10000.0]])
+    return bool(torch.allclose(attend(query, key, value, mask), torch.tensor([[1.5], [0.0]])))
+
+
+# %% wrong test_of_masking sum_of_the_values of="example_by_hand"
+# Your test rejects every function, right ones too: compute by hand the output that you expect.
+# (Weights sum to 1.)
+# replace: expected = torch.tensor([[1.5], [0.0]])
+# by:      expected = torch.tensor([[3.0], [0.0]])
+
+
+# %% wrong test_of_masking only_the_empty_row
+# Your test looks at the query that may attend to nothing only: the outputs of the others must not
+# depend on masked keys and values either.
+def test_of_masking(attend: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> bool:
+    query, key, value = torch.ones(2, 1), torch.zeros(3, 1), torch.tensor([[1.0], [2.0], [6.0]])
+    mask = torch.tensor([[True, True, False], [False, False, False]])
+    return bool((attend(query, key, value, mask)[1] == 0).all())
+
+
+# %% wrong test_of_masking a_tensor_of_answers of="example_by_hand"
+# You return a tensor of answers: return a single True or False.
+# replace: if not torch.allclose(attend(query, key, value, mask), expected):
+#              return False
+# by:      return torch.isclose(attend(query, key, value, mask), expected)
+
+# %% wrong test_of_masking forgotten_return of="example_by_hand"
+# does the last line say `return`?
+# replace: return True
+# by:      print("right")
+
+
+# %% right test_of_masking example_by_hand
+def test_of_masking(attend: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> bool:
+    query, value = torch.ones(2, 1), torch.tensor([[1.0], [2.0], [6.0]])
+    mask = torch.tensor([[True, True, False], [False, False, False]])
+    expected = torch.tensor([[1.5], [0.0]])
+    for allowed, masked in ((0.0, 0.0), (0.0, 10000.0), (-10000.0, 0.0)):
+        key = torch.tensor([[allowed], [allowed], [masked]])
+        if not torch.allclose(attend(query, key, value, mask), expected):
+            return False
+    return True
+
+
+# %% right test_of_masking masked_keys_and_values_changed
+def test_of_masking(attend: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> bool:
+    query = torch.ones(2, 1, dtype=torch.float64)
+    mask = torch.tensor([[True, False, True, False], [False, False, False, False]])
+    outputs = []
+    for score, number in ((-10000.0, 3.0), (10000.0, -40.0), (7.0, 500.0)):
+        key = torch.tensor([[-10000.0], [score], [-9999.0], [score]], dtype=torch.float64)
+        value = torch.tensor([[1.0], [number], [4.0], [number]], dtype=torch.float64)
+        outputs.append(attend(query, key, value, mask))
+    same = all(torch.allclose(output, outputs[0]) for output in outputs)
+    return same and bool((outputs[0][1] == 0).all()) and bool((outputs[0][0] != 0).all())
+
+
+# %% right test_of_masking masked_keys_removed
+def test_of_masking(attend: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> bool:
+    row = torch.tensor([[True, False, True, True, False]])
+    kept = row[0]
+    query, value = torch.ones(1, 4), torch.arange(10.0).view(5, 2) + 1
+    for allowed, masked in ((-10000.0, 9000.0), (0.5, -3.0)):
+        scores = torch.where(kept, allowed, masked) + torch.tensor([0.0, 1.0, 2.0, 0.0, 1.0])
+        key = (scores / 2)[:, None].expand(5, 4)
+        all_true = torch.ones(1, int(kept.sum()), dtype=torch.bool)
+        with_mask = attend(query, key, value, row)
+        without = attend(query, key[kept], value[kept], all_true)
+        if not torch.allclose(with_mask, without, atol=1e-3):
+            return False
+        if not bool((attend(query, key, value, ~(row | True)) == 0).all()):
+            return False
+    return True
+
+
+# %% right test_of_masking against_torch
+def test_of_masking(attend: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> bool:
+    value = torch.tensor([[1.0, 2.0], [5.0, -3.0], [2.0, 8.0]])
+    mask = torch.tensor([[True, False, True], [False, True, True], [False, False, False]])
+    for scores in ((0.0, 1.0, 0.5), (-10000.0, 10000.0, -9999.0), (-9999.0, -10000.0, -10000.0)):
+        query, key = torch.ones(3, 1), torch.tensor(scores)[:, None]
+        expected = F.scaled_dot_product_attention(query, key, value, mask)
+        expected[2] = 0.0
+        if not torch.allclose(attend(query, key, value, mask), expected, atol=1e-4):
+            return False
+    return True
+
+
+# %% right test_of_masking gradients
+def test_of_masking(attend: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> bool:
+    mask = torch.tensor([[True, True, False], [False, False, False]])
+    for masked in (10000.0, 0.0, -10000.0):
+        query = torch.ones(2, 1, dtype=torch.float64)
+        key = torch.tensor([[-10000.0], [-9999.0], [masked]], dtype=torch.float64)
+        value = torch.tensor([[1.0], [2.0], [6.0]], dtype=torch.float64, requires_grad=True)
+        output = attend(query, key, value, mask)
+        if bool(output.isnan().any()) or output[1].abs().max() > 0:
+            return False
+        (weights,) = torch.autograd.grad(output[0].sum(), value)  # the output is weights @ value
+        if abs(weights[2].item()) > 1e-9 or abs(weights.sum().item() - 1) > 1e-6:
+            return False
+    return True
+
+
 # %% wrong leaks_future always_leaks
 # Your function reports a leak where there is none: test only for dependence on later inputs, and
 # return False where there is none.
