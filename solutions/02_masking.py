@@ -858,7 +858,7 @@ print("lowest number of float16:", torch.finfo(torch.float16).min)
 # %% [markdown]
 # The number −100 fails in the second row too, $-10^9$ in the last row only. All scores of that row are equal, so the query gets the mean of *all* values.
 #
-# Nor does the number fit into float16. The original BERT code *adds* −10 000 to masked scores, which fits.
+# Nor does it fit into float16. The original BERT code *adds* −10 000, which fits.
 #
 # **Predict.** Does the failure in the last row matter?
 #
@@ -869,7 +869,7 @@ print("lowest number of float16:", torch.finfo(torch.float16).min)
 # %% [markdown]
 # ## 5 · Combine two masks
 #
-# In general you need both: no later position *and* no padding. (With padding at the end, the causal mask alone hides it from real tokens. In front, it does not.) The operator `&` combines two masks: a key is allowed only where both masks are True.
+# In general you need both: no later position *and* no padding. (With padding at the end, the causal mask alone hides it from real tokens.) The operator `&` combines two masks: a key is allowed only where both masks are True.
 #
 # **Predict.** `causal_mask(5)` is (5, 5), and `padding_mask(lengths, 5)` for three sequences is (3, 1, 5). What is the shape of `causal_mask(5) & padding_mask(lengths, 5)`?
 #
@@ -1541,11 +1541,9 @@ for rule, data, lowest in (
 figures.runs(ends, "held-out loss", "Random digits: masked scores become this number (3 seeds)")
 
 # %% [markdown]
-# The table shows the mean allowed score after training, the weight of all later keys together, and how many of the three models fail the leak test.
+# What to see, on random digits: with −1 and −5 the loss falls far below the floor. Training moved the allowed scores far below the number, so nearly all weight is on later keys.
 #
-# What to see, on random digits: with −1 and −5 the loss falls far below the floor. The mean allowed score was near 0 before training. Now it is far below the number, so nearly all weight is on later keys. (The loss is not 0: all masked keys have the same score, so the model sees a mean of all later digits.)
-#
-# From −20 on the loss is at the floor. With −20 the later keys have a weight near 10⁻⁸: too little to learn from in 100 steps, and near the threshold of the leak test.
+# From −20 on the loss is at the floor: the weight of the later keys is near 10⁻⁸, too little to learn from in 100 steps.
 #
 # **Predict.** On digits with the rule, −1 and −5 change neither the loss nor generation. Are they harmless there?
 #
@@ -1553,7 +1551,7 @@ figures.runs(ends, "held-out loss", "Random digits: masked scores become this nu
 # <details><summary>They leak, but training found a good answer without it</summary>Yes. High scores on the own position leave the masked keys almost no weight. Only the leak test shows the difference.</details>
 # <details><summary>Yes, because with a rule no leak can pay off</summary>It can: without a mask, the loss on the same data was almost 0.</details>
 #
-# So whether a finite number is harmless depends on the data, the scores and the training. With −∞ you need not ask.
+# With −∞ you need not ask.
 
 # %% [markdown]
 # ### Is every low loss a leak?

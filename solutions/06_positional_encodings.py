@@ -1525,7 +1525,7 @@ for title, columns in (("in the old order", torch.arange(6)), ("reordered", orde
     print(f"version c, features {title:16}: largest difference of a score {difference:.0e}")
 
 # %% [markdown]
-# What to see: in the old order the scores are wrong, without any error. Reordered, they agree up to rounding. Hugging Face's script for Llama's weights does this in `permute`, for queries and keys.
+# What to see: in the old order the scores are wrong, without any error. Reordered, they agree up to rounding. Hugging Face's script for Llama does this in `permute`, for queries and keys.
 
 # %% [markdown]
 # ## 7 · Which one fits your task?

@@ -2229,7 +2229,7 @@ for pre_norm in (True, False):
     print(f"3 blocks, norm_first={pre_norm}: largest difference {difference:.0e}")
 
 # %% [markdown]
-# Differences below 1e-13 are rounding errors. Twelve such blocks in post-norm order are the body of BERT-base; in pre-norm order, with a causal mask, that of the smallest GPT-2. Both use GELU, a smooth nonlinearity.
+# Differences below 1e-13 are rounding errors. Twelve post-norm blocks, with GELU for ReLU, are the body of BERT-base; in pre-norm order, with a causal mask, that of the smallest GPT-2.
 #
 # **From the lecture**: “Transformer – Wrap Up” in *Transformers*, CSCI 4360/6360. When do you use which?
 #
@@ -2238,8 +2238,6 @@ for pre_norm in (True, False):
 # | encoder alone | all tokens | label or embed a text that is complete | BERT, RoBERTa |
 # | decoder alone | itself and earlier tokens | generate text | GPT-2, GPT-3, BLOOM |
 # | both | all inputs, and earlier outputs | translate | the original Transformer |
-#
-# Most large language models are decoders alone.
 
 # %% [markdown]
 # ## 11 · In your own words
