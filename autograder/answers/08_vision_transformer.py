@@ -1226,8 +1226,7 @@ def train_classifier(
 
 
 # %% wrong train_classifier nearest_neighbour
-# Your model answers with the label of the most similar training image. What it learns must be in
-# its parameters.
+# What the model learns must be in its parameters.
 def train_classifier(
     model: nn.Module,
     images: Tensor,
