@@ -549,10 +549,10 @@ def draw_architecture(image: Any) -> figures.Picture:
     return figures.Picture(drawing, f"{drawn} Shaded, because they have parameters: {shaded}.")
 
 
-draw_architecture(np.pad(load_digits().images[0], 2))
+draw_architecture(np.pad(load_digits(return_X_y=True)[0][0].reshape(8, 8), 2))
 
 # %% [markdown]
-# What to see: below each box stands the shape of its output. A batch adds one axis in front of each. Orange boxes have parameters, blue ones have none. With mean pooling, the mean of rows 1 to 16 takes the place of row 0.
+# What to see: below each box stands the shape of its output, without the batch. Orange boxes have parameters. With mean pooling, the mean of rows 1 to 16 takes the place of row 0.
 #
 # **Exercise** (40 minutes). Build the model. It is the largest here. Begin with your `PatchEmbedding`. The blocks are PyTorch's `nn.TransformerEncoderLayer`, whose arguments are printed above. You need pre-norm, GELU as the activation, and the batch as the first axis. Stack `num_layers` of them, each with its own weights, and put one `nn.LayerNorm` after the last. Pass `dropout` to the blocks, and nowhere else. Here `image_size` matters: it gives the number of rows of the table. Choose the names of the parts.
 #
@@ -1699,42 +1699,41 @@ if len(missed):
 # %% [markdown]
 # ### At full size
 #
-# At full size, more examples come from **pretraining**: training on a very large data set before fine-tuning on your own. The paper compares the ViT with the **ResNet**, a CNN with residual connections.
+# At full size, more examples come from **pretraining** on a very large data set. The paper compares the ViT with the **ResNet**, a CNN with residual connections.
 #
 # **Predict.** The paper pretrains both on 1.3, on 14 and on 300 million images. Where is the ViT ahead of the ResNet?
 #
-# <details><summary>With all three</summary>1.3 million are not enough: there, the ViT stays a few points behind.</details>
+# <details><summary>With all three</summary>With 1.3 million, it is a few points behind.</details>
 # <details><summary>Clearly only with 300 million</summary>Yes. With 14 million, the best models of both kinds are about level.</details>
-# <details><summary>With none of them</summary>That is what 100 digits suggest. But with 300 million images, the ViT is ahead.</details>
+# <details><summary>With none of them</summary>That is what 100 digits suggest.</details>
 #
-# **From the lecture** (CS60216, slide "Image Classification"): the pretrained ViT "outperforms ResNet-based baselines with substantially less compute". The slide shows these numbers of the paper (Dosovitskiy et al., 2020, table 2), among others:
+# **From the lecture** (CS60216, slide "Image Classification"): numbers of Dosovitskiy et al., 2020, table 2.
 #
-# | model | pretraining images | ImageNet accuracy | compute for pretraining (TPUv3-core-days) |
+# | model | pretraining images | ImageNet accuracy | TPUv3-core-days |
 # | --- | --- | --- | --- |
-# | ViT-H/14 | 300 million | 88.55 % | 2,500 |
 # | ViT-L/16 | 300 million | 87.76 % | 680 |
 # | ViT-L/16 | 14 million | 85.30 % | 230 |
 # | ResNet-152x4 (BiT-L) | 300 million | 87.54 % | 9,900 |
 #
-# **Predict.** Compare the two models in rows 2 and 4. What does the table show?
+# **Predict.** Compare the first and the last row. What does the table show?
 #
 # <details><summary>Attention is better than convolution</summary>Their accuracies differ by 0.2 points. And with 1.3 million images the order is reversed.</details>
-# <details><summary>The same accuracy, for about a fifteenth of the compute</summary>Yes: 680 against 9,900 core-days. This compute is that of pretraining on 300 million images, which few can afford.</details>
-# <details><summary>ViTs need fewer images</summary>Both were pretrained on the same 300 million. Row 3 shows what fewer images cost the ViT.</details>
+# <details><summary>The same accuracy, for about a fifteenth of the compute</summary>Yes: 680 against 9,900 core-days.</details>
+# <details><summary>ViTs need fewer images</summary>Both had the same 300 million. Row 2 shows what fewer cost the ViT.</details>
 #
-# **From the lecture** (STATS 403, lecture 7, slides "a history" and "advantages of vision transformers"). Some stations of this history:
+# **From the lecture** (STATS 403, lecture 7, slides "a history" and "advantages of vision transformers"):
 #
 # | year | model | what was new |
 # | --- | --- | --- |
 # | 2015 | ResNet (He et al.) | CNNs of more than 100 layers, by residual connections |
 # | 2020 | ViT (Dosovitskiy et al.) | patches as tokens, and a plain encoder |
-# | 2020 | DeiT (Touvron et al.) | level with strong CNNs on 1.3 million images: strong augmentation, a CNN as teacher |
+# | 2020 | DeiT (Touvron et al.) | 1.3 million images are enough, with strong augmentation and a CNN as teacher |
 # | 2021 | Swin (Liu et al.) | attention inside shifted windows: locality is built in again |
-# | 2022 | ConvNeXt (Liu et al.) | a CNN, with the training methods of the ViTs, level with Swin |
+# | 2022 | ConvNeXt (Liu et al.) | a CNN, trained as ViTs are, level with Swin |
 #
 # **Predict.** The slide lists three advantages: global context, scalability, parameter efficiency. Which of them do *your* measurements contradict?
 #
-# <details><summary>Global context</summary>Every patch can attend to every patch, in the first block already. You measure how far it attends in section 8.</details>
+# <details><summary>Global context</summary>Every patch can attend to every patch. Section 8 measures how far.</details>
 # <details><summary>Scalability</summary>Your data sets are far too small to judge this. The table above supports it.</details>
 # <details><summary>Parameter efficiency</summary>Yes. Your CNN has about half the parameters of your ViT, and reads more digits after as many steps. How many parameters a model needs depends on the data and the training.</details>
 #
@@ -1954,15 +1953,13 @@ show_reader(7)
 
 
 # %% [markdown]
-# What to see: different heads attend to different patches. Choose another head and block in the view (it says *layer*, and counts from 0), and compare with the rollout.
-#
-# **Your turn.** Change the 7 to other digits. Does the rollout follow the strokes of each digit?
+# What to see: different heads attend to different patches. Choose another head and block (*layer*, from 0), and another digit. Does the rollout follow its strokes?
 #
 # ### How far away does a head attend?
 #
 # A head can attend to any patch. Does it stay close? The **mean attention distance** (Dosovitskiy et al., 2020, figure 7) is the distance between a patch and those it attends to, weighted by the attention. Here, the class token is left out.
 #
-# Controls: attention spread evenly over all patches, untrained models, and one more. In an image, let *every* patch attend as the average patch does. Such a head knows no neighbours. But if it attends to the middle, it is close to every patch.
+# Controls: even attention, untrained models, and one more: let *every* patch of an image attend as the average patch does. Such a head knows no neighbours.
 #
 # **Predict.** In block 1, trained heads attend to closer patches than untrained ones. What becomes of this when all patches attend alike?
 #
@@ -2002,11 +1999,11 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: even attention goes 6 pixels far, and so does that of untrained models. In block 1, all six trained heads attend closer, to about 5.3 pixels. With all patches alike, the distance does not rise. So a short distance is no evidence of locality here. The paper's photos and its many patches are another case: there, some heads in the first blocks attend to a small part of the image, while others attend across most of it.
+# What to see: even attention goes 6 pixels far, and so does that of untrained models. In block 1, all six trained heads attend closer, to about 5.3 pixels. With all patches alike, the distance does not rise. So a short distance is no evidence of locality here. In the paper, on photos, some heads of the first blocks attend to a small part of the image.
 #
 # ### Does the class token attend to the strokes?
 #
-# Now measure the rollout: which share of the rollout comes from patches with ink? Two controls are needed. One is an *untrained* model. The other is the rollout of *another image*: how much of it falls on the ink of this one?
+# Which share of the rollout comes from patches with ink? Two controls are needed. One is an *untrained* model. The other is the rollout of *another image*: how much of it falls on the ink of this one?
 #
 # **Predict.** How large is the share with the rollout of another image?
 #
@@ -2065,11 +2062,11 @@ print(has_ink.float().mean(0).reshape(4, 4))
 # %% [markdown]
 # What to see: in the two middle columns, each patch has ink in at least four fifths of all digits. So this measure can hardly tell one digit from another, and a high share is no evidence that the model attends to these strokes.
 #
-# Such maps are a hint, not a proof. Rollout also ignores the values and the feed-forward networks, and its *half* is an assumption.
+# Such maps are a hint. Rollout also ignores values and feed-forward networks, and its *half* is an assumption.
 #
 # ### A pretrained model on a photo
 #
-# The same function works for a model of 12 blocks. The next cell looks for `google/vit-base-patch16-224` on your machine, and never downloads it. If it is there, you see your rollout on the photo of section 1, a map of the kind that papers and lectures show. (To get it, run `transformers.ViTModel.from_pretrained("google/vit-base-patch16-224")` once: 350 MB.)
+# The same function works for a model of 12 blocks. The next cell looks for `google/vit-base-patch16-224` on your machine, and never downloads it. If it is there, you see your rollout on the photo of section 1. (To get it, run `transformers.ViTModel.from_pretrained("google/vit-base-patch16-224")` once: 350 MB.)
 
 # %% folded=true
 # Draws your rollout of a pretrained ViT on the photo, if that model is on this machine; click to unfold

@@ -16,7 +16,9 @@ def new_lesson(course: Course, number: str, name: str, title: str) -> list[Path]
     _examine(course, lesson, number, name)
     title = " ".join(title.split()) or name.replace("_", " ").capitalize()
     text = (TEMPLATES / "lesson.py").read_text(encoding="utf-8")
-    text = text.replace("{NUMBER}", str(int(number))).replace("{TITLE}", title)
+    known = {"NUMBER": str(int(number)), "TITLE": title, "FILE": lesson.stem}
+    for name, value in known.items():
+        text = text.replace(f"{{{name}}}", value)
     bank = course.answers / lesson.name
     paths.write(lesson, text)
     paths.write(bank, (TEMPLATES / "answers.py").read_text(encoding="utf-8"))

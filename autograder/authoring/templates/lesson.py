@@ -79,7 +79,13 @@ with Check("unit_vectors", "other sizes, scales and dtypes", hint) as check:
 # <!-- END SOLUTION -->
 
 # %% [markdown]
-# ## What you know now
-#
+# ## Where you stand
+
+# %%
+from transformer_course.progress import show_progress
+
+show_progress("{FILE}")
+
+# %% [markdown]
 # - The **norm** is a vector's length; divided by it, a vector keeps its direction and has length 1.
 # - The dot product of unit vectors is the **cosine similarity**, which no length can distort.
