@@ -97,8 +97,8 @@ class Lesson:
     @property
     def title(self) -> str:
         """The lesson's first heading, or its name."""
-        headings = (re.match(r"# (.+)", cell.source) for cell in self.cells)
-        return next((found[1] for found in headings if found), self.name)
+        lines = (cell.source.split("\n")[0] for cell in self.cells if cell.kind == "markdown")
+        return next((line[2:] for line in lines if line.startswith("# ")), self.name)
 
     def of(self, role: str) -> list[Cell]:
         """The cells with this role."""
