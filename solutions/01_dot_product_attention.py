@@ -787,7 +787,7 @@ figures.curves(
 #
 # The steeper line is the control: all features are equal, and the standard deviation grows like $d_k$. The square root comes from independence.
 #
-# Why does this spread matter? In the view of part 3, choose *width d_k*: the scores are now dot products of one random query with ten random keys. Move the slider, first without the tick at *divide by √d_k* and then with it.
+# Why does this spread matter? In the view below, that of part 3, choose *width d_k*: scores are now dot products of a random query with ten random keys. Move the slider, first without the tick at *divide by √d_k* and then with it.
 
 # %%
 show_softmax(softmax, [1.0, 2.0, 3.0, 4.0], ["score 1", "score 2", "score 3", "score 4"])
@@ -1307,7 +1307,7 @@ print("λ repaired:       ", repaired_lambdas(wide_query, wide_keys).numpy().rou
 # `nn.Linear(d_model, d_head)` stores its matrix as (d_head, d_model) and computes `x @ weight.T`. The transposition is done for you: just call the layer. Here queries, keys and values all have the width `d_head`.
 
 # %% [markdown]
-# **Exercise** (15 minutes). Use exactly the three names in the docstring, because the check loads weights by name.
+# **Exercise** (15 minutes). Use exactly the three names in the docstring, because the check loads parameters by name.
 #
 # <details><summary>Hint</summary>Create the layers in <code>__init__</code>, after <code>super().__init__()</code>, and store each one on <code>self</code>. In <code>forward</code>, call each layer on x, and pass the three results to your own attention.</details>
 
@@ -1670,14 +1670,14 @@ for seed in range(8):
     print(f"run {seed}: {last_word_of(seed)}")
 
 # %% [markdown]
-# What to see: in each run, *it* gives the last word almost no weight in the last layer, but changing this word flips the answer. The weights say *from where* a vector is taken, not what it contains. The vectors of the nouns already hold something of the last word.
+# What to see: *it* gives the last word almost no weight in the last layer, but changing this word flips the answer. The loss itself forces it: only weight on the right noun counts. The weights say *from where* a vector is taken, not what it contains. The vectors of the nouns already hold something of the last word.
 #
-# So an attention map is a hypothesis: test it. (Jain and Wallace, *Attention is not Explanation*, 2019; Wiegreffe and Pinter replied.)
+# So an attention map is a hypothesis: test it. (Jain and Wallace, *Attention is not Explanation*, 2019.)
 
 # %% [markdown]
 # ### Training without the division
 #
-# Now test part 6: take the division by $\sqrt{d_k}$ away. In a new task, each of eight tokens adds a name's vector to a colour's. A query asks for a name. One head with $d_k = 256$ must find its colour. The loss depends on its *output*, not on its weights.
+# Now test part 6: take the division by $\sqrt{d_k}$ away. In a new task, each of eight tokens adds a name's vector to a colour's. For a given name, one head with $d_k = 256$ must find the colour. The loss depends on its *output*.
 
 
 # %% folded=true
@@ -1801,16 +1801,16 @@ for title, large in (("as before", None), ("scores × 32", 0)):
     print(f"first layer, {title:11}: slope at the start {min(medians):.3f} to {max(medians):.3f}")
 
 # %% [markdown]
-# What to see: large scores do little or no harm in the last layer, but cost accuracy in the first. No log helps there, and the largest slope $w (1 - w)$ of the median query starts smaller in every run, and much smaller in some. The accuracy on the training sentences is almost as low: large scores hurt training itself. The division by $\sqrt{d_k}$ keeps scores from growing with the width.
+# What to see: large scores do little or no harm in the last layer, but cost accuracy in the first. No log helps there, and the largest slope $w (1 - w)$ of the median query starts smaller in every run, and much smaller in some. The accuracy on the training sentences is almost as low: large scores hurt training itself. The division by $\sqrt{d_k}$ keeps scores from growing.
 #
-# Adam moves every entry by about the same amount, relatively little for a matrix that is 32 times larger.
+# Adam moves every entry by about the same amount, relatively little if it is 32 times larger.
 #
-# <details><summary>Could this be the cause? Find the column that tells, then open</summary>The last one. There each step of the matrix is 32 times larger, too, so the matrix changes relatively as much as before. Still the accuracy stays low. So steps that are relatively too small are not the cause. (All models train for 100 steps. More are not tested here.)</details>
+# <details><summary>Could this be the cause? Find the column that tells, then open</summary>The last one. There each step of the matrix is 32 times larger, too, so the matrix changes relatively as much as before. Still the accuracy stays low. So small steps are not shown to be the cause. (No proof: large steps may do harm of their own, and only 100 are tested.)</details>
 
 # %% [markdown]
 # ## 11 · The real thing
 #
-# PyTorch has a function, `F.scaled_dot_product_attention`, and a module, `nn.MultiheadAttention`. The next cell calls the function on your inputs and copies the module's weights into yours. All numbers should agree.
+# PyTorch has a function, `F.scaled_dot_product_attention`, and a module, `nn.MultiheadAttention`. The next cell calls PyTorch's function and yours on the same inputs. It also copies the module's parameters into your module. All numbers should agree.
 
 # %%
 three_roles = numbers(2, 3, 5, 8), numbers(2, 3, 7, 8, seed=1), numbers(2, 3, 7, 6, seed=2)

@@ -434,7 +434,7 @@ for way in ("is added to", "replaces"):
 #
 # <details><summary>Hint 1</summary>Four steps: scaled scores, −∞ where the mask is False, softmax over the keys, weighted sum of the values. Begin with the case without a mask.</details>
 # <details><summary>Hint 2</summary><code>scores.masked_fill(where, number)</code> returns a new tensor with <code>number</code> wherever <code>where</code> is True. Your mask is True where nothing should be filled.</details>
-# <details><summary>Hint 3</summary>After softmax, a row that may attend to nothing is NaN. Which weight should every masked key get, in those rows as in all others?</details>
+# <details><summary>Hint 3</summary>After softmax, a row that may attend to nothing is NaN. Which weight should every masked key get, in those rows as in all others? Fill it in: NaN times 0 is still NaN.</details>
 
 
 # %% exercise masked_attention
@@ -693,7 +693,7 @@ print(f"causal mask: largest difference to yours {(theirs - mine).abs().max().it
 #
 # <details><summary>Hint 1</summary>Choose inputs for which you know the output. With one feature, a query of 1 has its keys as scores. Keys with equal scores share the 1, so the output is the mean of their values.</details>
 # <details><summary>Hint 2</summary>Use all three kinds of input above, and ordinary scores too: other faulty functions fail on other inputs.</details>
-# <details><summary>Hint 3</summary>Every comparison with NaN is False, so <code>difference > 1e-4</code> is False too. <code>torch.allclose</code> is False as soon as one output is NaN.</details>
+# <details><summary>Hint 3</summary>Every comparison with NaN by <code>&lt;</code>, <code>&gt;</code> or <code>==</code> is False, so <code>difference > 1e-4</code> is False too. <code>torch.allclose</code> is False as soon as one output is NaN.</details>
 
 
 # %% exercise test_of_masking
@@ -1541,14 +1541,14 @@ for rule, data, lowest in (
 figures.runs(ends, "held-out loss", "Random digits: masked scores become this number (3 seeds)")
 
 # %% [markdown]
-# What to see, on random digits: with −1 and −5 the loss falls far below the floor. Training moved the allowed scores far below the number, so nearly all weight is on later keys.
+# What to see, on random digits: with −1 and −5 the loss falls far below the floor. Training moved the allowed scores far below the number, so nearly all weight is on later keys. Equal shares keep the loss above 0.
 #
-# From −20 on the loss is at the floor: the weight of the later keys is near 10⁻⁸, too little to learn from in 100 steps.
+# From −20 on the loss is at the floor. Even with −20 the weight of the later keys is near 10⁻⁸: too little to learn from, and near the leak test's threshold.
 #
 # **Predict.** On digits with the rule, −1 and −5 change neither the loss nor generation. Are they harmless there?
 #
 # <details><summary>Yes: the loss and generation are the best evidence</summary>They show that these models copy little. The leak test still finds a dependence on later digits.</details>
-# <details><summary>They leak, but training found a good answer without it</summary>Yes. High scores on the own position leave the masked keys almost no weight. Only the leak test shows the difference.</details>
+# <details><summary>They leak, but training found a good answer without it</summary>Yes. High scores on the own position leave the masked keys almost no weight. The leak test shows it, and so does the weight of the later keys.</details>
 # <details><summary>Yes, because with a rule no leak can pay off</summary>It can: without a mask, the loss on the same data was almost 0.</details>
 #
 # With −∞ you need not ask.
@@ -1729,7 +1729,7 @@ show_progress("02_masking")
 # - A mask says which keys each query may attend to. Here and in `F.scaled_dot_product_attention`, True = may attend. In `nn.MultiheadAttention`, True = masked out.
 # - The causal mask limits each query to its context: key position ≤ query position. The padding mask, (batch, 1, key), hides padding keys. `&` combines them. The loss must leave out padding *targets* itself.
 # - Replace masked scores with −∞ before the softmax: the other keys then share the 1.
-# - A finite number in place of −∞ masks only while every allowed score is far above it, and training can lower them.
+# - A finite number in place of −∞ masks only while the largest allowed score of a row is far above it, and training can lower all of them.
 # - A query that may attend to nothing gives NaN, unless you set its weights to 0.
 # - A leak is a dependence of an output on a later input. A held-out loss below the floor is a sign of one, and the leak test measures it directly.
 # - With fewer queries than keys, pass a mask in place of `is_causal=True`.

@@ -493,7 +493,7 @@ figures.word_links({"the key is “before” alone": (dog_first, 2, at_verb)})
 # **Exercise** (20 minutes). Set the matrices of both heads, so that the verb attends to *who* in head 0 and to *whom* in head 1.
 #
 # <details><summary>Hint 1</summary>Start with <code>torch.zeros(2, 8, 4)</code>. The rows are features of the token, the columns are features of the query. <code>w_query[:, 1, 0] = 1.0</code> gives query feature 0 of both heads the feature <em>verb</em>.</details>
-# <details><summary>Hint 2</summary>The same column of <code>w_key[0]</code> should be larger for a noun before the verb than for every other token. Two of the features together do it.</details>
+# <details><summary>Hint 2</summary>The same column of <code>w_key[0]</code> makes key feature 0. It should be larger for a noun before the verb than for every other token. Two of the token's features, added up, do it.</details>
 # <details><summary>Hint 3</summary>The right token, but a weight below 0.9? Larger numbers in one of the matrices give larger scores, and softmax gets sharper.</details>
 
 
@@ -1613,7 +1613,7 @@ figures.curves(
 # %% [markdown]
 # What to see: with split heads, memory grows too, though far less. Each head keeps its own attention weights, (length, length), however narrow it is. (The given `attention` keeps them twice: here PyTorch's function keeps its own, and you get a copy. With ordinary values, that function can often avoid storing them.)
 #
-# **Predict.** 16 split heads keep some bytes more than one head does. Make the sequences four times as long. How many times as large is this difference then?
+# **Predict.** 16 split heads keep more bytes than one head does. Make the sequences four times as long. How many times as large is this difference then?
 #
 # <details><summary>4 times</summary>The queries, keys and values grow 4 times. But they do not depend on the number of heads.</details>
 # <details><summary>16 times</summary>Yes: the difference consists of attention weights, and they grow with the <em>square</em> of the length.</details>
@@ -1951,7 +1951,7 @@ figures.runs(measured, "accuracy", "Reading 0.6 · subject + 0.4 · object (3 ru
 #
 # <details><summary>The proof, for those who want it</summary>Let cc be match(cat, cat), cd be match(cat, dog), and so on. <em>Bird chased cat</em> needs logit(cat) &gt; logit(dog), and <em>bird chased dog</em> needs the opposite. Add the two inequalities: the bird and the biases cancel, and what remains is cc + dd &gt; cd + dc. Do the same with <em>dog chased cat</em> and <em>cat chased dog</em>. Again the biases cancel, but what remains is cd + dc &gt; cc + dd. Both cannot hold, so no linear read-out is right in all four sentences. That it misses nearly every object is not proved here, only measured.</details>
 #
-# A nonlinear read-out overfits the training pairs. Four times as wide, it misses fewer held-out pairs.
+# A nonlinear read-out overfits the training pairs. With embeddings and read-out four times as wide, it misses fewer held-out pairs.
 
 # %% [markdown]
 # How did some runs with one head get most training pairs right? Their weights depend on the nouns:
@@ -2026,7 +2026,7 @@ figures.runs(after_300, "accuracy, held out", "Two heads after 300 steps (3 runs
 #
 # <details><summary>As good as with a learned W<sup>O</sup></summary>Yes, in this experiment. Run the cell, and compare the third column: there the values may not learn either.</details>
 # <details><summary>Like one head: without W<sup>O</sup> nothing combines the heads</summary>The read-out is a linear layer, and it reads all 16 features. Run the cell.</details>
-# <details><summary>Like chance: an untrained output is noise</summary>Without W<sup>O</sup>, the outputs are not scrambled: they are the values themselves. Run the cell.</details>
+# <details><summary>Like chance: an untrained output is noise</summary>Without W<sup>O</sup>, the outputs are not scrambled: they are still weighted sums of the values. Run the cell.</details>
 
 
 # %%
@@ -2288,9 +2288,9 @@ block = nn.MultiheadAttention(12, num_heads=3, batch_first=True).double()
 own_block = MultiHeadAttention(12, num_heads=3).double()
 load_from_torch(own_block, block)
 asking, offering = numbers(2, 4, 12), numbers(2, 5, 12, seed=1)
-padding = (torch.arange(5) < torch.tensor([5, 3])[:, None])[:, None]  # (batch, 1, key)
-opposite = ~padding[:, None].expand(2, 3, 4, 5).flatten(0, 1)  # (batch · heads, query, key)
-for title, allowed, forbidden in (("no mask", None, None), ("padding", padding, opposite)):
+is_real = (torch.arange(5) < torch.tensor([5, 3])[:, None])[:, None]  # (batch, 1, key)
+opposite = ~is_real[:, None].expand(2, 3, 4, 5).flatten(0, 1)  # (batch · heads, query, key)
+for title, allowed, forbidden in (("no mask", None, None), ("padding", is_real, opposite)):
     from_mine = own_block(asking, offering, offering, allowed)
     from_torch = block(asking, offering, offering, attn_mask=forbidden, average_attn_weights=False)
     for what, one, other in zip(("output", "weights"), from_mine, from_torch, strict=True):

@@ -1508,7 +1508,7 @@ for name, candidate in versions.items():
 # **Predict.** Versions a and c are both right. A model was trained with version a. You run its weights with version c. What happens to the scores?
 #
 # <details><summary>Nothing, because both are rotations</summary>Each is a rotation, but of other pairs of features. The trained projections expect their own pairs.</details>
-# <details><summary>They change, until the rows of the query and key projections are reordered</summary>Yes. Features 0, 2, 4, … go to the first half, features 1, 3, 5, … to the second. Then each pair gets its own angle again.</details>
+# <details><summary>They change, until the rows of the query and key projections are reordered</summary>Yes. Within each head, features 0, 2, 4, … go to the first half, features 1, 3, 5, … to the second. Then each pair gets its own angle again.</details>
 # <details><summary>They change, and only training again helps</summary>Both layouts can compute the same scores. Only the order of the features differs.</details>
 
 # %%
@@ -1805,15 +1805,15 @@ for way in ("sinusoidal", "learned", "relative", "rotary"):
         print(f"{way:12}{title:20}", *(f"{a:5.0%}" for a in changed("Two before", way, way=used)))
 
 # %% [markdown]
-# What to see: all fall from 100 % to the level of a model without positions, or below. None of them has stored the order in other parameters.
+# What to see: all fall from 100 % to the level of a model without positions, or below. No other parameters could have stored the order: without positions, this layer is permutation equivariant.
 #
 # Now keep the positions, but change the *base* after training. This is what happens if a base is missing in a configuration file.
 #
-# **Predict.** All models were trained with base 10000. Which of them still work with base 1000 or 100,000?
+# **Predict.** Only sinusoidal and rotary use a base, and both were trained with 10000. Which of them still work with base 1000 or 100,000?
 #
 # <details><summary>None: all frequencies except the first are new</summary>They are new, but a model may have room for small changes. See the curve for rotary.</details>
 # <details><summary>All: the positions can still be told apart</summary>They can. But the learned projections expect the vectors that they were trained with.</details>
-# <details><summary>Rotary for certain, sinusoidal less so</summary>Yes, on these tasks. See how far each line stays at the top.</details>
+# <details><summary>Rotary for certain, sinusoidal less so</summary>Yes, on Two before, the only one of the two tasks that rotary solves. See how far each line stays at the top.</details>
 
 # %%
 exponents = range(1, 8)  # of the bases 10, 100, …, 10,000,000
@@ -1857,7 +1857,7 @@ for title, turning in (("only pairs 0 and 1 rotate", fast), ("all other pairs ro
     print(f"{title:26}", *(f"{a:5.0%}" for a in changed("Two before", "rotary", turning=turning)))
 
 # %% [markdown]
-# What to see: the two fast pairs alone are enough, and the fourteen slow ones alone are not. So a new base, which changes mainly slow pairs, does little harm here. That is a fact about an offset of 2 in eight tokens. Far offsets may need the slow pairs too, so do not conclude that RoPE's base can be changed freely.
+# What to see: the two fast pairs alone are enough, and the fourteen slow ones alone are not. So a larger base, which mainly slows the slow pairs further, does little harm here. A smaller one speeds them up: this test leaves that open. That is a fact about an offset of 2 in eight tokens. Far offsets may need the slow pairs too, so do not conclude that RoPE's base can be changed freely.
 
 # %% [markdown]
 # ## 8 · Longer than in training

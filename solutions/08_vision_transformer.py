@@ -1579,7 +1579,7 @@ figures.curves(
 # %% [markdown]
 # What to see: with 100 images, the ViT falls much further behind than with 1,437. Locality alone is not the reason: between the two CNNs, the gap stays a few points. Even the CNN on rearranged pixels is far ahead of the ViT, and so is a linear classifier.
 #
-# But after 140 steps the ViT may also simply be unfinished, and so may your three ViTs of section 6, which saw all 1,437 images. Give those three two things, and compare them: more data, and more steps.
+# But after 140 steps the ViT may also simply be unfinished, and so may your three ViTs of section 6, which saw all 1,437 images. Try two remedies on those three, each by itself, and compare them: more data, or more steps.
 #
 # ### More images from few
 #
@@ -1676,7 +1676,7 @@ for name, of_runs in before_and_after_tuning().items():
 print(f"logistic regression, in place: {linear_accuracy:.1%}")
 
 # %% [markdown]
-# What to see: more steps raise the accuracy in place from about 89 % to about 95 %, close to the linear classifier. Much of the gap in section 6 was therefore unfinished training, not a missing assumption. (The smaller learning rate at the end may have helped too; this is not tested.) On moved digits, the assumption counts.
+# What to see: more steps raise the accuracy in place from about 89 % to about 95 %, close to the linear classifier. So more training alone closes much of the gap in section 6, with no assumption built in. (The CNN needed fewer steps.) (The smaller learning rate at the end may have helped too; this is not tested.) On moved digits, the assumption counts.
 #
 # **Your turn.** What if the copies *are* moved by two pixels? Where they are made, change `pixels=1` to 2. Run that cell again, and the one that draws the accuracies. Then change it back, and rerun both.
 #
@@ -1699,7 +1699,7 @@ if len(missed):
 # %% [markdown]
 # ### At full size
 #
-# At full size, more examples come from **pretraining** on a very large data set. The paper compares the ViT with the **ResNet**, a CNN with residual connections.
+# More examples come from **pretraining**: a model is first trained on a very large data set (here with labels), then fine-tuned. The paper compares the ViT with the **ResNet**, a CNN with residual connections.
 #
 # **Predict.** The paper pretrains both on 1.3, on 14 and on 300 million images. Where is the ViT ahead of the ResNet?
 #
@@ -1729,7 +1729,7 @@ if len(missed):
 # | 2020 | ViT (Dosovitskiy et al.) | patches as tokens, and a plain encoder |
 # | 2020 | DeiT (Touvron et al.) | 1.3 million images are enough, with strong augmentation and a CNN as teacher |
 # | 2021 | Swin (Liu et al.) | attention inside shifted windows: locality is built in again |
-# | 2022 | ConvNeXt (Liu et al.) | a CNN, trained as ViTs are, level with Swin |
+# | 2022 | ConvNeXt (Liu et al.) | a CNN, trained as ViTs are |
 #
 # **Predict.** The slide lists three advantages: global context, scalability, parameter efficiency. Which of them do *your* measurements contradict?
 #
@@ -1953,7 +1953,7 @@ show_reader(7)
 
 
 # %% [markdown]
-# What to see: different heads attend to different patches. Choose another head and block (*layer*, from 0), and another digit. Does the rollout follow its strokes?
+# What to see: different heads attend to different patches. Choose another head and block (*layer*, from 0) in the view, or another digit for the 7 in the last line.
 #
 # ### How far away does a head attend?
 #
@@ -1999,7 +1999,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: even attention goes 6 pixels far, and so does that of untrained models. In block 1, all six trained heads attend closer, to about 5.3 pixels. With all patches alike, the distance does not rise. So a short distance is no evidence of locality here. In the paper, on photos, some heads of the first blocks attend to a small part of the image.
+# What to see: even attention goes 6 pixels far, and so does that of untrained models. In block 1, all six trained heads attend closer, to about 5.3 pixels on average. With all patches alike, the distance does not rise. So a short distance is no evidence of locality here. In the paper, on photos, some heads of the first blocks attend to a small part of the image.
 #
 # ### Does the class token attend to the strokes?
 #
