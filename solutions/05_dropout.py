@@ -7,7 +7,7 @@
 #
 # **You take away** why dropout scales what it keeps, what it does against overfitting, how it compares with other kinds of regularisation, and the mistakes that raise no error.
 #
-# **Time**: about 155 minutes: 90 for the exercises, the rest to read, predict and run. A good place to stop is marked half way.
+# **Time**: about 190 minutes: 110 for the exercises, the rest to read, predict and run. A good place to stop is marked half way.
 
 # %% given imports
 import itertools
@@ -357,7 +357,7 @@ with Check("repaired_half", "three values of p", hint) as check:
             f"with p = {p} in training, 8 becomes {rows[0]:g} at test time",
         )
 with Check("repaired_half", "p = 0 and p = 1", hint) as check:
-    activation = numbers(2, 3)
+    activation = numbers(2, 1, 3)
     check.equal(check.call(activation, 0.0), activation, "at p = 0 nothing changes")
     check.equal(check.call(activation, 1.0), 0 * activation, "at p = 1 the result is zeros")
 # BEGIN HIDDEN TESTS
@@ -528,6 +528,29 @@ with Check("dropout", "60 000 elements at p = 0.2, in training") as check:
             if abs(size - 1.25) < 0.03
             else "The factor should be 1 / (1 − p), once.",
         )
+with Check("dropout", "60 000 elements at p = 0.97, in training") as check:
+    result = check.call(1 + numbers(200, 300).abs(), 0.97, True)
+    with Check("dropout", "a large p") as chance:
+        chance.true(
+            bool(result.any()),  # all are dropped with a probability of 1e-793
+            "at p = 0.97 some elements are kept",
+            hint="You treat a large p like 1: only p = 1 drops everything.",
+        )
+with Check("dropout", "the gradient in training") as check:
+    x = (1 + numbers(40, 30, seed=9).abs()).requires_grad_()
+    result = check.call(x, 0.6, True)
+    slope, kept = check.gradient(result, x), result.detach() != 0
+    with Check("dropout", "a gradient where an element is kept, none where it is dropped") as flow:
+        flow.true(
+            bool(slope.any()),
+            "the gradient reaches the kept elements",
+            hint="You detach x, so no gradient reaches it: leave out detach().",
+        )
+        flow.true(
+            not slope[~kept].any(),
+            "no gradient reaches a dropped element",
+            hint="Your gradient also passes through dropped elements: it should be 0 there.",
+        )
 # BEGIN HIDDEN TESTS
 with Check("dropout", "fractions and factors, for several p") as check:
     for p, dtype in (
@@ -645,6 +668,26 @@ with Check("dropout", "a generator of your own") as check:
             "with a generator of your own, nothing is drawn from torch's global one",
             hint="You draw from torch's global generator too: if a generator is given, all draws "
             "come from it.",
+        )
+with Check("dropout", "four axes of unequal size") as check:
+    result = check.call(1 + numbers(40, 3, 20, 7, seed=6).abs(), 0.4, True)
+    check.shape(result, axis_0=40, axis_1=3, axis_2=20, axis_3=7)
+    with Check("dropout", "its own draw along every axis") as chance:
+        dropped = (result == 0).double()
+        # the variance of a mean over 3 draws is 0.08, that of a single draw 0.24
+        chance.true(
+            all(float(dropped.mean(axis).var()) < 0.16 for axis in range(4)),
+            "along each of four axes, elements are dropped independently",
+            hint="Examples share their masks: draw for each element, along every axis.",
+        )
+with Check("dropout", "one element, 60 times at p = 0.5") as check:
+    seen = {check.call(torch.ones(1), 0.5, True).item() for _ in range(60)}
+    with Check("dropout", "a single element") as chance:
+        chance.true(
+            0.0 in seen,  # never dropped: once in 10¹⁸ runs
+            "a single element is sometimes dropped",
+            hint="You redraw, or keep everything, when all elements would be dropped: that too may"
+            " happen, and a single element is dropped with probability p.",
         )
 # BEGIN HIDDEN TESTS
 with Check("dropout", "neighbours are independent of one another") as check:
@@ -793,7 +836,10 @@ with Check("Dropout", "back and forth") as check:
         chance.true(
             abs(share - 0.25) < 0.04,  # more than eight standard errors
             f"Dropout(0.25) drops a quarter of 8000 elements in train() mode; here {share:.0%}",
-            hint="After eval() and then train() your module does not drop: store no copy of the "
+            hint="You test whether gradients are enabled: that is independent of the mode, so test "
+            "only self.training."
+            if torch.equal(result, x) and not torch.equal(module.call(x), x)
+            else "After eval() and then train() your module does not drop: store no copy of the "
             "mode, and read only self.training in forward."
             if torch.equal(result, x)
             else "One draw decides for the whole tensor: draw once for each element of x."
@@ -847,7 +893,210 @@ with Check("Dropout", "several shapes, one after the other, and gradients") as c
 # END HIDDEN TESTS
 
 # %% [markdown]
-# **A good place to stop**, after about 80 of the 155 minutes. You have dropout as a function and as a module. Next: dropout inside attention, and whether dropout helps.
+# ### Bug hunt: six versions of dropout
+#
+# Here are six functions `drop(x, p, training)`. All of them run, and all of them drop. Mistakes like these stay in models for years: training still works.
+
+# %%
+six_versions: dict[str, Callable[[Tensor, float, bool], Tensor]] = {
+    "A": lambda x, p, training: F.dropout(x, p),
+    "B": lambda x, p, training: x * (torch.rand_like(x) >= p) / p if training else x,
+    "C": lambda x, p, training: (
+        x * torch.bernoulli(torch.full_like(x, 1 - p)) / (1 - p) if training else x
+    ),
+    "D": lambda x, p, training: nn.Dropout(p)(x),
+    "E": lambda x, p, training: F.dropout(x, 1 - p, training),
+    "F": lambda x, p, training: F.dropout(x, p, training),
+}
+torch.manual_seed(0)
+for name, version in six_versions.items():
+    print(name, [round(value, 2) for value in version(torch.ones(8), 0.5, True).tolist()])
+
+# %% [markdown]
+# What to see: at $p = 0.5$, in training, all six look right. Only two are. For each of the others, write down the symbol at fault: you compare below.
+#
+# A test of a random function can itself go wrong in two ways: it accepts a faulty function, or it rejects a right one whose draw was unlucky. The fraction dropped among $n$ elements has a **standard error** of $\sqrt{p(1-p)/n}$. For large $n$ it is more than 6 of these away from $p$ less than once in a hundred million draws.
+#
+# **Exercise** (20 minutes). Write the test. You choose `x` and `p`.
+#
+# <details><summary>Hint 1</summary>Which <code>p</code> tells p from 1 − p? And which shape shows whether two rows share a mask?</details>
+# <details><summary>Hint 2</summary>Four questions: is x unchanged in evaluation? Is the fraction of zeros near p? Are all other elements x / (1 − p)? Do the masks of two rows, two columns and two calls differ?</details>
+
+
+# %% exercise test_of_dropout
+def test_of_dropout(drop: Callable[[Tensor, float, bool], Tensor]) -> bool:
+    """Return whether drop(x, p, training) is inverted dropout.
+
+    That is: in evaluation x unchanged. In training each element becomes 0 with probability p or is
+    divided by 1 - p, and each element has a draw of its own, new in every call.
+    A fraction that is wrong by 0.1 is noticed; a right function fails less than once in a million.
+    """
+    # BEGIN SOLUTION
+    x, p = torch.ones(200, 300), 0.3
+    if not torch.equal(drop(x, p, False), x):
+        return False
+    result, again = drop(x, p, True), drop(x, p, True)
+    zeros = result == 0
+    error = (p * (1 - p) / x.numel()) ** 0.5
+    fraction_right = abs(float(zeros.double().mean()) - p) < 6 * error
+    kept_right = torch.allclose(result[~zeros], x[~zeros] / (1 - p))
+    same_rows, same_columns = (torch.equal(d[0], d[1]) for d in (zeros, zeros.T))
+    masks_differ = not (same_rows or same_columns or torch.equal(result, again))
+    return fraction_right and kept_right and masks_differ
+    # END SOLUTION
+
+
+# %% check test_of_dropout points=2
+hint = "True for inverted dropout, False for anything else"
+with Check("test_of_dropout", "right functions, and functions with a mistake", hint) as check:
+
+    def of_torch(x, p, training):
+        return F.dropout(x, p, training)
+
+    def by_hand(x, p, training):
+        return x * (torch.rand(x.shape) >= p) / (1 - p) if training else x
+
+    def unlucky(sign, state):  # its first draw is 4 standard errors off, once in 30 000 draws
+        def drop(x, p, training):
+            if not training or x.numel() < 100:
+                return F.dropout(x, p, training)
+            off = 4 * sign if state.pop("first", False) else float(torch.rand(()) - 0.5)
+            count = x.numel() * p + off * (x.numel() * p * (1 - p)) ** 0.5
+            order = torch.randperm(x.numel()).reshape(x.shape)
+            return torch.where(order < round(count), 0.0, x / (1 - p))
+
+        return drop
+
+    def never_stops(x, p, training):
+        return F.dropout(x, p)
+
+    def never_starts(x, p, training):
+        return F.dropout(x, p, False)
+
+    def not_scaled(x, p, training):
+        return x * (torch.rand(x.shape) >= p) if training else x
+
+    def divided_by_p(x, p, training):
+        return x * (torch.rand(x.shape) >= p) / p if training else x
+
+    def keeps_with_p(x, p, training):
+        return F.dropout(x, 1 - p, training)
+
+    def drops_half(x, p, training):
+        return x * (torch.rand(x.shape) >= 0.5) / (1 - p) if training else x
+
+    def scales_later_too(x, p, training):
+        return F.dropout(x, p, True) if training else x * (1 - p)
+
+    def rows_alike(x, p, training):
+        return x * F.dropout(torch.ones(x.shape[-1:], dtype=x.dtype), p, training)
+
+    def columns_alike(x, p, training):
+        shape = (*x.shape[:1], *[1] * (x.dim() - 1))
+        return x * F.dropout(torch.ones(shape, dtype=x.dtype), p, training)
+
+    def same_mask(x, p, training):
+        draws = torch.rand(x.shape, generator=torch.Generator().manual_seed(3))
+        return x * (draws >= p) / (1 - p) if training else x
+
+    right = {
+        of_torch: "F.dropout(x, p, training)",
+        by_hand: "torch.rand compared with p, kept elements divided by 1 − p",
+        unlucky(1, {"first": True}): "a draw with 4 standard errors too many dropped",
+        unlucky(-1, {"first": True}): "a draw with 4 standard errors too few dropped",
+    }
+    faulty = {
+        never_stops: "it drops in evaluation too",
+        never_starts: "it never drops",
+        not_scaled: "kept elements stay as they are",
+        divided_by_p: "kept elements are divided by p",
+        keeps_with_p: "it drops with probability 1 − p, and divides by p",
+        drops_half: "it drops half of the elements, whatever p is",
+        scales_later_too: "it scales in training, and in evaluation again",
+        same_mask: "every call has the same mask",
+    }
+    # all answers together tell which mistake it is
+    answers = {drop: check.call(drop, returns=bool) for drop in (*right, *faulty)}
+    for drop, told in right.items():
+        check.true(answers[drop], f"a right function passes: {told}")
+    for drop, told in faulty.items():
+        check.true(not answers[drop], f"a faulty function fails: {told}")
+    # a test without the right comparison notices by chance: 30 times in less than one of 10⁶ runs
+    for drop, told in ((rows_alike, "rows"), (columns_alike, "columns")):
+        accepts = any(check.call(drop, returns=bool) for _ in range(30))
+        with Check("test_of_dropout", f"a mask that all {told} share") as shared:
+            shared.true(
+                not accepts,
+                f"a faulty function fails: all {told} have the same mask",
+                hint="Rows or columns may share a mask, and your test accepts that: take an x with"
+                " two axes, and compare two rows and two columns of one result.",
+            )
+# BEGIN HIDDEN TESTS
+with Check("test_of_dropout", "right functions, many times") as check:
+
+    def bernoulli(x, p, training):
+        if not training:
+            return x.clone()
+        return x * torch.bernoulli(torch.full_like(x, 1 - p)) * (1 / (1 - p) if p < 1 else 0.0)
+
+    def filled(x, p, training):
+        if not training:
+            return x
+        return (x / max(1 - p, 1e-9)).masked_fill(torch.rand(x.shape).double() < p, 0.0)
+
+    def unlucky(sign, state):  # as above
+        def drop(x, p, training):
+            if not training or x.numel() < 100:
+                return F.dropout(x, p, training)
+            off = 4 * sign if state.pop("first", False) else float(torch.rand(()) - 0.5)
+            count = x.numel() * p + off * (x.numel() * p * (1 - p)) ** 0.5
+            order = torch.randperm(x.numel()).reshape(x.shape)
+            return torch.where(order < round(count), 0.0, x / (1 - p))
+
+        return drop
+
+    for drop in (bernoulli, filled, lambda x, p, training: nn.Dropout(p).train(training)(x)):
+        for _ in range(5):
+            check.true(check.call(drop, returns=bool), "a right function passes")
+    for sign in (1, -1) * 3:
+        passes = check.call(unlucky(sign, {"first": True}), returns=bool)
+        check.true(passes, "an unlucky draw of a right function passes")
+with Check("test_of_dropout", "other mistakes") as check:
+    mistakes = {
+        "a new nn.Dropout is in training mode": lambda x, p, training: nn.Dropout(p)(x),
+        "training is turned round": lambda x, p, training: F.dropout(x, p, not training),
+        "zeros in evaluation": lambda x, p, training: F.dropout(x, p) if training else 0 * x,
+        "scaled up in evaluation": lambda x, p, training: (
+            F.dropout(x, p) if training else x / (1 - p)
+        ),
+        "one draw for all": lambda x, p, training: x * F.dropout(torch.ones(()), p, training),
+        "noise, no zeros": lambda x, p, training: x + p * torch.randn(x.shape) if training else x,
+        "multiplied by 1 − p": lambda x, p, training: (
+            F.dropout(x, p, training) * (1 - p) ** 2 if training else x
+        ),
+    }
+    for told, drop in mistakes.items():
+        for _ in range(3):
+            check.true(not check.call(drop, returns=bool), f"a faulty function fails: {told}")
+# END HIDDEN TESTS
+
+# %% [markdown]
+# Your test decides about the six versions:
+
+# %%
+for name, version in six_versions.items():
+    print(name, "inverted dropout" if test_of_dropout(version) else "not inverted dropout")
+
+# %% [markdown]
+# What to see: C and F pass. The faulty symbols of the others:
+#
+# - A: `training` is never passed on, and `F.dropout` has `training=True` as its default. PyTorch's documentation says so, but no error does.
+# - B: divides by `p`. At $p = 0.5$ you cannot see it.
+# - D: a new module is in training mode, and no `eval()` of your model ever reaches it. (Create it in `__init__`.)
+# - E: `1 - p`. It reads `p` as the probability of keeping, as some older libraries did.
+
+# %% [markdown]
+# **A good place to stop**, after about 105 of the 190 minutes. You have dropout as a function and as a module, and a test for both. Next: dropout inside attention, and whether dropout helps.
 
 # %% [markdown]
 # ## 6 · Dropout inside attention
@@ -955,6 +1204,22 @@ with Check("attention_dropout", "p = 0 and p = 1 in training") as check:
         "p = 1 drops every weight",
         hint="a row may lose all its weights",
     )
+with Check("attention_dropout", "300 queries with 3 keys each, at p = 0.6") as check:
+    result = check.call(torch.softmax(numbers(100, 3, 3, seed=5), -1), 0.6, True)
+    dropped = result == 0
+    with Check("attention_dropout", "every weight can be dropped") as chance:
+        chance.true(
+            bool(dropped.diagonal(dim1=-2, dim2=-1).any()),
+            "a query's weight for its own position can be dropped",
+            hint="You never drop the weight with which a query attends to its own position: every "
+            "weight can be dropped.",
+        )
+        chance.true(
+            bool(dropped.all(-1).any()),  # none of 300 rows is: less than once in 10³¹ runs
+            "a row can lose all its weights",
+            hint="You redraw when a row loses all its weights: then less than a fraction p is "
+            "dropped, and the expectation is no longer right.",
+        )
 # BEGIN HIDDEN TESTS
 with Check("attention_dropout", "float32, two axes, and several p") as check:
     for shape, p in (((90, 70), 0.1), ((6, 50, 40), 0.5), ((2, 3, 40, 50), 0.9)):
@@ -1029,6 +1294,45 @@ figures.steps({"weights of one query": (with_sums, "key", ["1", "2", "3", "sum"]
 
 # %% [markdown]
 # What to see: the sums of the eight possible rows range from 0 to 2, but the mean of many draws is the row of evaluation. If you renormalised each row, the mean would be another row, in which the large weight has shrunk. (It sums to less than 1: some draws leave no weight.) Training and evaluation would disagree.
+
+# %% [markdown]
+# ### A whole map, and dropout before softmax
+#
+# Now a whole attention map. Its tokens are the eight rows of pixels of a digit, compared by their dot products.
+#
+# **Predict.** A colleague applies dropout one line earlier, to the *scores*: `softmax(dropout(scores, 0.5, True), -1)`. What is the attention weight of a dropped score?
+#
+# <details><summary>0, as with dropout after softmax</summary>A masked score is −∞, a dropped one is 0. Softmax makes e⁰ = 1 of it, divided by the sum of the row.</details>
+# <details><summary>Above 0, perhaps even larger than before</summary>Yes. 0 is a score like any other. If the other scores of the row are negative, the dropped one even wins.</details>
+# <details><summary>NaN</summary>That is the danger of a row in which all scores are −∞. Dropped scores are 0.</details>
+
+# %%
+digit_rows = images[train_part[0]].reshape(8, 8)
+row_scores = digit_rows @ digit_rows.T
+row_map = torch.softmax(row_scores, -1)
+torch.manual_seed(0)
+after = attention_dropout(row_map.expand(1000, 8, 8), 0.5, training=True)
+scores_dropped = dropout(row_scores.expand(1000, 8, 8), 0.5, training=True)
+earlier = torch.softmax(scores_dropped, -1)
+figures.tiles(
+    [row_map, after[0], after.mean(0), row_map, earlier[0], earlier.mean(0)],
+    ["evaluation", "after, draw", "after, mean", "evaluation", "before, draw", "before, mean"],
+    "dropout after softmax, and before",
+    across=3,
+    colours="cividis",
+)
+row_sums = [row_map.sum(-1), after[0].sum(-1), after.mean(0).sum(-1), earlier[0].sum(-1)]
+figures.steps(
+    {"sum of the weights of each query": (torch.stack(row_sums), "query", list("12345678"))},
+    "",
+    ["evaluation", "after, 1 draw", "after, mean of 1,000", "before, 1 draw"],
+)
+off = [(maps.mean(0) - row_map).abs().max().item() for maps in (after, earlier)]
+print(f"largest difference of the mean from evaluation: after {off[0]:.3f}, before {off[1]:.3f}")
+print(f"smallest weight in 1,000 draws:  after {after.min():.3f}, before {earlier.min():.3f}")
+
+# %% [markdown]
+# What to see: in the top row, dropout comes after softmax. One draw sets weights to 0 (the darkest cells), and its sums vary from query to query. The mean of 1,000 draws is the map of evaluation again, apart from chance. In the bottom row no weight is ever 0, and each row of the map sums to 1. But the mean is another map. So this is no dropout of attention weights: its expectation is wrong.
 
 # %% [markdown]
 # ## 7 · Does it help?
@@ -1165,6 +1469,69 @@ figures.curves(
 # But is redundancy the reason for the higher accuracy? At the left end, all units are present. Weight decay and 30 steps of training are only a few points behind, with far *less* redundancy. So most of the gain does not need as much. Whether dropout's small lead needs it remains open.
 
 # %% [markdown]
+# ### Hidden pixels
+#
+# The lecture asks: “Training with occlusions?” **Occlusion** means that an object is partly hidden. Does a network that can spare hidden units also cope with hidden *pixels*? Hide a square of each test digit, at a random position.
+
+
+# %%
+def occluded(whole: Tensor, size: int) -> Tensor:
+    """Images (n, 64), each with a square of size × size pixels set to 0, at a random position."""
+    pixel = torch.arange(8)
+    inside = []
+    for first in torch.randint(0, 9 - size, (2, len(whole), 1)):
+        inside.append((pixel >= first) & (pixel < first + size))
+    hidden = inside[0][:, :, None] & inside[1][:, None, :]
+    return whole * ~hidden.flatten(1)
+
+
+torch.manual_seed(0)
+one_digit = images[test_part[:1]]
+figures.tiles(
+    [occluded(one_digit, size).reshape(8, 8) for size in range(6)],
+    ["whole", *(f"{size} × {size} hidden" for size in range(1, 6))],
+    "one test digit, with a square of its pixels hidden",
+)
+
+# %% [markdown]
+# The figure has the same networks as before, and one more as a control. It drops *pixels* in training, with $p = 0.5$, and no hidden units.
+#
+# **Predict.** Which network loses least between the whole digits and a hidden square of 3 × 3?
+#
+# <details><summary>Dropout on hidden units: its representation is redundant</summary>It is redundant in its hidden units. But a hidden pixel changes many of them together, in a way that no mask of training did.</details>
+# <details><summary>Weight decay: small weights, small changes</summary>It loses about as much as dropout on hidden units.</details>
+# <details><summary>Dropout on pixels</summary>Yes: its training has hidden pixels, though single ones and not squares.</details>
+
+
+# %% folded=true
+# Trains with dropped pixels, hides squares of pixels and draws the accuracy, click to unfold
+pixel_networks = train_three(
+    lambda: nn.Sequential(nn.Dropout(0.5), *digit_network().children()), noisy
+)[0]
+torch.manual_seed(0)
+hidden_digits = [occluded(images[test_part], size) for size in range(6)]
+figures.curves(
+    list(range(6)),
+    {
+        name: [
+            [accuracy(network, inputs, correct[test_part]) for inputs in hidden_digits]
+            for network in networks
+        ]
+        for name, networks in [*trained.items(), ("dropout on pixels, p = 0.5", pixel_networks)]
+        if name not in ("dropout, p = 0.5", "smaller network")
+    },
+    x="side of the hidden square, in pixels",
+    y="test accuracy",
+    title="Test accuracy when pixels are hidden",
+    bottom=0.0,
+)
+
+# %% [markdown]
+# What to see: dropout on hidden units, weight decay and early stopping fall side by side. Dropout's small lead neither grows nor shrinks much. Only the network that has dropped pixels falls clearly less.
+#
+# So dropout makes a network robust to what it drops. Redundancy in the hidden units does not replace hidden pixels.
+
+# %% [markdown]
 # ### Without label noise
 #
 # Train the same network on the *correct* labels. There are no wrong labels to memorise. Does dropout still help?
@@ -1190,13 +1557,153 @@ figures.runs(
 
 # %% [markdown]
 # What to see: all networks fit their training labels. Early stopping adds nothing. Dropout adds about one point, in all three seeds. (Note the axis.) All seeds share one split of the data: this is only a hint.
+
+# %% [markdown]
+# ### A Transformer with and without dropout
+#
+# Now a Transformer: one encoder layer over the eight rows of a digit. Where does PyTorch put dropout in its layer?
+
+# %%
+encoder_layer = nn.TransformerEncoderLayer(24, 4, 48, dropout=0.1, batch_first=True)
+for name, module in encoder_layer.named_modules():
+    if isinstance(module, nn.Dropout):
+        print(f"{name:9}: {module}")
+print("attention weights:", encoder_layer.self_attn.dropout, "(a number, no module)")
+
+# %% [markdown]
+# What to see: `dropout` acts on the hidden features of the feed-forward network, `dropout1` and `dropout2` on the outputs of the two branches. Attention keeps a number and drops its weights itself. The network below also drops embeddings: these are all four points of part 6.
+#
+# It learns from only 60 images, with correct labels, another 60 for each seed. Every setting gets 100 steps. There are two controls. Weight decay has a strength of 0.3, the best of 0.1, 0.3 and 1 by validation accuracy. Early stopping is printed.
+#
+# **Predict.** Without dropout the network fits all 60 images. What does $p = 0.3$ do, in the same 100 steps?
+#
+# <details><summary>It learns more slowly, and ends higher on test digits</summary>Yes: at step 50 it is behind, at the end it is ahead.</details>
+# <details><summary>It is ahead from the start: it overfits less</summary>The masks are noise. At first they mainly slow learning down.</details>
+# <details><summary>Nothing: layer norm removes the noise</summary>Layer norm rescales each token, but a dropped feature stays dropped.</details>
+
+
+# %% folded=true
+# Defines and trains the Transformer, and draws its test accuracy, click to unfold
+class RowTransformer(nn.Module):
+    """64 pixels -> 10 logits: the eight rows are tokens, one encoder layer, their mean."""
+
+    def __init__(self, p: float) -> None:
+        super().__init__()
+        self.embedding, self.drop = nn.Linear(8, 24), nn.Dropout(p)
+        self.positions = nn.Parameter(0.1 * torch.randn(8, 24))
+        self.layer = nn.TransformerEncoderLayer(
+            24, 4, 48, dropout=p, batch_first=True, norm_first=True
+        )
+        self.norm, self.output = nn.LayerNorm(24), nn.Linear(24, 10)
+
+    def forward(self, x: Tensor) -> Tensor:
+        tokens = self.drop(self.embedding(x.reshape(-1, 8, 8)) + self.positions)
+        return self.output(self.norm(self.layer(tokens)).mean(1))
+
+
+def fit_transformer(seed: int, p: float, weight_decay: float) -> list[list[float]]:
+    """Every 25 steps [training, validation, test accuracy], in evaluation mode."""
+    torch.manual_seed(seed)
+    few = train_part[torch.randperm(400)[:60]]
+    model = RowTransformer(p)
+    optimizer = torch.optim.AdamW(
+        model.parameters(), lr=7e-3, weight_decay=weight_decay, fused=True
+    )
+    history = []
+    for step in range(101):
+        if step % 25 == 0:
+            model.eval()
+            parts = (few, validation_part, test_part)
+            history.append([accuracy(model, images[part], correct[part]) for part in parts])
+            model.train()
+        loss = F.cross_entropy(model(images[few]), correct[few])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return history
+
+
+settings = {
+    "no dropout": (0.0, 0.0),
+    "p = 0.1": (0.1, 0.0),
+    "p = 0.3": (0.3, 0.0),
+    "no dropout, weight decay": (0.0, 0.3),
+}
+of_transformers = {
+    name: torch.tensor([fit_transformer(seed, *setting) for seed in range(3)])
+    for name, setting in settings.items()
+}
+for name, history in of_transformers.items():
+    stopped = history[range(3), history[..., 1].argmax(1), 2].mean()
+    on_training, on_validation, on_test = history[:, -1].mean(0).tolist()
+    print(
+        f"{name:24}: training {on_training:.0%}, validation {on_validation:.0%}, "
+        f"test {on_test:.1%}, with early stopping {stopped:.1%}"
+    )
+figures.curves(
+    range(0, 101, 25),
+    {name: history[..., 2].tolist() for name, history in of_transformers.items()},
+    x="training step",
+    y="test accuracy",
+    title="A Transformer on 60 digits",
+)
+
+# %% [markdown]
+# What to see: every network fits its 60 training images. With $p = 0.3$ the Transformer learns most slowly. At the end $p = 0.1$ and 0.3 are about four points ahead on average, but the bands overlap: 0.1 is ahead for all three seeds, 0.3 for two. Weight decay and early stopping gain next to nothing. With correct labels test accuracy does not fall, so there is no better step to stop at.
+#
+# So on average dropout does here what these two rivals do not. Three seeds of 60 images are a hint, no more.
 #
 # Not every model needs dropout. PaLM, a language model with 540 billion parameters (Chowdhery et al., 2022), was pretrained without it: it saw most of its text only once. Most fine-tuning, on little data, used $p = 0.1$.
 
 # %% [markdown]
 # ## 8 · Monte Carlo dropout: how uncertain is the model?
 #
-# An **ensemble** is a set of models whose predictions are averaged. The lecture offers “another interpretation” of dropout: it trains a large ensemble of models that share their parameters, one model for each mask. See what five of these models predict for one difficult digit.
+# An **ensemble** is a set of models whose predictions are averaged. The lecture offers “another interpretation” of dropout: it trains a large ensemble of models that share their parameters, one model for each mask.
+#
+# Take three hidden units that feed one linear unit, as in part 3. Each hidden unit is present or missing, so there are $2^3 = 8$ networks, called **subnetworks**. Each mask picks one of them. There are only three weights: all eight share them.
+#
+# **Predict.** With $p = 0.3$, which of the eight subnetworks does a mask pick most often?
+#
+# <details><summary>One with two units: 2.1 units are kept on average</summary>Two units are the most common <em>number</em>. But three subnetworks share that case, with 0.7 · 0.7 · 0.3 = 0.147 each.</details>
+# <details><summary>The one with all three units</summary>Yes: 0.7³ = 0.343.</details>
+# <details><summary>None: all eight are equally likely</summary>That holds at p = 0.5 only.</details>
+
+# %%
+torch.manual_seed(0)
+unit_masks = dropout(torch.ones(20_000, 3), 0.3, training=True) != 0
+subnetworks = list(itertools.product((0, 1), repeat=3))
+outputs = [(three_weights * three_inputs * torch.tensor(kept)).sum() / 0.7 for kept in subnetworks]
+likely = [math.prod(0.7 if one else 0.3 for one in kept) for kept in subnetworks]
+picked = [(unit_masks == torch.tensor(kept)).all(-1).float().mean() for kept in subnetworks]
+figures.steps(
+    {
+        "units": (subnetworks, "unit", ["1", "2", "3"]),
+        "output": ([[output] for output in outputs], "", ["a / 0.7"]),
+        "share of masks": (
+            list(zip(likely, picked, strict=True)),
+            "",
+            ["exact", "drawn"],
+        ),
+    },
+    "subnetwork",
+    list("12345678"),
+)
+weighted = sum(q * output for q, output in zip(likely, outputs, strict=True))
+print(f"mean output of the subnetworks, by probability: {weighted:.2f}")
+print(f"output in evaluation, all units present:        {(three_weights @ three_inputs):.2f}")
+
+# %% [markdown]
+# What to see: the masks pick the subnetworks with the expected frequencies. The mean of their outputs is the output in evaluation, which is your `expected_activation` divided by $1 - p$. So for one linear unit, evaluation *is* the whole ensemble, in one pass.
+#
+# The digit network has 256 hidden units, so it has $2^{256} \approx 10^{77}$ subnetworks. It trains for 150 steps on 400 images, each with a mask of its own.
+#
+# **Predict.** How many of the subnetworks are ever trained?
+#
+# <details><summary>All of them, each a little</summary>150 · 400 masks are drawn. That is far from 10⁷⁷.</details>
+# <details><summary>At most 60,000, nearly all of them for one image in one step</summary>Yes. The slide says: each model “gets trained on only ~ one datapoint”. The others are never picked, but their weights are trained: every weight belongs to a quarter or half of all subnetworks.</details>
+# <details><summary>256, one for each unit</summary>A mask decides about all units at once. Each combination is a subnetwork of its own.</details>
+#
+# See what five of these models predict for one difficult digit.
 
 # %%
 torch.manual_seed(0)
@@ -1301,6 +1808,28 @@ with Check("monte_carlo_predict", "results that do not depend on chance", hint) 
             "nn.RReLU, a module that is random in training, works as in evaluation",
             hint="Only nn.Dropout may be in training mode: first put all modules into evaluation "
             "mode, then switch on nn.Dropout.",
+        )
+    root, _ = check.call(
+        nn.RReLU(0.0, 1.0).train(), -torch.ones(20, 30), 3, returns=("mean", "std")
+    )
+    with Check("monte_carlo_predict", "the outermost module too") as outermost:
+        outermost.equal(
+            root,
+            -0.5 * torch.ones(20, 30),
+            "nn.RReLU as the whole model works as in evaluation",
+            hint="You leave the outermost module in training mode: it may do more than its parts, "
+            "so it has to be in evaluation mode too.",
+        )
+    channels, _ = check.call(
+        nn.Sequential(nn.Dropout1d(1.0), nn.Dropout(0.0)).eval(), x, 3, returns=("mean", "std")
+    )
+    with Check("monte_carlo_predict", "nn.Dropout1d is another type") as by_type:
+        by_type.equal(
+            channels,
+            x,
+            "nn.Dropout1d, which is no nn.Dropout, works as in evaluation",
+            hint="You go by the name, and nn.AlphaDropout and nn.Dropout2d have “Dropout” in theirs"
+            " too: test the type with isinstance.",
         )
 with Check("monte_carlo_predict", "two samples of ones at p = 0.5", hint) as check:
     doubled_or_none = nn.Sequential(nn.Dropout(0.5)).train()
@@ -1443,6 +1972,17 @@ with Check("monte_carlo_predict", "the model afterwards") as check:
             hint="One mode for the whole model is not enough: store one for each of "
             "model.modules(), and set part.training itself, because part.train() also sets "
             "all modules inside part.",
+        )
+    twice = nn.Dropout(0.5)  # it stands in two places
+    model = nn.Sequential(nn.Sequential(twice), nn.Sequential(twice)).train()
+    twice.eval()
+    check.call(model, x, 2, returns=("mean", "std"))
+    with Check("monte_carlo_predict", "one module in two places") as restored:
+        restored.true(
+            not twice.training and model.training,
+            "a module that stands in two places is back in its own mode",
+            hint="You restore the modes with train(), which also sets all modules inside: set "
+            "part.training itself.",
         )
 # BEGIN HIDDEN TESTS
 with Check("monte_carlo_predict", "all combinations of modes") as check:
@@ -1792,7 +2332,8 @@ show_progress("05_dropout")
 # - `eval()` switches off dropout modules, not gradients. A function with `dropout_p` has to be told. On its fast path, PyTorch's encoder layer drops nothing.
 # - A Transformer applies dropout to the embeddings and the outputs of its branches, many also to the attention weights and the hidden features of the feed-forward network.
 # - After dropout, the remaining attention weights are *not* renormalised.
-# - Dropout reduces overfitting. Choose $p$ by validation accuracy, report test accuracy. Here tuned weight decay and early stopping came close. Of the networks tested with missing units, those with dropout lost by far the least.
+# - Dropout reduces overfitting. Choose $p$ by validation accuracy, report test accuracy. Here tuned weight decay and early stopping came close. Of the networks tested with missing units, those with dropout lost by far the least. Hidden pixels are another matter: there only dropout on pixels helped.
+# - A test of a random function takes its tolerance from the standard error.
 # - Monte Carlo dropout gives a mean and a spread. Near the training data, the confidence of a single pass found errors better than the spread.
 #
 # **What comes next.** Apart from the causal mask, nothing so far knows the order of the tokens. How does a model tell *dog bites man* from *man bites dog*? Lesson 6: positional encodings.

@@ -2,6 +2,7 @@
 # pyright: reportRedeclaration=false, reportReturnType=false, reportAttributeAccessIssue=false, reportOperatorIssue=false
 import itertools
 import math
+from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -574,7 +575,7 @@ def dropout(
 # by:      kept = torch.rand(x.shape, generator=generator) >= 0.5
 
 # %% wrong dropout p_in_tenths of="of_numpy"
-# Compare with p itself, without rounding it.
+# Compare a number from torch.rand with p itself, without rounding it.
 # replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
 # by:      kept = torch.randint(0, 10, x.shape, generator=generator) >= int(p * 10)
 
@@ -1067,6 +1068,240 @@ class Dropout(nn.Dropout):
 #              return torch.zeros_like(x)
 #          draw = torch.distributions.Bernoulli(probs=1 - self.p)
 #          return x * draw.sample(x.shape).to(x.dtype) / (1 - self.p)
+
+
+# %% wrong test_of_dropout always_true
+# Your test accepts every function: compare what drop returns with what the docstring asks for.
+def test_of_dropout(drop: Callable[[Tensor, float, bool], Tensor]) -> bool:
+    return True
+
+
+# %% wrong test_of_dropout always_false
+# Your test rejects PyTorch's own dropout. Return True if nothing is wrong, and test only what holds
+# for every right draw: allow the fraction dropped 6 standard errors.
+def test_of_dropout(drop: Callable[[Tensor, float, bool], Tensor]) -> bool:
+    return False
+
+
+# %% wrong test_of_dropout only_evaluation
+# You test evaluation only: also test what happens in training.
+def test_of_dropout(drop: Callable[[Tensor, float, bool], Tensor]) -> bool:
+    x = torch.ones(50, 40)
+    return torch.equal(drop(x, 0.3, False), x)
+
+
+# %% wrong test_of_dropout only_training of="solution"
+# You never call drop with training=False: a function that drops or scales in evaluation passes.
+# replace: if not torch.equal(drop(x, p, False), x):
+#              return False
+# by:
+
+# %% wrong test_of_dropout at_one_half of="solution"
+# At p = 0.5 you cannot tell p from 1 − p: choose another p.
+# replace: x, p = torch.ones(200, 300), 0.3
+# by:      x, p = torch.ones(200, 300), 0.5
+
+
+# %% wrong test_of_dropout only_the_mean
+# You test only the mean, which dividing by p and keeping with p preserves too: test the fraction of
+# zeros and the value of kept elements.
+def test_of_dropout(drop: Callable[[Tensor, float, bool], Tensor]) -> bool:
+    x, p = torch.ones(200, 300), 0.3
+    if not torch.equal(drop(x, p, False), x):
+        return False
+    return abs(drop(x, p, True).mean().item() - 1) < 0.016
+
+
+# %% wrong test_of_dropout two_standard_errors of="solution"
+# Your tolerance is too small: an unlucky draw of a right function fails. Take 6 standard errors.
+# replace: fraction_right = abs(float(zeros.double().mean()) - p) < 6 * error
+# by:      fraction_right = abs(float(zeros.double().mean()) - p) < 2 * error
+
+# %% wrong test_of_dropout variance_for_error of="solution"
+# Your test rejects PyTorch's own dropout. Return True if nothing is wrong, and test only what holds
+# for every right draw: allow the fraction dropped 6 standard errors.
+# replace: error = (p * (1 - p) / x.numel()) ** 0.5
+# by:      error = p * (1 - p) / x.numel()
+
+# %% wrong test_of_dropout an_exact_fraction of="solution"
+# Your test rejects PyTorch's own dropout. Return True if nothing is wrong, and test only what holds
+# for every right draw: allow the fraction dropped 6 standard errors.
+# replace: fraction_right = abs(float(zeros.double().mean()) - p) < 6 * error
+# by:      fraction_right = int(zeros.sum()) == round(p * x.numel())
+
+# %% wrong test_of_dropout fraction_untested of="solution"
+# You do not test how many elements are dropped: compare the fraction of zeros with p.
+# replace: return fraction_right and kept_right and masks_differ
+# by:      return kept_right and masks_differ
+
+# %% wrong test_of_dropout scale_untested of="solution"
+# You do not test the kept elements: each should be x / (1 − p).
+# replace: return fraction_right and kept_right and masks_differ
+# by:      return fraction_right and masks_differ
+
+# %% wrong test_of_dropout not_scaled of="solution"
+# You expect kept elements to stay as they are: inverted dropout divides them by 1 − p in training.
+# replace: kept_right = torch.allclose(result[~zeros], x[~zeros] / (1 - p))
+# by:      kept_right = torch.allclose(result[~zeros], x[~zeros])
+
+# %% wrong test_of_dropout scaled_by_p of="solution"
+# You expect kept elements to be divided by p: it should be 1 − p, the probability of keeping.
+# replace: kept_right = torch.allclose(result[~zeros], x[~zeros] / (1 - p))
+# by:      kept_right = torch.allclose(result[~zeros], x[~zeros] / p)
+
+# %% wrong test_of_dropout masks_untested of="solution"
+# Your test accepts the same mask in every call: call drop twice, and compare the two results.
+# replace: return fraction_right and kept_right and masks_differ
+# by:      return fraction_right and kept_right
+
+# %% wrong test_of_dropout columns_untested of="solution"
+# Rows or columns may share a mask, and your test accepts that: take an x with two axes, and compare
+# two rows and two columns of one result.
+# replace: masks_differ = not (same_rows or same_columns or torch.equal(result, again))
+# by:      masks_differ = not (same_rows or torch.equal(result, again))
+
+# %% wrong test_of_dropout rows_untested of="solution"
+# Rows or columns may share a mask, and your test accepts that: take an x with two axes, and compare
+# two rows and two columns of one result.
+# replace: masks_differ = not (same_rows or same_columns or torch.equal(result, again))
+# by:      masks_differ = not (same_columns or torch.equal(result, again))
+
+# %% wrong test_of_dropout one_call of="solution"
+# Your test accepts the same mask in every call: call drop twice, and compare the two results.
+# replace: masks_differ = not (same_rows or same_columns or torch.equal(result, again))
+# by:      masks_differ = not (same_rows or same_columns)
+
+
+# %% wrong test_of_dropout a_vector
+# Rows or columns may share a mask, and your test accepts that: take an x with two axes, and compare
+# two rows and two columns of one result.
+def test_of_dropout(drop: Callable[[Tensor, float, bool], Tensor]) -> bool:
+    x, p = torch.ones(60_000), 0.2
+    if not torch.equal(drop(x, p, False), x):
+        return False
+    y = drop(x, p, True)
+    if torch.equal(y, drop(x, p, True)):
+        return False
+    kept = y[y != 0]
+    return abs(len(kept) / len(x) - 0.8) < 0.01 and bool((kept - 1.25).abs().max() < 1e-5)
+
+
+# %% wrong test_of_dropout same_as_torch
+# Your test rejects PyTorch's own dropout. Return True if nothing is wrong, and test only what holds
+# for every right draw: allow the fraction dropped 6 standard errors.
+def test_of_dropout(drop: Callable[[Tensor, float, bool], Tensor]) -> bool:
+    x = torch.ones(20, 30)
+    return torch.equal(drop(x, 0.3, True), F.dropout(x, 0.3, True))
+
+
+# %% wrong test_of_dropout same_as_torch_with_a_seed
+# You set a seed and compare with F.dropout: a right function may draw its mask in another way.
+def test_of_dropout(drop: Callable[[Tensor, float, bool], Tensor]) -> bool:
+    x, results = torch.ones(200, 300), []
+    if not torch.equal(drop(x, 0.3, False), x):
+        return False
+    for function in (drop, F.dropout):
+        torch.manual_seed(0)
+        results.append(function(x, 0.3, True))
+    return torch.allclose(*results)
+
+
+# %% wrong test_of_dropout turned_round
+# Your answer is turned round: True means that the function is right.
+def test_of_dropout(drop: Callable[[Tensor, float, bool], Tensor]) -> bool:
+    x, p = torch.ones(200, 300), 0.3
+    a, b, still = drop(x, p, True), drop(x, p, True), drop(x, p, False)
+    fine = torch.equal(still, x) and not torch.equal(a, b)
+    fine = fine and abs(float((a == 0).double().mean()) - p) < 0.02
+    fine = fine and torch.allclose(a[a != 0] * (1 - p), x[a != 0])
+    mask = a != 0
+    fine = fine and not torch.equal(mask[0], mask[1]) and not torch.equal(mask[:, 0], mask[:, 1])
+    return not fine
+
+
+# %% wrong test_of_dropout only_zero_and_one
+# You test only p = 0 and p = 1, where nothing is random: also test a p in between.
+def test_of_dropout(drop: Callable[[Tensor, float, bool], Tensor]) -> bool:
+    x = torch.ones(20, 30)
+    nothing = torch.equal(drop(x, 0.0, True), x) and torch.equal(drop(x, 0.5, False), x)
+    return nothing and not drop(x, 1.0, True).nan_to_num().any()
+
+
+# %% wrong test_of_dropout forgotten_return of="solution"
+# does the last line say `return`?
+# replace: return fraction_right and kept_right and masks_differ
+# by:      passes = fraction_right and kept_right and masks_differ
+
+
+# %% right test_of_dropout in_numbers
+def test_of_dropout(drop: Callable[[Tensor, float, bool], Tensor]) -> bool:
+    torch.manual_seed(4)
+    x = torch.full((100, 500), 3.0, dtype=torch.float64)
+    for p in (0.1, 0.75):
+        if (drop(x, p, False) - x).abs().max() > 0:
+            return False
+        first, second = drop(x, p, True), drop(x, p, True)
+        values = set(first.unique().round(decimals=6).tolist())
+        if values != {0.0, round(3.0 / (1 - p), 6)}:
+            return False
+        if abs(first.mean().item() - 3.0) > 6 * 3.0 * (p / (1 - p) / x.numel()) ** 0.5:
+            return False
+        if (first == second).all():
+            return False
+        if (first[3] == first[7]).all() or (first[:, 3] == first[:, 7]).all():
+            return False
+    return True
+
+
+# %% right test_of_dropout by_columns_and_rows
+def test_of_dropout(drop: Callable[[Tensor, float, bool], Tensor]) -> bool:
+    x, p = 1 + torch.rand(300, 400), 0.2
+    calls = torch.stack([drop(x, p, True) for _ in range(3)])
+    ratio = calls / x
+    gone = (ratio == 0).double()
+    near = gone.mean() - p
+    return (
+        bool((drop(x, p, False) == x).all())
+        and bool((((ratio - 1.25).abs() < 1e-4) | (ratio == 0)).all())
+        and bool(near.abs() < 6 * (p * (1 - p) / gone.numel()) ** 0.5)
+        # a mean over three or more independent draws varies less than a single draw, 0.16
+        and all(float(gone.mean(axis).var()) < 0.12 for axis in range(3))
+    )
+
+
+# %% right test_of_dropout counting
+def test_of_dropout(drop: Callable[[Tensor, float, bool], Tensor]) -> bool:
+    x = torch.arange(1.0, 20_001.0).reshape(100, 200)
+    if not drop(x, 0.4, False).equal(x):
+        return False
+    masks = []
+    for _ in range(2):
+        y = drop(x, 0.4, True)
+        masks.append((y != 0).tolist())
+        wanted = torch.where(y != 0, x / 0.6, 0.0)
+        if not torch.allclose(y, wanted):
+            return False
+    zeros = sum(row.count(False) for row in masks[0])
+    if abs(zeros - 8000) > 6 * (20_000 * 0.4 * 0.6) ** 0.5:
+        return False
+    columns = list(zip(*masks[0], strict=True))
+    return masks[0] != masks[1] and masks[0][0] != masks[0][1] and columns[0] != columns[1]
+
+
+# %% right test_of_dropout a_list_of_laws
+def test_of_dropout(drop: Callable[[Tensor, float, bool], Tensor]) -> bool:
+    x, p = -2 * torch.ones(250, 160, dtype=torch.float64), 0.15
+    still, y, z = drop(x, p, False), drop(x, p, True), drop(x, p, True)
+    keep = (y != 0).double()
+    laws = [
+        bool((still == x).all()),
+        torch.allclose(y * (1 - p), keep * x),
+        abs(keep.mean().item() - (1 - p)) < 0.012,
+        (y != z).any().item(),
+        (keep[0] != keep[-1]).any().item(),
+        (keep[:, 0] != keep[:, -1]).any().item(),
+    ]
+    return all(laws)
 
 
 # %% wrong attention_dropout renormalised
