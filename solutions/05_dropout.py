@@ -7,7 +7,7 @@
 #
 # **You take away** why dropout scales what it keeps, what it does against overfitting, how it compares with other kinds of regularisation, and the mistakes that raise no error.
 #
-# **Time**: about 190 minutes: 110 for the exercises, the rest to read, predict and run. A good place to stop is marked half way.
+# **Time**: about 190 minutes: 110 for the exercises, the rest to read, predict and run. A good place to stop is marked after about 105.
 
 # %% given imports
 import itertools
@@ -1090,13 +1090,13 @@ for name, version in six_versions.items():
 # %% [markdown]
 # What to see: C and F pass. The faulty symbols of the others:
 #
-# - A: `training` is never passed on, and `F.dropout` has `training=True` as its default. PyTorch's documentation says so, but no error does.
+# - A: `training` is never passed on, and `F.dropout` has `training=True` as its default.
 # - B: divides by `p`. At $p = 0.5$ you cannot see it.
-# - D: a new module is in training mode, and no `eval()` of your model ever reaches it. (Create it in `__init__`.)
-# - E: `1 - p`. It reads `p` as the probability of keeping, as some older libraries did.
+# - D: a new module is in training mode, and no `eval()` of your model ever reaches it.
+# - E: reads `p` as the probability of keeping.
 
 # %% [markdown]
-# **A good place to stop**, after about 105 of the 190 minutes. You have dropout as a function and as a module, and a test for both. Next: dropout inside attention, and whether dropout helps.
+# **A good place to stop.** You have dropout as a function and as a module, and a test for both. Next: dropout inside attention.
 
 # %% [markdown]
 # ## 6 · Dropout inside attention
@@ -1108,7 +1108,7 @@ for name, version in six_versions.items():
 # 3. to the attention weights, after softmax;
 # 4. to the hidden features of the feed-forward network (lesson 7).
 #
-# The first Transformer's paper names the first two. The lecture's slide *Residual Connections, Dropout, and Normalization* shows the second, for attention. Many implementations add the third. PyTorch's encoder layer adds the third and the fourth.
+# The first Transformer's paper names the first two. PyTorch's encoder layer has the second, the third and the fourth.
 
 # %%
 mask_draws = torch.Generator().manual_seed(2)
@@ -1332,7 +1332,7 @@ print(f"largest difference of the mean from evaluation: after {off[0]:.3f}, befo
 print(f"smallest weight in 1,000 draws:  after {after.min():.3f}, before {earlier.min():.3f}")
 
 # %% [markdown]
-# What to see: in the top row, dropout comes after softmax. One draw sets weights to 0 (the darkest cells), and its sums vary from query to query. The mean of 1,000 draws is the map of evaluation again, apart from chance. In the bottom row no weight is ever 0, and each row of the map sums to 1. But the mean is another map. So this is no dropout of attention weights: its expectation is wrong.
+# What to see: in the top row, dropout comes after softmax. One draw sets weights to 0 (the darkest cells), and its sums vary. The mean of 1,000 draws is the map of evaluation again, apart from chance. In the bottom row no weight is 0, and each row sums to 1. But the mean is another map: the expectation is wrong.
 
 # %% [markdown]
 # ## 7 · Does it help?
@@ -1649,18 +1649,16 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: every network fits its 60 training images. With $p = 0.3$ the Transformer learns most slowly. At the end $p = 0.1$ and 0.3 are about four points ahead on average, but the bands overlap: 0.1 is ahead for all three seeds, 0.3 for two. Weight decay and early stopping gain next to nothing. With correct labels test accuracy does not fall, so there is no better step to stop at.
-#
-# So on average dropout does here what these two rivals do not. Three seeds of 60 images are a hint, no more.
+# What to see: every network fits its 60 training images. At the end $p = 0.1$ and 0.3 are about four points ahead on average, but the bands overlap: 0.1 is ahead for all three seeds, 0.3 for two. Weight decay and early stopping gain next to nothing. Three seeds of 60 images are a hint, no more.
 #
 # Not every model needs dropout. PaLM, a language model with 540 billion parameters (Chowdhery et al., 2022), was pretrained without it: it saw most of its text only once. Most fine-tuning, on little data, used $p = 0.1$.
 
 # %% [markdown]
 # ## 8 · Monte Carlo dropout: how uncertain is the model?
 #
-# An **ensemble** is a set of models whose predictions are averaged. The lecture offers “another interpretation” of dropout: it trains a large ensemble of models that share their parameters, one model for each mask.
+# An **ensemble** is a set of models whose predictions are averaged. The lecture offers “another interpretation” of dropout: it trains a large ensemble of models that share their parameters, one for each mask.
 #
-# Take three hidden units that feed one linear unit, as in part 3. Each hidden unit is present or missing, so there are $2^3 = 8$ networks, called **subnetworks**. Each mask picks one of them. There are only three weights: all eight share them.
+# Take three hidden units that feed one linear unit, as in part 3. Each is present or missing: $2^3 = 8$ **subnetworks**, which share three weights. Each mask picks one of them.
 #
 # **Predict.** With $p = 0.3$, which of the eight subnetworks does a mask pick most often?
 #
@@ -1672,18 +1670,14 @@ figures.curves(
 torch.manual_seed(0)
 unit_masks = dropout(torch.ones(20_000, 3), 0.3, training=True) != 0
 subnetworks = list(itertools.product((0, 1), repeat=3))
-outputs = [(three_weights * three_inputs * torch.tensor(kept)).sum() / 0.7 for kept in subnetworks]
+kept_parts = three_weights * three_inputs * torch.tensor(subnetworks)  # (subnetwork, unit)
 likely = [math.prod(0.7 if one else 0.3 for one in kept) for kept in subnetworks]
-picked = [(unit_masks == torch.tensor(kept)).all(-1).float().mean() for kept in subnetworks]
+picked = [(unit_masks == torch.tensor(kept)).all(-1).float().mean().item() for kept in subnetworks]
 figures.steps(
     {
-        "units": (subnetworks, "unit", ["1", "2", "3"]),
-        "output": ([[output] for output in outputs], "", ["a / 0.7"]),
-        "share of masks": (
-            list(zip(likely, picked, strict=True)),
-            "",
-            ["exact", "drawn"],
-        ),
+        "units": (torch.tensor(subnetworks), "unit", ["1", "2", "3"]),
+        "output": (kept_parts.sum(-1, keepdim=True) / 0.7, "", ["a / 0.7"]),
+        "share of masks": (torch.tensor([likely, picked]).T, "", ["exact", "drawn"]),
     },
     "subnetwork",
     list("12345678"),
