@@ -1088,12 +1088,12 @@ for name, version in six_versions.items():
     print(name, "inverted dropout" if test_of_dropout(version) else "not inverted dropout")
 
 # %% [markdown]
-# What to see: C and F pass. The faulty symbols of the others:
+# What to see: C and F pass. Name the faulty symbol of each other one, then open.
 #
-# - A: `training` is never passed on, and `F.dropout` has `training=True` as its default.
-# - B: divides by `p`. At $p = 0.5$ you cannot see it.
-# - D: a new module is in training mode, and no `eval()` of your model ever reaches it.
-# - E: reads `p` as the probability of keeping.
+# <details><summary>A</summary><code>training</code> is never passed on, and <code>F.dropout</code> has <code>training=True</code> as its default. The documentation says so, but no error does.</details>
+# <details><summary>B</summary>It divides by <code>p</code>. At p = 0.5 you cannot see it.</details>
+# <details><summary>D</summary>A new module is in training mode, and no <code>eval()</code> of your model ever reaches it. Create it in <code>__init__</code>.</details>
+# <details><summary>E</summary><code>1 - p</code>: it reads <code>p</code> as the probability of keeping, as some older libraries did.</details>
 
 # %% [markdown]
 # **A good place to stop.** You have dropout as a function and as a module, and a test for both. Next: dropout inside attention.
@@ -1101,7 +1101,7 @@ for name, version in six_versions.items():
 # %% [markdown]
 # ## 6 · Dropout inside attention
 #
-# A Transformer applies dropout at several points, often with $p = 0.1$:
+# A Transformer applies it at several points, often with $p = 0.1$:
 #
 # 1. to the embeddings, after positional encodings are added (lesson 6);
 # 2. to the output of each branch, before the residual sum;
@@ -1332,7 +1332,7 @@ print(f"largest difference of the mean from evaluation: after {off[0]:.3f}, befo
 print(f"smallest weight in 1,000 draws:  after {after.min():.3f}, before {earlier.min():.3f}")
 
 # %% [markdown]
-# What to see: in the top row, dropout comes after softmax. One draw sets weights to 0 (the darkest cells), and its sums vary. The mean of 1,000 draws is the map of evaluation again, apart from chance. In the bottom row no weight is 0, and each row sums to 1. But the mean is another map: the expectation is wrong.
+# What to see: in the top row, dropout comes after softmax. One draw sets weights to 0 (the darkest cells), and its sums vary. The mean of 1,000 draws is the map of evaluation again, apart from chance. In the bottom row no weight is 0, and each row sums to 1. But the mean is wrong: it is another map.
 
 # %% [markdown]
 # ## 7 · Does it help?
@@ -1649,9 +1649,9 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: every network fits its 60 training images. At the end $p = 0.1$ and 0.3 are about four points ahead on average, but the bands overlap: 0.1 is ahead for all three seeds, 0.3 for two. Weight decay and early stopping gain next to nothing. Three seeds of 60 images are a hint, no more.
+# What to see: every network fits its 60 training images. At the end $p = 0.1$ and 0.3 are about four points ahead on average: 0.1 for all three seeds, 0.3 for two. Weight decay and early stopping gain next to nothing.
 #
-# Not every model needs dropout. PaLM, a language model with 540 billion parameters (Chowdhery et al., 2022), was pretrained without it: it saw most of its text only once. Most fine-tuning, on little data, used $p = 0.1$.
+# <details><summary>Does every model need dropout?</summary>No. PaLM, a language model with 540 billion parameters (Chowdhery et al., 2022), was pretrained without it: it saw most of its text only once. Most fine-tuning, on little data, used p = 0.1.</details>
 
 # %% [markdown]
 # ## 8 · Monte Carlo dropout: how uncertain is the model?
@@ -1670,19 +1670,19 @@ figures.curves(
 torch.manual_seed(0)
 unit_masks = dropout(torch.ones(20_000, 3), 0.3, training=True) != 0
 subnetworks = list(itertools.product((0, 1), repeat=3))
-kept_parts = three_weights * three_inputs * torch.tensor(subnetworks)  # (subnetwork, unit)
+outputs = torch.tensor(subnetworks) * three_weights @ three_inputs / 0.7  # (subnetwork,)
 likely = [math.prod(0.7 if one else 0.3 for one in kept) for kept in subnetworks]
 picked = [(unit_masks == torch.tensor(kept)).all(-1).float().mean().item() for kept in subnetworks]
 figures.steps(
     {
         "units": (torch.tensor(subnetworks), "unit", ["1", "2", "3"]),
-        "output": (kept_parts.sum(-1, keepdim=True) / 0.7, "", ["a / 0.7"]),
+        "output": (outputs[:, None], "", ["a / 0.7"]),
         "share of masks": (torch.tensor([likely, picked]).T, "", ["exact", "drawn"]),
     },
     "subnetwork",
     list("12345678"),
 )
-weighted = sum(q * output for q, output in zip(likely, outputs, strict=True))
+weighted = torch.tensor(likely) @ outputs
 print(f"mean output of the subnetworks, by probability: {weighted:.2f}")
 print(f"output in evaluation, all units present:        {(three_weights @ three_inputs):.2f}")
 

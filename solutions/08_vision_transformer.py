@@ -1699,7 +1699,7 @@ if len(missed):
 # %% [markdown]
 # ### At full size
 #
-# More examples come from **pretraining**: a model is first trained on a very large data set (here with labels), then fine-tuned. The paper compares the ViT with the **ResNet**, a CNN with residual connections.
+# In **pretraining**, a model is first trained on a very large data set, here with labels. The **ResNet** is a CNN with residual connections.
 #
 # **Predict.** The paper pretrains both on 1.3, on 14 and on 300 million images. Where is the ViT ahead of the ResNet?
 #
@@ -1721,7 +1721,7 @@ if len(missed):
 # <details><summary>The same accuracy, for about a fifteenth of the compute</summary>Yes: 680 against 9,900 core-days.</details>
 # <details><summary>ViTs need fewer images</summary>Both had the same 300 million. Row 2 shows what fewer cost the ViT.</details>
 #
-# **From the lecture** (STATS 403, lecture 7, slides "a history" and "advantages of vision transformers"):
+# **From the lecture** (STATS 403, lecture 7, "a history" and "advantages"):
 #
 # | year | model | what was new |
 # | --- | --- | --- |
@@ -1731,7 +1731,7 @@ if len(missed):
 # | 2021 | Swin (Liu et al.) | attention inside shifted windows: locality is built in again |
 # | 2022 | ConvNeXt (Liu et al.) | a CNN, trained as ViTs are |
 #
-# **Predict.** The slide lists three advantages: global context, scalability, parameter efficiency. Which of them do *your* measurements contradict?
+# **Predict.** The slide lists global context, scalability and parameter efficiency. Which do *your* measurements contradict?
 #
 # <details><summary>Global context</summary>Every patch can attend to every patch. Section 8 measures how far.</details>
 # <details><summary>Scalability</summary>Your data sets are far too small to judge this. The table above supports it.</details>
@@ -1739,7 +1739,7 @@ if len(missed):
 #
 # ### Does the table know the grid?
 #
-# **Predict.** The rows of the table start as random vectors. After training, which two patches have the most similar rows, on average?
+# **Predict.** The rows start as random vectors. After training, which two patches have the most similar rows?
 #
 # <details><summary>Two neighbours</summary>The paper found this after millions of photos. See what your digits taught.</details>
 # <details><summary>Two patches that nearly always have ink</summary>The model must tell these apart: which stroke is where decides the digit.</details>
@@ -1953,7 +1953,7 @@ show_reader(7)
 
 
 # %% [markdown]
-# What to see: different heads attend to different patches. Choose another head and block (*layer*, from 0) in the view, or another digit for the 7 in the last line.
+# What to see: different heads attend to different patches. Choose another head and block (*layer*, from 0) in the view, or another digit in the last line.
 #
 # ### How far away does a head attend?
 #
