@@ -1595,7 +1595,7 @@ for name, lowest, models, training, unseen in (
 #
 # A low loss is a sign of a leak only if it is below the *floor* and measured on *held-out* data. For real text nobody knows the floor, and the training data may contain copies of held-out texts. There a low loss is a reason to test, not a proof. A model that memorised copies passes the leak test.
 #
-# That test has a limit too: it uses one input. The next function leaks only where a later input is above 10.
+# That test has a limit: it uses one input. The next function leaks only where a later input is above 10.
 
 
 # %%
