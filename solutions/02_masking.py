@@ -1587,7 +1587,7 @@ for name, lowest, models, training, unseen in (
 # <details><summary>Model Y</summary>Yes. Its <em>held-out</em> loss is far below the floor. On new rows neither a good prediction nor memorised training rows can do that. (For Y and Z, the training loss is measured on new rows drawn like the training rows.)</details>
 # <details><summary>Model Z</summary>It has the causal mask, and its data have no noise. So the floor is 0, and a loss near 0 is what a good model should reach. (Only ten different rows exist without noise, so its held-out rows are not new. That it can generate is the better evidence.)</details>
 #
-# **Overfitting** means to fit training data far better than held-out data. Model X overfits.
+# **Overfitting** means fitting training data far better than held-out data, as X does.
 #
 # **Your turn.** In the folded cell, change 16 to 256 and run it again. What changes for X?
 #
@@ -1595,7 +1595,7 @@ for name, lowest, models, training, unseen in (
 #
 # A low loss is a sign of a leak only if it is below the *floor* and measured on *held-out* data. For real text nobody knows the floor, and the training data may contain copies of held-out texts. There a low loss is a reason to test, not a proof. A model that memorised copies passes the leak test.
 #
-# That test has a limit: it uses one input. The next function leaks only where a later input is above 10.
+# Its limit: it uses one input. The next function leaks only where a later input is above 10.
 
 
 # %%
