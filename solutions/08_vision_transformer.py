@@ -1579,7 +1579,7 @@ figures.curves(
 # %% [markdown]
 # What to see: with 100 images, the ViT falls much further behind than with 1,437. Locality alone is not the reason: between the two CNNs, the gap stays a few points. Even the CNN on rearranged pixels is far ahead of the ViT, and so is a linear classifier.
 #
-# But after 140 steps the ViT may also simply be unfinished, and so may your three ViTs of section 6, which saw all 1,437 images. Try two remedies on those three, each by itself, and compare them: more data, or more steps.
+# But after 140 steps the ViT may also be unfinished, and so may your three ViTs of section 6, which saw all 1,437 images. Try two remedies on those three, each by itself, and compare them: more data, or more steps.
 #
 # ### More images from few
 #

@@ -56,9 +56,8 @@ class Progress:
 
     def _repr_html_(self) -> str:
         rows = "".join(
-            f'<tr><td style="color: {COLOURS[state]}; font-weight: bold; text-align: left">'
-            f'{SIGNS[state]} {state}</td><td style="text-align: left">'
-            f"<code>{html.escape(name)}</code></td></tr>"
+            f'<tr><td style="text-align: left">{_sign(state)} {state}</td>'
+            f'<td style="text-align: left"><code>{html.escape(name)}</code></td></tr>'
             for name, state in self._known().items()
         )
         told = "".join(f"<p>{html.escape(text)}</p>" for text in [*self._course(), *self.notes])
@@ -90,3 +89,8 @@ class Progress:
             passed, points = checks.points(states)
             lines.append(f"{checks.title}: {passed:g} of {points:g} points")
         return lines
+
+
+def _sign(state: State) -> str:
+    # the colour is the sign's alone, so that the word is readable on every ground
+    return f'<span style="color: {COLOURS[state]}; font-weight: bold">{SIGNS[state]}</span>'
