@@ -635,12 +635,14 @@ with Check("masked_attention", "gradients beside an empty row") as check:
 # <details><summary>In all, because your function divides by √d_k</summary>It would, but the cell multiplies the queries by √d_k first.</details>
 
 # %%
-x = numbers(4, 3, seed=5)
+four_tokens = numbers(4, 3, seed=5)
 by_equation = torch.zeros(4, 4, dtype=torch.float64)
 for i in range(4):
-    context = x[: i + 1]  # all k ≤ i
-    by_equation[i, : i + 1] = torch.softmax(context @ x[i], dim=0)
-with_mask = masked_attention(x * math.sqrt(3), x, x, causal_mask(4))[1]
+    context = four_tokens[: i + 1]  # all k ≤ i
+    by_equation[i, : i + 1] = torch.softmax(context @ four_tokens[i], dim=0)
+with_mask = masked_attention(four_tokens * math.sqrt(3), four_tokens, four_tokens, causal_mask(4))[
+    1
+]
 positions_named = ["1", "2", "3", "4"]
 figures.steps(
     {
