@@ -1392,8 +1392,8 @@ for name in three_masks:
 
 # %%
 vectors = numbers(8, 32, dtype=torch.float32)
-for name, allowed in masks().items():
-    untrained = Writer(allowed)
+for name, one_mask in masks().items():
+    untrained = Writer(one_mask)
     leaks = leaks_future(lambda x, writer=untrained: writer.attend(x)[0], vectors)
     print(f"{name:22} leaks:", leaks)
 
@@ -1630,8 +1630,8 @@ def tokens_leak(model: Writer, digits: Tensor) -> bool:
     return False
 
 
-for name, allowed in masks().items():
-    print(f"{name:22} leaks:", [tokens_leak(Writer(allowed), row) for row in held_out[:3]])
+for name, one_mask in masks().items():
+    print(f"{name:22} leaks:", [tokens_leak(Writer(one_mask), row) for row in held_out[:3]])
 
 # %% [markdown]
 # ## 8 · The real thing

@@ -913,7 +913,7 @@ for name, version in six_versions.items():
     print(name, [round(value, 2) for value in version(torch.ones(8), 0.5, True).tolist()])
 
 # %% [markdown]
-# What to see: at $p = 0.5$, in training, all six look right. Only two are. For each of the others, write down the symbol at fault: you compare below.
+# What to see: at $p = 0.5$, in training, all six look right. Only two are. For each of the others, write down what is wrong or missing: you compare below.
 #
 # A test of a random function can itself go wrong in two ways: it accepts a faulty function, or it rejects a right one whose draw was unlucky. The fraction dropped among $n$ elements has a **standard error** of $\sqrt{p(1-p)/n}$. For large $n$ it is more than 6 of these away from $p$ less than once in a hundred million draws.
 #
@@ -1088,7 +1088,7 @@ for name, version in six_versions.items():
     print(name, "inverted dropout" if test_of_dropout(version) else "not inverted dropout")
 
 # %% [markdown]
-# What to see: C and F pass. Name the faulty symbol of each other one, then open.
+# What to see: C and F pass. Say what is wrong or missing in each other one, then open.
 #
 # <details><summary>A</summary><code>training</code> is never passed on, and <code>F.dropout</code> has <code>training=True</code> as its default. The documentation says so, but no error does.</details>
 # <details><summary>B</summary>It divides by <code>p</code>. At p = 0.5 you cannot see it.</details>
@@ -1363,20 +1363,20 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: with dropout the peak comes later, is a little higher, and much less is lost after it. A late peak also leaves less time to lose, so compare equal times: in the 90 steps after its peak, $p = 0.5$ loses 2 to 3 points, the network without dropout about 15.
+# What to see: with dropout the peak comes later, is a little higher, and less is lost after it. A late peak also leaves less time to lose, so compare equal times: in the 90 steps after its peak, $p = 0.5$ loses 2 to 3 points, the network without dropout about 15.
 #
 # The printed lines show how to choose $p$: by *validation* accuracy. The lesson goes on with 0.7.
 #
-# Is dropout the only way? A first rival: **weight decay** shrinks all parameters a little in every step. In AdamW the part that each step removes is the learning rate times a strength. 15 was the best of the strengths 1, 3, 5, 10, 15 and 20. Is that much?
+# Is dropout the only way? A first rival: **weight decay** shrinks all parameters a little in every step. In AdamW the part that each step removes is the learning rate times a strength. 15 was the best of the strengths 1, 3, 5, 10, 15 and 20. Is that a lot?
 
 # %%
 rate_of_adamw, strength = 3e-3, 15.0
 removed = rate_of_adamw * strength
-print(f"each step removes {removed:.1%} of every parameter")
+print(f"each step removes {removed:.2%} of every parameter")
 print(f"without gradients, 1 would be {(1 - removed) ** 150:.3f} after 150 steps")
 
 # %% [markdown]
-# It is much. Strengths of 0.01 to 0.1 are usual, but for far more steps. *Change* the strength to 0.1 and run the cell again: after 150 steps, 1 would still be about 0.96, so it would hardly matter here.
+# It is a lot. Strengths of 0.01 to 0.1 are usual, but for far more steps. *Change* the strength to 0.1 and run the cell again: after 150 steps, 1 would still be about 0.96, so it would hardly matter here.
 #
 # Two more rivals, with the same seeds and labels:
 #
@@ -1527,7 +1527,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: dropout on hidden units, weight decay and early stopping fall side by side. Dropout's small lead neither grows nor shrinks much. Only the network that has dropped pixels falls clearly less.
+# What to see: dropout on hidden units, weight decay and early stopping fall side by side. Dropout's small lead does not grow, and at 5 × 5 that over weight decay is gone. Only the network that has dropped pixels falls clearly less.
 #
 # So dropout makes a network robust to what it drops. Redundancy in the hidden units does not replace hidden pixels.
 
@@ -1635,10 +1635,11 @@ of_transformers = {
 }
 for name, history in of_transformers.items():
     stopped = history[range(3), history[..., 1].argmax(1), 2].mean()
-    on_training, on_validation, on_test = history[:, -1].mean(0).tolist()
+    on_training, on_validation = history[:, -1, :2].mean(0).tolist()
+    of_each = " ".join(f"{on_test:.1%}" for on_test in history[:, -1, 2].tolist())
     print(
         f"{name:24}: training {on_training:.0%}, validation {on_validation:.0%}, "
-        f"test {on_test:.1%}, with early stopping {stopped:.1%}"
+        f"test {of_each}, with early stopping {stopped:.1%}"
     )
 figures.curves(
     range(0, 101, 25),
@@ -2094,7 +2095,7 @@ figures.tiles(
 # %% [markdown]
 # The **confidence** of a prediction is its largest probability. Compare the confidence of one evaluation pass with that of the mean of fifty masks.
 #
-# There is a cheap control, the temperature of lesson 1. Divide all logits by a temperature above 1 before softmax: every confidence falls, with no mask at all. Choose it once, so that the mean confidence on the *upright* digits equals that of fifty masks. Then compare on the rotated ones.
+# There is a cheap control, the temperature of lesson 1. Divide all logits by a temperature above 1 before softmax: every confidence falls, with no mask at all. Choose it once, so that the mean confidence on the *upright* digits equals that of fifty masks. (This uses test images, but no labels. To calibrate a model, use validation data.) Then compare on the rotated ones.
 #
 # **Predict.** At 90° only about one answer in ten is right, as if by chance. What is the mean confidence of one evaluation pass there?
 #
