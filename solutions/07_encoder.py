@@ -1479,7 +1479,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: in *both* orders, the step moves a deeper stack further. With 2 blocks the orders hardly differ. From 8 on, post-norm moves about twice as far, with a wide range at 32.
+# What to see: in *both* orders, the step moves a deeper stack further. With 2 blocks the orders hardly differ. From 8 on, post-norm moves 2 to 2.5 times as far on average, with a wide range at 32.
 #
 # **Predict.** Why does a deep pre-norm stack move less? Think of part 4.
 #
@@ -1487,7 +1487,7 @@ figures.curves(
 # <details><summary>Its stream grows, so each later sublayer adds a smaller share of it</summary>Yes. In post-norm every norm scales the stream back, so the share stays large.</details>
 # <details><summary>Its final norm makes the output smaller</summary>Post-norm ends with a norm too, and the figure shows the change relative to the size of the output.</details>
 #
-# The **amplification effect** means that the larger the share of the sublayers in a stack, the further small parameter changes move its output. Liu et al. (2020, *Understanding the Difficulty of Training Transformers*) found it in post-norm. Does it harm training? Part 9 tests that.
+# The **amplification effect** means: the larger the share of the sublayers in a stack, the further small parameter changes move its output. Liu et al. (2020, *Understanding the Difficulty of Training Transformers*) found it in post-norm. Part 9 tests whether it harms.
 
 # %% [markdown]
 # ## 7 · Warm-up
@@ -1980,7 +1980,7 @@ with Check("ablate_head", "equal to a constant in the head's place") as check:
 #
 # <details><summary>Always the head with the largest attention weight</summary>In seed 2, the largest weight of all (0.98) is in layer 1, but a head of layer 0 costs more.</details>
 # <details><summary>A head of layer 0, but the map does not tell how much it costs</summary>Yes, in our three networks. Heads with nearly equal weights cost very different amounts.</details>
-# <details><summary>A head of layer 1: it gives the answer</summary>Each head of layer 1 costs at most a tenth of the answers here. The other heads of the layer can give the answer too.</details>
+# <details><summary>A head of layer 1: it gives the answer</summary>Each head of layer 1 costs at most a tenth of the answers here. Other heads may give the answer too.</details>
 
 
 # %% folded=true
@@ -2041,9 +2041,9 @@ figures.steps(
 )
 
 # %% [markdown]
-# What to see (your heads may differ): most cost almost nothing, and zero and mean ablation nearly agree. In layer 0, the head with the largest weight costs most in each network. So far, the map is right.
+# What to see (yours may differ): most cost almost nothing; zero and mean ablation nearly agree. In layer 0, the head with the largest weight costs most in each network. So far, the map is right.
 #
-# But it does not tell how much. In layer 0 of seed 1, two heads have weights of more than 0.9: one costs a quarter of the answers, the other almost nothing.
+# It does not tell how much. In layer 0 of seed 1, two heads have weights of more than 0.9: one costs a quarter of the answers, the other almost nothing.
 #
 # **Predict.** A head costs nothing when you switch it off. Does the network not use it?
 #
@@ -2054,13 +2054,13 @@ figures.steps(
 # %% [markdown]
 # ### Switch a part off
 #
-# Leave a part out *before* training, in four blocks and for one jump: residual connections, all norms, $W^O$ (fixed as the identity), or the ReLU.
+# Leave a part out *before* training, in four blocks and for one jump: residual connections, all norms, the output projection $W^O$ (fixed as the identity), or the ReLU.
 #
 # **Predict.** Which networks learn the task in 40 steps?
 #
 # <details><summary>None: each part is there for a reason</summary>Two of the four can go, without a loss on this task.</details>
-# <details><summary>Those without norms and without residual connections</summary>It is the other way round: stacks of four blocks need these two here.</details>
-# <details><summary>Those without W^O and without the ReLU</summary>Yes. One jump only copies a note, and the linear parts can do that.</details>
+# <details><summary>Those without norms and without residual connections</summary>It is the other way round: without either of these two, four blocks fall far short in 40 steps.</details>
+# <details><summary>Those without W^O and without the ReLU</summary>Yes. One jump only copies a note: the softmax finds it, and copying it needs neither a ReLU nor a learned W<sup>O</sup>.</details>
 
 
 # %% folded=true
@@ -2107,11 +2107,11 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: without residual connections, four blocks are little better than guessing (1/8). Without norms they learn more slowly. Without $W^O$ or the ReLU, the accuracy is the same as with every part. Other tasks need them: see part 2.
+# What to see: without residual connections, four blocks hardly beat guessing (1/8). Without norms they learn more slowly. Without $W^O$ or the ReLU, the accuracy is the same as with every part. Other tasks need the ReLU: see part 2.
 #
 # **Puzzle.** Are residual connections needed at any depth? Call `lacking("residual", seed, depth=2, steps=80)` for three seeds, and compare with `lacking("nothing", …)`.
 #
-# <details><summary>Answer</summary>Two blocks learn one jump without residual connections, given 80 steps. So here they are needed for depth and for speed, not for the task itself.</details>
+# <details><summary>Answer</summary>Two blocks learn one jump without residual connections, given 80 steps. So the task itself does not need them. You changed depth and steps together: to see which one mattered, try <code>depth=4, steps=80</code>.</details>
 
 # %% [markdown]
 # ## 9 · Deep stacks and the first steps
