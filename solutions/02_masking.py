@@ -658,7 +658,7 @@ print(f"largest difference: {(by_equation - with_mask).abs().max().item():.1e}")
 # In none. So −∞ says "this key is not in the sum". With it all rows keep the same length, and one softmax of the matrix replaces the loop.
 
 # %% [markdown]
-# **A good place to stop**, after about 95 minutes. You have both masks and an attention function that applies them. Next you hunt a bug in famous code, combine the masks, and find out what a model does when its mask is wrong.
+# **A good place to stop.** You have both masks and an attention function that applies them. Next you hunt a bug in famous code, combine the masks, and find out what a model does when its mask is wrong.
 
 # %% [markdown]
 # ### Bug hunt: minus a billion

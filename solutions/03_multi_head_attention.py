@@ -1090,7 +1090,7 @@ figures.masks(
 # What to see: what is a column in the formula is a row in the stored `weight`.
 
 # %% [markdown]
-# **A good place to stop**, after about 125 minutes. Next: all parts together, and two heads against one.
+# **A good place to stop.** Next: all parts together, and two heads against one.
 
 # %% [markdown]
 # ## 5 · Multi-head attention
