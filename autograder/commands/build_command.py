@@ -14,7 +14,8 @@ DETAILS = """\
     solutions/NN_name.py is read, and from it are made
       notebooks/NN_name.ipynb   the student's version
       solutions/NN_name.ipynb   the solved lesson, executed
-      the kit's misconceptions  from autograder/answers/NN_name.py
+      the kit's list of checks  for the view of a student's progress
+  the kit's misconceptions  from autograder/answers/NN_name.py
     and, where no LESSON is named, from the kit's docstrings
       autograder/CHECKS.md      what a check may call
     Only what is out of date is made again; files that do not change are not touched."""
