@@ -15,9 +15,10 @@ DETAILS = """\
       notebooks/NN_name.ipynb   the student's version
       solutions/NN_name.ipynb   the solved lesson, executed
       the kit's list of checks  for the view of a student's progress
-  the kit's misconceptions  from autograder/answers/NN_name.py
-    and, where no LESSON is named, from the kit's docstrings
-      autograder/CHECKS.md      what a check may call
+      the kit's misconceptions  from autograder/answers/NN_name.py
+    and, where no LESSON is named,
+      notebooks/GLOSSARY.md     from the terms that the lessons introduce in bold
+      autograder/CHECKS.md      what a check may call, from the kit's docstrings
     Only what is out of date is made again; files that do not change are not touched."""
 
 
