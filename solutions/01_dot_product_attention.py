@@ -540,7 +540,7 @@ def cross_head() -> tuple[Tensor, Tensor, Tensor]:
     w_query[FEATURES.index("verb")] = 1.0
     w_key[FEATURES.index("place")] = 1.0
     w_value[FEATURES.index("size")] = 1.0
-    return w_query, w_key, w_value
+    return (w_query, w_key, w_value)
 
 
 cross_tokens = ["the", "dog", "didn't", "cross", "the", "street"]

@@ -92,7 +92,7 @@ for position, (given, target) in enumerate(pairwise(words)):
     print(f"position {position}   input {given:10} target {target}")
 
 # %% [markdown]
-# At position 8. With bidirectional attention, position 7 can copy *was* from there instead of predicting it. So in training, later keys must be hidden. In generation the mask stays on: the model was trained with it, and so a new token changes nothing at earlier positions.
+# At position 8. With bidirectional attention, position 7 can copy *was* from there instead of predicting it. So in training, later keys must be hidden. In generation the mask stays on: the model was trained with it, and with it a new token changes nothing at earlier positions.
 #
 # **From the lecture**: *Transformers*, CSCI 4360/6360, slide "Masking".
 
@@ -632,7 +632,7 @@ with Check("masked_attention", "gradients beside an empty row") as check:
 #
 # <details><summary>In all but the last, because the mask changes the others</summary>Both leave out the same keys: the sum ends at <em>i</em>, and exp(−∞) adds nothing to it.</details>
 # <details><summary>In none</summary>Yes. A key that is left out of the sum and a key with exp(−∞) = 0 in the sum give the same weights.</details>
-# <details><summary>In all, because your function divides by √d_k</summary>It would, but the cell multiplies the queries by √d_k first.</details>
+# <details><summary>In all, because your function divides by √d_k</summary>The cell multiplies the queries by √d_k first, which cancels it. Even otherwise row 1 would agree: its only key gets weight 1.</details>
 
 # %%
 four_tokens = numbers(4, 3, seed=5)
@@ -669,7 +669,7 @@ print(f"largest difference: {(by_equation - with_mask).abs().max().item():.1e}")
 # %%
 def famous_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor) -> Tensor:
     """Attention with a mask, True = may attend; returns the output only."""
-    scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+    scores = torch.einsum("...qd,...kd->...qk", query, key) / query.shape[-1] ** 0.5
     scores = scores.masked_fill(~mask, -1e9)
     return torch.softmax(scores, dim=-1) @ value
 
@@ -860,7 +860,7 @@ print("lowest number of float16:", torch.finfo(torch.float16).min)
 # %% [markdown]
 # The number −100 fails in the second row too, $-10^9$ in the last row only. All scores of that row are equal, so the query gets the mean of *all* values.
 #
-# Nor does it fit into float16. The original BERT code *adds* −10 000, which fits.
+# Nor does $-10^9$ fit into float16. The original BERT code *adds* −10 000, which fits.
 #
 # **Predict.** Does the failure in the last row matter?
 #
@@ -1543,7 +1543,7 @@ for rule, data, lowest in (
 figures.runs(ends, "held-out loss", "Random digits: masked scores become this number (3 seeds)")
 
 # %% [markdown]
-# What to see, on random digits: with −1 and −5 the loss falls far below the floor. Training moved the allowed scores far below the number, so nearly all weight is on later keys. Equal shares keep the loss above 0.
+# What to see, on random digits: with −1 and −5 the loss falls far below the floor. Training moved the allowed scores far below the number, so nearly all weight is on later keys. All masked keys of a row have the same score, which keeps the loss above 0.
 #
 # From −20 on the loss is at the floor. Even with −20 the weight of the later keys is near 10⁻⁸: too little to learn from, and near the leak test's threshold.
 #
@@ -1597,7 +1597,7 @@ for name, lowest, models, training, unseen in (
 #
 # A low loss is a sign of a leak only if it is below the *floor* and measured on *held-out* data. For real text nobody knows the floor, and the training data may contain copies of held-out texts. There a low loss is a reason to test, not a proof. A model that memorised copies passes the leak test.
 #
-# Its limit: it uses one input. The next function leaks only where a later input is above 10.
+# The leak test uses only one input. The next function leaks only where a later input is above 10.
 
 
 # %%
@@ -1621,13 +1621,14 @@ def tokens_leak(model: Writer, digits: Tensor) -> bool:
     model.eval()
     with torch.no_grad():
         before = model(digits[None])[0][0]
+        leaks = False
         for position, new in product(range(1, 8), range(10)):
             changed = digits.clone()
             changed[position] = new
             after = model(changed[None])[0][0]
-            if (after - before)[:position].abs().max() > 1e-5:  # more than rounding errors
-                return True
-    return False
+            largest = (after - before)[:position].abs().max()
+            leaks |= bool(largest > 1e-5)  # more than rounding errors
+    return leaks
 
 
 for name, one_mask in masks().items():

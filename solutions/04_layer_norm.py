@@ -197,7 +197,7 @@ with Check("layer_norm", "each token on its own", hint) as check:
     check.equal(output[1, 2], alone, "a token should give the same result in a batch as alone")
 with Check("layer_norm", "the gradient") as check:
     x = numbers(2, 5, scale=2.0).requires_grad_()
-    gain, bias = numbers(5, seed=1), numbers(5, seed=2)
+    gain, bias = (numbers(5, seed=seed) for seed in (1, 2))
     output = check.call(x, gain, bias, eps=0.0)
     slope = check.gradient(output[:, 0], x)
     check.equal(
@@ -755,7 +755,7 @@ for width in (4, 64, 512):
     print(f"d = {width:3}: with the larger gain, off by at most {off.abs().max():.0e}")
 
 # %% [markdown]
-# So a model can learn to undo $d - 1$. At the tutorial's width, 512, a test with a tolerance of 1 % notices neither difference. Your test does.
+# So a model can learn to undo $d - 1$. At the tutorial's width, 512, a test on tokens of ordinary scale, with a tolerance of 1 %, notices neither difference. Your test does.
 
 # %% [markdown]
 # ## 3 · A module with gain and bias
@@ -1521,7 +1521,7 @@ print("size at the end of pre-norm, 5 runs:", *(f"{sizes[-1]:.2f}" for sizes in 
 # %% [markdown]
 # What to see: thickness is size, the mean of 5 runs. Every branch adds about 0.7. In pre-norm, the stream keeps all of it and grows to 2. In post-norm, every norm shrinks the sum back to 1, and with it what earlier blocks have added.
 #
-# **Predict.** The squares of a sum are those of the stream plus those of the branch. At the end, which part of the squares comes from the *input*?
+# **Predict.** In unrelated directions, the squares of a sum are those of the stream plus those of the branch. At the end, which part of the squares comes from the *input*?
 #
 # <details><summary>Pre-norm: about 1 / 4. Post-norm: about 1 / 11</summary>Yes. In pre-norm, 1 of 4 in all. In post-norm, each norm divides the squares by 1.5, those of the input too: six times.</details>
 # <details><summary>About 1 / 4 in both: the branches are equal</summary>They add the same. But in post-norm, each norm makes the stream smaller before the next branch is added.</details>
@@ -1714,7 +1714,7 @@ figures.curves(
 # **Predict.** *Neither* reads the fewest held-out digits. Which setting reads the second fewest?
 #
 # <details><summary>Norm only</summary>Yes, and by a wide margin. A gradient of a good size is not yet a useful gradient. The rest of this part looks for the reason.</details>
-# <details><summary>Residual only</summary>Its gradients are very large at the start, but Adam divides each gradient by its own recent size. So it learns to read more digits than <em>norm only</em>.</details>
+# <details><summary>Residual only</summary>Its gradients are very large at the start, but Adam divides each gradient by its own recent size, so that does less harm. It reads more digits than <em>norm only</em>.</details>
 # <details><summary>Both, post-norm</summary>At the right learning rate, it reads more than half of the digits.</details>
 
 # %% folded=true
@@ -1961,7 +1961,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: in pre-norm, the share becomes small by itself, because the norm gives every branch an input of the same size. Fixing the scale alone leaves the share as it was: its line lies on that of *residual only*.
+# What to see: in pre-norm, the share starts large, then becomes small by itself: the norm gives every branch an input of the same size, while the stream grows. Fixing the scale alone leaves the share as it was: its line lies on that of *residual only*.
 #
 # **Predict.** Which control reads about as many digits as pre-norm?
 #
@@ -2049,6 +2049,6 @@ show_progress("04_layer_norm")
 # - Eps counts for tokens with a standard deviation near √eps or below. It limits their gradient to about 1 / √eps.
 # - A test is good if wrong versions fail it and all right ones pass. Try it on both.
 # - A residual connection computes $x + f(x)$. Its Jacobian is $I + J$, not 1. Pre-norm keeps the residual stream free of norms.
-# - In forty blocks, the norm alone kept the size of the gradients, but they became alike, and the networks hardly learned. With $x$ added, they learned. They learned best where each branch changed the stream little: in pre-norm, or with a small constant and no norm. A linear model without blocks did about as well as pre-norm: on these digits, depth itself brought little.
+# - In forty blocks, the norm alone kept the size of the gradients, but they became alike, and the networks hardly learned (except without ReLU and with orthogonal matrices). With $x$ added, they learned. They learned best where each branch changed the stream little: in pre-norm, or with a small constant and no norm. A linear model without blocks did about as well as pre-norm: on these digits, depth itself brought little.
 #
 # **What is next.** Now you can stack layers, and a large model can memorise its training examples. How do you make it generalise? Lesson 5 starts there, with dropout.

@@ -917,7 +917,7 @@ for name, version in six_versions.items():
 #
 # A test of a random function can itself go wrong in two ways: it accepts a faulty function, or it rejects a right one whose draw was unlucky. The fraction dropped among $n$ elements has a **standard error** of $\sqrt{p(1-p)/n}$. For large $n$ it is more than 6 of these away from $p$ less than once in a hundred million draws.
 #
-# **Exercise** (20 minutes). Write the test. You choose `x` and `p`.
+# **Exercise** (20 minutes). Write the test. You choose `x` and `p`, with $0 < p < 1$: here p = 1 does not count.
 #
 # <details><summary>Hint 1</summary>Which <code>p</code> tells p from 1 − p? And which shape shows whether two rows share a mask?</details>
 # <details><summary>Hint 2</summary>Four questions: is x unchanged in evaluation? Is the fraction of zeros near p? Are all other elements x / (1 − p)? Do the masks of two rows, two columns and two calls differ?</details>
@@ -1365,7 +1365,7 @@ figures.curves(
 # %% [markdown]
 # What to see: with dropout the peak comes later, is a little higher, and less is lost after it. A late peak also leaves less time to lose, so compare equal times: in the 90 steps after its peak, $p = 0.5$ loses 2 to 3 points, the network without dropout about 15.
 #
-# The printed lines show how to choose $p$: by *validation* accuracy. The lesson goes on with 0.7.
+# The printed lines show how to choose $p$: by *validation* accuracy. With noisy labels, the lesson goes on with 0.7.
 #
 # Is dropout the only way? A first rival: **weight decay** shrinks all parameters a little in every step. In AdamW the part that each step removes is the learning rate times a strength. 15 was the best of the strengths 1, 3, 5, 10, 15 and 20. Is that a lot?
 
@@ -1527,7 +1527,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: dropout on hidden units, weight decay and early stopping fall side by side. Dropout's small lead does not grow, and at 5 × 5 that over weight decay is gone. Only the network that has dropped pixels falls clearly less.
+# What to see: dropout on hidden units, weight decay and early stopping fall side by side. Dropout's small lead does not grow, and at 5 × 5 that over weight decay is gone. Only the network that has dropped pixels stays well above these.
 #
 # So dropout makes a network robust to what it drops. Redundancy in the hidden units does not replace hidden pixels.
 
@@ -1573,7 +1573,7 @@ print("attention weights:", encoder_layer.self_attn.dropout, "(a number, no modu
 # %% [markdown]
 # What to see: `dropout` acts on the hidden features of the feed-forward network, `dropout1` and `dropout2` on the outputs of the two branches. Attention keeps a number and drops its weights itself. The network below also drops embeddings: these are all four points of part 6.
 #
-# It learns from only 60 images, with correct labels, another 60 for each seed. Every setting gets 100 steps. There are two controls. Weight decay has a strength of 0.3, the best of 0.1, 0.3 and 1 by validation accuracy. Early stopping is printed.
+# It learns from only 60 images, with correct labels, a different 60 for each seed. Every setting gets 100 steps. There are two controls. Weight decay has a strength of 0.3, the best of 0.1, 0.3 and 1 by validation accuracy. Early stopping is printed.
 #
 # **Predict.** Without dropout the network fits all 60 images. What does $p = 0.3$ do, in the same 100 steps?
 #
@@ -2327,7 +2327,7 @@ show_progress("05_dropout")
 # - `eval()` switches off dropout modules, not gradients. A function with `dropout_p` has to be told. On its fast path, PyTorch's encoder layer drops nothing.
 # - A Transformer applies dropout to the embeddings and the outputs of its branches, many also to the attention weights and the hidden features of the feed-forward network.
 # - After dropout, the remaining attention weights are *not* renormalised.
-# - Dropout reduces overfitting. Choose $p$ by validation accuracy, report test accuracy. Here tuned weight decay and early stopping came close. Of the networks tested with missing units, those with dropout lost by far the least. Hidden pixels are another matter: there only dropout on pixels helped.
+# - Dropout reduces overfitting. Choose $p$ by validation accuracy, report test accuracy. With noisy labels, tuned weight decay and early stopping came close; on the small Transformer they gained next to nothing. Of the networks tested with missing units, those with dropout lost by far the least. Hidden pixels are another matter: there only dropout on pixels did clearly better than its rivals.
 # - A test of a random function takes its tolerance from the standard error.
 # - Monte Carlo dropout gives a mean and a spread. Near the training data, the confidence of a single pass found errors better than the spread.
 #

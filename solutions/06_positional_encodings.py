@@ -1344,8 +1344,8 @@ with Check("rotary_attention", "gradients to all three inputs") as check:
 # %%
 def pair_angles(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
     """Return the angle of each pair, for each row: (length, d / 2)."""
-    width = x.shape[-1]
-    return positions[:, None] * base ** (-torch.arange(0, width, 2, dtype=x.dtype) / width)
+    last = x.shape[-1]
+    return positions[:, None] * base ** (-torch.arange(0, last, 2, dtype=x.dtype) / last)
 
 
 def version_a(x: Tensor, positions: Tensor) -> Tensor:
@@ -1401,9 +1401,9 @@ def version(halves=False, swapped=False, base=10000.0, turn=None, scale=None, mi
     """Return rotate(x, positions) in either layout, with one part changed."""
 
     def rotate(x, positions):
-        width = x.shape[-1]
+        wide = x.shape[-1]
         at = positions.double() if seen is None else seen(positions.double())
-        angles = at[:, None] * base ** (-torch.arange(0, width, 2, dtype=torch.float64) / width)
+        angles = at[:, None] * base ** (-torch.arange(0, wide, 2, dtype=torch.float64) / wide)
         angles = angles if turn is None else turn(angles)
         together = halves != swapped  # which of the two layouts the angles are made for
         angles = angles.repeat(1, 2) if together else angles.repeat_interleave(2, -1)

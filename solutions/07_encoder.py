@@ -44,7 +44,7 @@ figures.word_links(
 # **Predict.** In attention, each box can attend to every other box. Can one attention layer follow two jumps?
 #
 # <details><summary>Yes, if it has two heads: one for each jump</summary>All heads of a layer choose their keys at the same time. None can use what another head has just read.</details>
-# <details><summary>Yes: every box can attend to every note</summary>It can attend to all of them. But to attend to the <em>right</em> box, the query must know the number on the first note.</details>
+# <details><summary>Yes: every box can attend to every note</summary>It can attend to all of them. But to attend to the <em>right</em> box, for the second jump the query must know the number on the note that the first jump finds.</details>
 # <details><summary>Not directly: the second jump needs what the first one has read</summary>That is the argument. In part 8 you test it.</details>
 #
 # How do you build layers that can be stacked, so that each layer can use what the layer below has found? That is the question of this lesson.
@@ -1976,7 +1976,7 @@ with Check("ablate_head", "equal to a constant in the head's place") as check:
 # %% [markdown]
 # Now measure. For each head of the three trained networks, the next cell computes the attention weight on a right box (after one jump or after two, whichever is larger). Then it switches the head off, in both ways, and counts the accuracy lost. The other heads of the same layer are the control: they have the same size.
 #
-# **Predict.** Which head costs most accuracy, when you switch it off?
+# **Predict.** Which head costs the most accuracy when you switch it off?
 #
 # <details><summary>Always the head with the largest attention weight</summary>In seed 2, the largest weight of all (0.98) is in layer 1, but a head of layer 0 costs more.</details>
 # <details><summary>A head of layer 0, but the map does not tell how much it costs</summary>Yes, in our three networks. Heads with nearly equal weights cost very different amounts.</details>
@@ -2041,7 +2041,7 @@ figures.steps(
 )
 
 # %% [markdown]
-# What to see (yours may differ): most cost almost nothing; zero and mean ablation nearly agree. In layer 0, the head with the largest weight costs most in each network. So far, the map is right.
+# What to see (yours may differ): most heads cost almost nothing; zero and mean ablation nearly agree. In layer 0, the head with the largest weight costs most in each network. So far, the map is right.
 #
 # It does not tell how much. In layer 0 of seed 1, two heads have weights of more than 0.9: one costs a quarter of the answers, the other almost nothing.
 #
@@ -2263,7 +2263,7 @@ show_progress("07_encoder")
 # - In pre-norm, the norm is on the branch only: what a sublayer returns is added to x as it was *before the norm*. In post-norm, the norm comes after the addition.
 # - So the residual stream of a pre-norm stack grows with depth, and its encoder ends with a final norm. Post-norm, the original order, normalises the stream itself.
 # - A block has about $12\, d_{\text{model}}^2$ parameters if $d_{\text{ff}} = 4\, d_{\text{model}}$: a third in attention, two thirds in the feed-forward network, and a few in biases and norms.
-# - Adam cancels a constant factor in the gradient. What differs is how far a step moves the output: further in deep stacks, and furthest in deep post-norm stacks. Whether that is why they fail, your runs do not settle: other stacks moved nearly as far, and learned.
+# - Adam cancels a constant factor in the gradient. What differs is how far a step moves the output: further in deep stacks, and furthest in deep post-norm stacks. Whether that is why they fail, your runs do not settle: another stack (pre-norm at twice the rate) moved as far, and learned.
 # - In your experiment four post-norm blocks needed smaller first steps than a rate of 0.02 gives: warm-up, or a lower rate throughout. Pre-norm blocks did not. Compare schedules at equal peak rates.
 # - In 150 steps, one block learned to follow one jump but not two; two blocks learned to follow two. The second block works on what the first one found: in its queries, and also in its keys and values.
 #

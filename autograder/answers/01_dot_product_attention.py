@@ -6,6 +6,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+FEATURES = ["pronoun", "animal", "place", "verb", "size", "speed"]  # as the lesson gives them
+
 # %% wrong softmax over_first_dimension of="global_maximum"
 # Each of your columns sums to 1. With dim=-1, each row should: sum along the dimension `dim`
 # that you are given.

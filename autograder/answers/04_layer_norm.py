@@ -1,5 +1,6 @@
 # %% given imports
 # pyright: reportRedeclaration=false, reportReturnType=false, reportUnusedExpression=false
+
 import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
