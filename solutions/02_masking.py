@@ -1543,9 +1543,9 @@ for rule, data, lowest in (
 figures.runs(ends, "held-out loss", "Random digits: masked scores become this number (3 seeds)")
 
 # %% [markdown]
-# What to see, on random digits: with −1 and −5 the loss falls far below the floor. Training moved the allowed scores far below the number, so nearly all weight is on later keys. All masked keys of a row have the same score, which keeps the loss above 0.
+# What to see, on random digits: with −1 and −5 the loss falls far below the floor. Training moved the allowed scores far below the number, so nearly all weight is on later keys. As masked keys have equal scores, the loss stays above 0.
 #
-# From −20 on the loss is at the floor. Even with −20 the weight of the later keys is near 10⁻⁸: too little to learn from, and near the leak test's threshold.
+# From −20 on the loss is at the floor. Even with −20 the weight of the later keys is near 10⁻⁸: too little to learn from.
 #
 # **Predict.** On digits with the rule, −1 and −5 change neither the loss nor generation. Are they harmless there?
 #

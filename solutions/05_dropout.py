@@ -1365,7 +1365,7 @@ figures.curves(
 # %% [markdown]
 # What to see: with dropout the peak comes later, is a little higher, and less is lost after it. A late peak also leaves less time to lose, so compare equal times: in the 90 steps after its peak, $p = 0.5$ loses 2 to 3 points, the network without dropout about 15.
 #
-# The printed lines show how to choose $p$: by *validation* accuracy. With noisy labels, the lesson goes on with 0.7.
+# The printed lines show how to choose $p$: by *validation* accuracy. With noisy labels it is 0.7.
 #
 # Is dropout the only way? A first rival: **weight decay** shrinks all parameters a little in every step. In AdamW the part that each step removes is the learning rate times a strength. 15 was the best of the strengths 1, 3, 5, 10, 15 and 20. Is that a lot?
 

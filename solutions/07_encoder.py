@@ -2041,7 +2041,7 @@ figures.steps(
 )
 
 # %% [markdown]
-# What to see (yours may differ): most heads cost almost nothing; zero and mean ablation nearly agree. In layer 0, the head with the largest weight costs most in each network. So far, the map is right.
+# What to see (yours may differ): most heads cost almost nothing; zero and mean ablation nearly agree. In layer 0, the head with the largest weight costs most in each network, as the map suggests.
 #
 # It does not tell how much. In layer 0 of seed 1, two heads have weights of more than 0.9: one costs a quarter of the answers, the other almost nothing.
 #
