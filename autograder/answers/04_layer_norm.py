@@ -1,5 +1,6 @@
 # %% given imports
 # pyright: reportRedeclaration=false, reportReturnType=false, reportUnusedExpression=false
+from collections.abc import Callable
 
 import torch
 import torch.nn.functional as F

@@ -25,7 +25,10 @@ COPIED = ("LICENSE", "constraints.txt", "environment.yml")
 # sections of pyproject.toml that installing the kit needs
 SECTIONS = ("build-system", "project", "tool.setuptools")
 # lines of solutions that may appear elsewhere: they give nothing away
-HARMLESS = {"super().__init__()", "return x", "if mask is None:", "with torch.no_grad():"}
+HARMLESS = {
+    *("super().__init__()", "return x", "return True", "return False"),
+    *("if mask is None:", "with torch.no_grad():"),
+}
 HARMLESS_LENGTH = 7  # a line of at most so many characters gives nothing away
 # a form that badges and pip accept
 ADDRESS = re.compile(r"https://github\.com/[\w.-]+/[\w.-]+")
