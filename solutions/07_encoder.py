@@ -1484,7 +1484,7 @@ figures.curves(
 # **Predict.** Why does a deep pre-norm stack move less? Think of part 4.
 #
 # <details><summary>Its gradients are smaller, so its parameters move less</summary>In Adam's first step each parameter moves by about the learning rate, whatever its gradient.</details>
-# <details><summary>Its stream grows, so each later sublayer adds a smaller share of it</summary>Yes. In post-norm every norm scales the stream back, so the share stays large.</details>
+# <details><summary>Its stream grows, so each later sublayer adds a smaller share of it</summary>Yes, that is the explanation of Liu et al. (below). In post-norm every norm scales the stream back, so the share stays large.</details>
 # <details><summary>Its final norm makes the output smaller</summary>Post-norm ends with a norm too, and the figure shows the change relative to the size of the output.</details>
 #
 # The **amplification effect** means: the larger the share of the sublayers in a stack, the further small parameter changes move its output. Liu et al. (2020, *Understanding the Difficulty of Training Transformers*) found it in post-norm. Part 9 tests whether it harms.
@@ -1872,7 +1872,7 @@ show_attention(jump_weights()[1], boxes, title="Your encoder follows two notes, 
 # %% [markdown]
 # ### Switch a head off
 #
-# The map shows where a head attends. Does the answer depend on it? An **ablation** removes one part of a trained model and measures what is lost. **Zero ablation** puts 0 in place of a head's output. **Mean ablation** puts the mean of its outputs there, so what follows still gets an input of the usual size.
+# The map shows where a head attends. Does the answer depend on it? An **ablation** removes one part of a trained model and measures what is lost. **Zero ablation** puts 0 in place of a head's output. **Mean ablation** puts the mean of its outputs there, so what follows still gets the usual input on average, without what varies from token to token.
 #
 # `out_proj` reads the outputs $h_0, h_1, …$ of all heads, side by side. So each head has its own columns $W_i$ of `out_proj.weight`:
 #

@@ -101,13 +101,14 @@ def secrets(lesson: Lesson) -> set[str]:
         for name in ("SOLUTION", "HIDDEN TESTS")
     )
     hidden = {line for line in hidden if line not in visible}
-    # comments, short lines and single names are not secrets
+    # comments, short lines, single names and the mere beginning of a list are not secrets
     return {
         line
         for line in solutions - HARMLESS | hidden
         if len(line) > HARMLESS_LENGTH
         and not line.startswith("#")
         and not line.removesuffix(",").isidentifier()
+        and not line.endswith("= [")
     }
 
 
