@@ -43,7 +43,7 @@ def test_the_tree_holds_what_students_need_and_nothing_else(tree, lessons):
     files = {"README.md", "LICENSE", "pyproject.toml", "constraints.txt", "environment.yml"}
     assert others == files | notebooks
     assert {path.suffix for path in tree if path.is_relative_to(kit)} <= {
-        *(".py", ".js", ".css", ".jsonl", ".typed")
+        *(".py", ".js", ".css", ".json", ".jsonl", ".typed")
     }
 
 
