@@ -16,8 +16,8 @@ DETAILS = """\
       solutions/NN_name.ipynb   the solved lesson, executed
       the kit's list of checks  for the view of a student's progress
       the kit's misconceptions  from autograder/answers/NN_name.py
-    and, where no LESSON is named,
-      notebooks/GLOSSARY.md     from the terms that the lessons introduce in bold
+    and from all lessons, whichever are named,
+      notebooks/GLOSSARY.md     from the terms that they introduce in bold
       autograder/CHECKS.md      what a check may call, from the kit's docstrings
     Only what is out of date is made again; files that do not change are not touched."""
 
@@ -26,7 +26,7 @@ def add_options(added: argparse.ArgumentParser) -> None:
     """Declare its options."""
     add_lessons(added)
     added.add_argument(
-        "--no-execute", action="store_true", help="only the student's notebook: under two seconds"
+        "--no-execute", action="store_true", help="only the student's notebook: in seconds"
     )
 
 
@@ -48,8 +48,11 @@ def run(options: argparse.Namespace) -> int:
             say(f"wrote {paths.display_path(file)}")
         if not changed:
             say(f"{path.stem} is up to date")
-    if not options.lessons:
-        for made in (reference, glossary):
-            if paths.write(made.PATH, made.page()):
-                say(f"wrote {paths.display_path(made.PATH)}")
+    pages = {
+        reference.PATH: reference.page(),
+        glossary.path(options.course): glossary.page(options.course),
+    }
+    for page, text in pages.items():
+        if paths.write(page, text):
+            say(f"wrote {paths.display_path(page)}")
     return 0

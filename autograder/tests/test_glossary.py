@@ -6,7 +6,7 @@ import pytest
 
 from autograder.authoring import glossary
 from autograder.authoring.lesson import AuthoringError
-from autograder.paths import Course
+from autograder.paths import COURSE, Course
 
 LESSON = """\
 # %% [markdown]
@@ -38,7 +38,7 @@ def course(tmp_path: Path) -> Course:
 
 
 def test_the_committed_page_is_up_to_date() -> None:
-    assert glossary.PATH.read_text(encoding="utf-8") == glossary.page()
+    assert glossary.path(COURSE).read_text(encoding="utf-8") == glossary.page(COURSE)
 
 
 def test_a_bold_term_has_its_sentence_and_a_label_is_none(course: Course) -> None:

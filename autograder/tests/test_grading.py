@@ -25,9 +25,9 @@ NEED_SOFTMAX = {
     "repaired_lambdas",
     "SelfAttention",
 }
-WRONG = {"similarity_attention", "project_qkv", "arrows_output", "repaired_lambdas"}
+WRONG = {"similarity_attention", "project_qkv", "flying_output", "repaired_weights"}
 LEFT_OUT = {"SelfAttention"}
-EVERYTHING = NEED_SOFTMAX | WRONG | {"flying_output", "repaired_scores"}
+EVERYTHING = NEED_SOFTMAX | WRONG | {"arrows_output", "programmed_head", "repaired_scores"}
 # student -> the state, and the exercises that lose points
 EXPECTED = {
     "perfect": (State.NEEDS_MARKING, set()),
