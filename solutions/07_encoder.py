@@ -963,6 +963,47 @@ with Check(
 
 
 # %% [markdown]
+# ### Your block, as its data flows
+#
+# The next view runs your block, and finds out from the run which part reads what. Each bar is the size of a token at that place: the root mean square of its features. The weights are random, with a standard deviation of 0.5, so that each part has something to say.
+#
+# **Predict.** The token *too* is negated: $x \to -x$ in its row. At which place do the *other* tokens change first?
+#
+# <details><summary>At norm1</summary>A norm treats each token by itself (lesson 4). It reads one row to make one row.</details>
+# <details><summary>At attention</summary>Yes. Attention is the only part in which tokens exchange anything. From there on, every token differs.</details>
+# <details><summary>At the feed-forward network</summary>By then they have changed already. And it too treats each token by itself: the same network for every row.</details>
+
+# %%
+from transformer_course.widgets import show_block
+
+
+def with_large_weights(block: EncoderBlock) -> EncoderBlock:
+    """Draw every matrix of a block anew, with a standard deviation of 0.5."""
+    torch.manual_seed(0)
+    for weight in block.parameters():
+        if weight.dim() == 2:
+            nn.init.normal_(weight, std=0.5)
+    return block
+
+
+sentence = ["the", "animal", "was", "too", "tired"]
+shown = 3 * numbers(5, 8)  # (length, d_model)
+pre_norm = with_large_weights(EncoderBlock(8, 2, 16))
+show_block(pre_norm, shown, sentence, title="Your pre-norm block")
+
+# %% [markdown]
+# Negate *too* in the list above the view, and look along its boxes. Then switch attention off as well. Which tokens change now?
+#
+# The second view shows the other order, with the same weights. Before you run it: which boxes will lie on the residual stream?
+
+# %%
+post_norm = with_large_weights(EncoderBlock(8, 2, 16, norm_first=False))
+show_block(post_norm, shown, sentence, title="Your post-norm block")
+
+# %% [markdown]
+# What to see: in the pre-norm block, nothing but sums lies on the residual stream. So x arrives with its size and grows. In the post-norm block, both norms lie on it, and every token leaves with size 1. In both, a change of one token reaches the others through attention alone. If attention is off, it stays in its row.
+
+# %% [markdown]
 # ### Bug hunt: one name too few
 #
 # A friend's block is shorter than yours. It runs and it trains. Here is its first half, next to the slide it was copied from (“On the LayerNorm in Transformer” in *Transformer: Part I (Encoder)*, CS7150, with simpler indices):

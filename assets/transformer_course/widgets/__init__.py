@@ -9,6 +9,7 @@ from IPython.core.getipython import get_ipython
 
 from transformer_course.widgets.attention import show_attention
 from transformer_course.widgets.attention_steps import show_attention_steps
+from transformer_course.widgets.block import show_block
 from transformer_course.widgets.dropout import show_dropout
 from transformer_course.widgets.encoding import show_encoding
 from transformer_course.widgets.hull import show_hull
@@ -25,6 +26,7 @@ __all__ = [
     "TrainingPlot",
     "show_attention",
     "show_attention_steps",
+    "show_block",
     "show_dropout",
     "show_encoding",
     "show_hull",
