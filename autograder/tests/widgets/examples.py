@@ -34,6 +34,11 @@ def attend(
     return weights @ value, weights
 
 
+def pre_norm() -> torch.nn.Module:
+    torch.manual_seed(0)
+    return torch.nn.TransformerEncoderLayer(4, 2, 8, norm_first=True)
+
+
 def trained() -> widgets.TrainingPlot:
     plot = widgets.show_training(total=20)
     for step in range(20):
@@ -44,9 +49,7 @@ def trained() -> widgets.TrainingPlot:
 EXAMPLES = {
     "attention": lambda: widgets.show_attention(WEIGHTS, WORDS, mask=CAUSAL),
     "attention_steps": lambda: widgets.show_attention_steps(attend, *QUERY_KEY_VALUE, WORDS),
-    "block": lambda: widgets.show_block(
-        torch.nn.TransformerEncoderLayer(4, 2, 8, norm_first=True), numbers(5, 4), WORDS
-    ),
+    "block": lambda: widgets.show_block(pre_norm(), numbers(5, 4), WORDS),
     "hull": lambda: widgets.show_hull(attend, numbers(4, 2), numbers(4, 2, seed=1), WORDS[:4]),
     "mask": lambda: widgets.show_mask(numbers(5, 5), CAUSAL, WORDS),
     "norm_axes": lambda: widgets.show_norm_axes(lengths=[4, 2, 3], x=numbers(3, 4, 5)),
