@@ -437,7 +437,7 @@ for dtype in (torch.float32, torch.bfloat16, torch.float16):
         print(f"{dtype!s:15} {name:13} {of_equal_features(dtype, value)}")
 
 # %% [markdown]
-# What to see: eps = 0 gives NaN, forward and backward. With 10⁻¹², the output is 0, but the gradient is multiplied by a million. In float16, 10⁻¹² is rounded to 0: NaN again. So eps must suit the dtype. PyTorch's own function computes mean and variance of float16 tokens in float32. (If you call it in yours, you see 0 there.)
+# What to see: eps = 0 gives NaN, forward and backward. With 10⁻¹², the output is 0, but the gradient is multiplied by a million. In float16, 10⁻¹² is rounded to 0: NaN again. So eps must suit the dtype. PyTorch's own function computes mean and variance of float16 tokens in float32. (If you call it in yours, you see an output of 0 there. The gradient for 10⁻¹² is NaN even so.)
 
 # %% [markdown]
 # ### Bug hunt: a slide's layer norm
@@ -1707,7 +1707,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: *neither* ends near $10^{-10}$, as predicted. With *residual only*, the squared length gets 1 from $x$ and ½ from the branch. So each block multiplies the length by √1.5, and 64 blocks by 430,000. With norms, the gradient stays within a factor of about twenty: a norm divides each token by its standard deviation on the way up, and the gradient by the same number on the way down.
+# What to see: *neither* ends near $10^{-10}$, as predicted. With *residual only*, the squared length gets 1 from $x$ and ½ from the branch. So each block multiplies the length by √1.5, and 64 blocks by 430,000. With norms, the gradient stays within a factor of about twenty. A layer changes the lengths of tokens and of gradients by similar factors. The norm divides both by the same number, the token's standard deviation.
 #
 # So norms keep the *size*. Is size all that matters? Train networks of 40 blocks on the digits: 1,437 for training, 360 held out. Only the matrices learn: gains stay 1, biases 0.
 #

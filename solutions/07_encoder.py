@@ -167,7 +167,7 @@ print(f"two layers against one: largest difference {(two_layers - one_layer).abs
 # **Predict.** What is your answer?
 #
 # <details><summary>No: attention has no ReLU, so it is linear</summary>It has no ReLU, but something else in it is not linear. The next cell shows it.</details>
-# <details><summary>Yes: the softmax. But given the weights, the output is linear in the values</summary>Yes. So the weights bend with the input, but each output stays a weighted average of the values.</details>
+# <details><summary>Yes: the attention weights. But given the weights, the output is linear in the values</summary>Yes. So the weights bend with the input, but each output stays a weighted average of the values.</details>
 # <details><summary>Yes: the projections to queries, keys and values</summary>Each of them is one linear layer.</details>
 #
 # A linear function without a bias satisfies $f(x + y) = f(x) + f(y)$. Test it, and hold the attention weights fixed as a control.
@@ -191,7 +191,7 @@ for name, function in functions.items():
     print(f"{name:38}", *(f"{not_additive(function, seed):.2f}" for seed in range(3)))
 
 # %% [markdown]
-# What to see: attention is not linear, and the only cause is its weights. With the weights fixed, the sum comes out exactly, in all three draws. So attention chooses *where* to read in a nonlinear way, and then only averages. The feed-forward network is nonlinear in *what* was read.
+# What to see: attention is not linear, and the only cause is its weights: $QK^\top$ multiplies $x$ by itself, and softmax is not linear either. With the weights fixed, the sum comes out exactly, in all three draws. So attention chooses *where* to read in a nonlinear way, and then only averages. The feed-forward network is nonlinear in *what* was read.
 #
 # **From the lecture**: “Feed-forward Layer” in *Introduction to Transformers*, CS60216, calls this averaging “simply performing a re-averaging of the value vectors”.
 #
@@ -992,7 +992,9 @@ pre_norm = with_large_weights(EncoderBlock(8, 2, 16))
 show_block(pre_norm, shown, sentence, title="Your pre-norm block")
 
 # %% [markdown]
-# Negate *too* in the list above the view, and look along its boxes. Then switch attention off as well. Which tokens change now?
+# Negate *too* in the list above the view, and look along its boxes. Then switch attention off as well.
+#
+# <details><summary>Which tokens change now?</summary>Only <em>too</em>. In a block, attention alone carries a change from one token to another.</details>
 #
 # The second view shows the other order, with the same weights. Before you run it: which boxes will lie on the residual stream?
 
@@ -1001,7 +1003,7 @@ post_norm = with_large_weights(EncoderBlock(8, 2, 16, norm_first=False))
 show_block(post_norm, shown, sentence, title="Your post-norm block")
 
 # %% [markdown]
-# What to see: in the pre-norm block, nothing but sums lies on the residual stream. So x arrives with its size and grows. In the post-norm block, both norms lie on it, and every token leaves with size 1. In both, a change of one token reaches the others through attention alone. If attention is off, it stays in its row.
+# What to see: in the pre-norm block, only sums lie on the residual stream, and the tokens leave larger than they came. In the post-norm block, both norms lie on it, and every token leaves with size 1.
 
 # %% [markdown]
 # ### Bug hunt: one name too few
@@ -1528,12 +1530,12 @@ figures.curves(
 # <details><summary>Its stream grows, so each later sublayer adds a smaller share of it</summary>Yes, that is the explanation of Liu et al. (below). In post-norm every norm scales the stream back, so the share stays large.</details>
 # <details><summary>Its final norm makes the output smaller</summary>Post-norm ends with a norm too, and the figure shows the change relative to the size of the output.</details>
 #
-# The **amplification effect** means: the larger the share of the sublayers in a stack, the further small parameter changes move its output. Liu et al. (2020, *Understanding the Difficulty of Training Transformers*) found it in post-norm. Part 9 tests whether it harms.
+# The **amplification effect**: the larger the share of the sublayers, the further small parameter changes move the output. Liu et al. (2020, *Understanding the Difficulty of Training Transformers*) found it in post-norm. Part 9 tests whether it harms.
 
 # %% [markdown]
 # ## 7 · Warm-up
 #
-# The original Transformer was post-norm, and trained with a **learning-rate schedule**, a rule for the rate of each step. In the figure, the lower curve counts.
+# The original, post-norm Transformer had a **learning-rate schedule**, a rule for the rate of each step. At each step, the lower curve is the rate, times $\sqrt{d_{\text{model}}}$.
 
 # %%
 some_steps = list(range(4, 125, 4))
@@ -1913,7 +1915,7 @@ show_attention(jump_weights()[1], boxes, title="Your encoder follows two notes, 
 # %% [markdown]
 # ### Switch a head off
 #
-# The map shows where a head attends. Does the answer depend on it? An **ablation** removes one part of a trained model and measures what is lost. **Zero ablation** puts 0 in place of a head's output. **Mean ablation** puts the mean of its outputs there, so what follows still gets the usual input on average, without what varies from token to token.
+# The map shows where a head attends. Does the answer depend on it? An **ablation** removes one part of a trained model and measures what is lost. **Zero ablation** puts 0 in place of a head's output. **Mean ablation** puts its mean there: what follows gets the usual input on average, and nothing that varies with the token.
 #
 # `out_proj` reads the outputs $h_0, h_1, …$ of all heads, side by side. So each head has its own columns $W_i$ of `out_proj.weight`:
 #
