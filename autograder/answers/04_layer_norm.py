@@ -938,7 +938,7 @@ class LayerNorm(nn.Module):
 #          return self.gain * centred / (variance + self.eps).sqrt() + self.bias
 
 # %% wrong LayerNorm no_super of="solution"
-# the first line of `__init__` is `super().__init__()`
+# `super().__init__()` is missing: make it the first line of `__init__`
 # replace: super().__init__()
 # by:
 
@@ -1611,7 +1611,7 @@ class Residual(nn.Module):
 # by:      self.sublayer, self.norm = deepcopy(sublayer), nn.LayerNorm(d_model)
 
 # %% wrong Residual no_super of="solution"
-# the first line of `__init__` is `super().__init__()`
+# `super().__init__()` is missing: make it the first line of `__init__`
 # replace: super().__init__()
 #          self.sublayer = sublayer
 #          self.norm = LayerNorm(d_model)

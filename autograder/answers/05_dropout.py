@@ -948,14 +948,14 @@ def dropout(
 # by:      return dropout(x, self.p.item(), self.training)
 
 # %% wrong Dropout without_super of="p_ignored"
-# the first line of `__init__` is `super().__init__()`
+# `super().__init__()` is missing: make it the first line of `__init__`
 # replace: super().__init__()
 # by:      self.drop = nn.Dropout(p)
 # replace: return dropout(x, 0.5, self.training)
 # by:      return dropout(x, self.drop.p, self.training)
 
 # %% wrong Dropout without_super_and_parts of="solution"
-# the first line of `__init__` is `super().__init__()`
+# `super().__init__()` is missing: make it the first line of `__init__`
 # replace: super().__init__()
 # by:
 

@@ -155,7 +155,7 @@ def attend(
 #          return back(self.dropout(torch.relu(wide(x))))
 
 # %% wrong FeedForward no_call_of_super of="solution"
-# the first line of `__init__` is `super().__init__()`
+# `super().__init__()` is missing: make it the first line of `__init__`
 # replace: super().__init__()
 # by:
 
@@ -772,7 +772,7 @@ class EncoderBlock(nn.Module):
 #          self.linear2 = nn.Linear(d_model, d_ff)
 
 # %% wrong EncoderBlock no_call_of_super of="a_method_for_each_sublayer"
-# the first line of `__init__` is `super().__init__()`
+# `super().__init__()` is missing: make it the first line of `__init__`
 # replace: super().__init__()
 # by:
 
@@ -1482,7 +1482,7 @@ class EncoderBlock(FeedForward):
 #                  x = block(x, mask)
 
 # %% wrong Encoder no_call_of_super of="solution"
-# the first line of `__init__` is `super().__init__()`
+# `super().__init__()` is missing: make it the first line of `__init__`
 # replace: super().__init__()
 # by:
 # replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)

@@ -1,7 +1,8 @@
 """What wrong answers leave in the checks they fail, and the sentence for each such clue.
 
 One clue may have several causes: then its sentence names two, and of more it says nothing. A wrong
-answer also fails checks of the exercises built on it: there its sentence names where to look.
+answer also fails checks of the exercises built on it: there its sentence names where to look, as
+long as the checks of that exercise do not hold.
 """
 
 from collections.abc import Iterable
@@ -36,19 +37,24 @@ class _Clue:
     def add(self, answer: Answer) -> None:
         known, new = self.own, answer.says
         if answer.exercise != self.exercise:
-            known, new = self.earlier, f"`{answer.exercise}`"
+            known, new = self.earlier, answer.exercise
         if new not in known:
             known.append(new)
 
-    @property
-    def says(self) -> str:
-        """The sentence, true of every answer that leaves this clue; or an empty one."""
-        if len(self.own) > MOST_CAUSES:
-            return ""
-        used = f"a mistake in {' or '.join(self.earlier)}, which this exercise uses"
-        if not self.own:
-            return f"{used}: its own checks say more."
-        return " Or: ".join([*self.own, f"{used}."] if self.earlier else self.own)
+    def row(self) -> dict[str, Any]:
+        """What is stored; `says` is true of every answer that leaves this clue, or empty.
+
+        `alone` is what is left of it where the checks of the `earlier` exercises hold.
+        """
+        many = len(self.own) > MOST_CAUSES
+        row = {"exercise": self.exercise, **self.clue, "says": "" if many else _either(self.own)}
+        if not self.earlier or many:
+            return row
+        names = " or ".join(f"`{name}`" for name in self.earlier)
+        # true whether or not the student's code uses it
+        too = f"A mistake in {names} gives this result{' too' * bool(self.own)}: run its checks."
+        says = " ".join(filter(None, (row["says"], too)))
+        return {**row, "says": says, "alone": row["says"], "earlier": self.earlier}
 
 
 def rows(found: Iterable[Found]) -> list[dict[str, Any]]:
@@ -56,7 +62,12 @@ def rows(found: Iterable[Found]) -> list[dict[str, Any]]:
     merged: list[_Clue] = []
     for one in found:
         _clue_of(one, merged).add(one.answer)
-    return [{"exercise": m.exercise, **m.clue, "says": m.says} for m in merged if m.says]
+    return [row for row in (each.row() for each in merged) if row["says"]]
+
+
+def _either(causes: list[str]) -> str:
+    """One sentence for several possible causes."""
+    return f"{'Either: ' if len(causes) > 1 else ''}{' Or: '.join(causes)}"
 
 
 def _clue_of(found: Found, merged: list[_Clue]) -> _Clue:

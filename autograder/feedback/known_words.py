@@ -116,8 +116,9 @@ def _misconceptions() -> dict[str, list[str]]:
     for file in sorted(COURSE.misconceptions.glob("*.jsonl")):
         for line in file.read_text(encoding="utf-8").splitlines():
             told = json.loads(line)
-            if "says" in told:
-                known.setdefault(told["exercise"], []).append(told["says"])
+            said = [told[key] for key in ("says", "alone") if told.get(key)]
+            if said:
+                known.setdefault(told["exercise"], []).extend(said)
     return known
 
 

@@ -299,6 +299,19 @@ def test_a_known_misconception_is_named_and_others_are_not(monkeypatch):
     assert "looks like" not in failure("def mix(x):\n    return x.numpy() ** 2", ONE)
 
 
+def test_a_mistake_elsewhere_is_no_cause_once_the_checks_there_hold(monkeypatch):
+    with pytest.raises(CheckFailed) as failed:
+        run("def mix(x):\n    return x * x", ONE)
+    both = {"says": "That squares. Or `softmax`.", "alone": "That squares.", "earlier": ["softmax"]}
+    monkeypatch.setattr(misconceptions, "_known", lambda: {"mix": [{**failed.value.clue, **both}]})
+    square = "def mix(x):\n    return x**2"
+    for held, said in ({}, True), ({"one": True, "two": False}, True), ({"one": True}, False):
+        outcomes = {("softmax", title): is_held for title, is_held in held.items()}
+        monkeypatch.setattr("transformer_course.checks.outcomes.OUTCOMES", outcomes)
+        assert ("Or `softmax`" in failure(square, ONE)) == said
+        assert "That squares." in failure(square, ONE)
+
+
 def test_an_error_that_students_raise_themselves_is_known_by_its_text(monkeypatch):
     """Two students may stop the same call for different reasons."""
     own = "def mix(x):\n    if len(x) < 9:\n        raise KeyError('{}')"

@@ -39,7 +39,11 @@ def test_the_honest_one_passes(executor):
 
 
 NAN = torch.full((2, 3), float("nan")).double()
-STATE = {"state": {"weight": torch.zeros(2, 2), "bias": torch.zeros(2)}, "modes": {"": True}}
+STATE = {
+    "state": {"weight": torch.zeros(2, 2), "bias": torch.zeros(2)},
+    "modes": {"": True},
+    "learns": {},
+}
 ERROR = {"type": "ValueError", "kind": "ValueError", "message": "no", "lines": []}
 X = numbers(2, 3)
 CALLS: dict[str, Forge] = {

@@ -1,5 +1,7 @@
 """Checks run apart from the work they check: the same verdicts, and work that cannot end them."""
 
+import re
+
 import pytest
 
 from autograder.execution.executor import CodeCell, Execution, Executor, Job, Limits, Ran
@@ -298,6 +300,29 @@ with Check("mix", "through a transform") as check:
     check.true(not check.call(lambda x: x.cumsum(0), x, returns=bool), "a running sum does not")
 """
 
+SLOPES = """
+def mix(attend, x):
+    x = x.clone().requires_grad_()
+    result = attend(x)
+    return [torch.autograd.grad(part.sum(), x{})[0].sum().item() > 0 for part in result]
+"""
+EACH_ROW = """
+with Check("mix", "a gradient for each row") as check:
+    slopes = check.call(lambda x: x.exp(), numbers(3, 2), returns=list)
+    check.true(slopes == [True] * 3, "each row depends on itself")
+"""
+TURNS = """
+with Check("mix", "turned") as check:
+    x = numbers(2, 3)
+    check.equal(check.call(x), x.T, "rows become columns")
+"""
+FREEZES = """
+with Check("mix", "a layer of the check's own") as check:
+    layer = nn.Linear(2, 2)
+    check.call(layer, returns=None)
+    check.true(layer.weight.requires_grad, "the layer learns on")
+"""
+
 
 def plain(kind: str, wanted: str) -> str:
     """A check of a plain value."""
@@ -309,6 +334,24 @@ def plain(kind: str, wanted: str) -> str:
 REST = {
     "module": (TRAINS, TRAINED.format(steps=400), TRAINED.format(steps=2), "within a tenth"),
     "transform": (LEAKS, JACOBIAN, JACOBIAN.replace("triu(1)", "tril(-1)"), "a running sum"),
+    "a graph that is freed": (
+        EACH_ROW,
+        SLOPES.format(", retain_graph=True"),
+        SLOPES.format(""),
+        "a second time",
+    ),
+    "an input of another shape": (
+        TURNS,
+        "def mix(x):\n    return x.T.clone()",
+        "def mix(x):\n    return x.transpose_(0, 1)",
+        "changed its input `x`",
+    ),
+    "a layer that is frozen": (
+        FREEZES,
+        "def mix(layer):\n    pass",
+        "def mix(layer):\n    layer.weight.requires_grad_(False)",
+        "the layer learns on",
+    ),
     "float": (plain("float", "0.5"), "answer = torch.tensor(0.5)", "answer = 'half'", "a number"),
     "int": (plain("int", "8"), "answer = 8", "answer = True", "a whole number, got True"),
     "bool": (plain("bool", "True"), "answer = True", "answer = 1", "True or False, got 1"),
@@ -326,4 +369,8 @@ def test_what_no_bank_asks_for_is_told_the_same_apart_as_beside(executor, name):
     run(beside + right, check)
     message = " ".join(failure(beside + wrong, check).split())
     assert expected in message
-    assert judged(executor, wrong, check) == f"CheckFailed: {message}"
+    # beside the work, its cell begins three lines later
+    apart = re.sub(
+        r"line (\d+)", lambda found: f"line {int(found[1]) + 3}", judged(executor, wrong, check)
+    )
+    assert apart == f"CheckFailed: {message}"

@@ -20,14 +20,14 @@ def test_each_clue_has_the_sentence_of_its_answer() -> None:
 
 
 def test_one_clue_of_two_causes_names_both_of_three_none() -> None:
-    assert says(found("A.", 1), found("B.", 1.000001)) == ["A. Or: B."]
-    assert says(found("A.", 1), found("B.", 1), found("A.", 1)) == ["A. Or: B."]
+    assert says(found("A.", 1), found("B.", 1.000001)) == ["Either: A. Or: B."]
+    assert says(found("A.", 1), found("B.", 1), found("A.", 1)) == ["Either: A. Or: B."]
     assert says(found("A.", 1), found("B.", 1), found("C.", 1)) == []
 
 
 def test_a_mistake_in_an_earlier_exercise_is_named_where_it_shows() -> None:
     earlier = found("A.", 1, of="softmax")
-    told = "a mistake in `softmax`, which this exercise uses"
-    assert says(earlier) == [f"{told}: its own checks say more."]
-    assert says(earlier, found("B.", 1)) == [f"B. Or: {told}."]
-    assert rows([earlier])[0]["exercise"] == "mix"
+    assert says(earlier) == ["A mistake in `softmax` gives this result: run its checks."]
+    both = rows([earlier, found("B.", 1)])[0]
+    assert both["says"] == "B. A mistake in `softmax` gives this result too: run its checks."
+    assert (both["exercise"], both["earlier"], both["alone"]) == ("mix", ["softmax"], "B.")

@@ -53,6 +53,11 @@ class Calls(list[Call]):
         if call := self.of(judged):
             call.judged = True
 
+    def outdate(self) -> None:
+        """What was called has changed since: a call made again would show nothing."""
+        for call in self:
+            call.again = None
+
     def note(self, judged: Any, actual: Tensor, expected: Tensor, same: Tensor) -> str:
         """How many numbers differ, and what the wrong ones have in common with the expected."""
         counted = f"{int((~same).sum())} of {same.numel()} numbers differ"

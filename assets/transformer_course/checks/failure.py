@@ -5,20 +5,26 @@ from transformer_course.failure import Failure
 
 RED, RESET = "\x1b[1;31m", "\x1b[0m"
 
-STAY_IN_TORCH = "stay in torch from the first line to the last: no NumPy, no .detach(), no .item()"
+STAY_IN_TORCH = (
+    "stay in torch from the first line to the last: no NumPy, no .detach(), .data or .item(), "
+    "no torch.no_grad()"
+)
 MAKE_A_NEW_ONE = (
-    "operations that end in _ (add_, masked_fill_) and x[...] = y write into the caller's "
-    "tensor: make a new one"
+    "operations that end in _ (add_, masked_fill_), x[...] = y and x -= y write into the "
+    "caller's tensor: make a new one"
 )
 NOT_A_NUMBER = "inf / inf, inf - inf, 0 · inf and the softmax of nothing but -inf are NaN"
-KEEP_THE_DTYPE = "a NumPy array or a constant tensor on the way brings its own dtype"
+KEEP_THE_DTYPE = (
+    "something on the way has another dtype: .float(), a NumPy array, a tensor that you make"
+)
 SEVEN_DIGITS = (
     "right to seven digits, as float32 has them: what you make yourself, with arange, say, must "
     "have the input's dtype before you compute with it"
 )
 # a piece of an error's message -> what it means, for those new to torch
 EXPLAINED = {
-    "before Module.__init__() call": "the first line of `__init__` is `super().__init__()`",
+    "before Module.__init__() call": "`super().__init__()` is missing: make it the first line of "
+    "`__init__`",
     'required "forward"': "a module is called through its method `forward`: is yours spelt so, and "
     "indented inside the class?",
     "return_types": "max and min with a `dim` return values and indices: take .values, or use amax",

@@ -8,10 +8,12 @@ import json
 from functools import cache
 from importlib import resources
 from itertools import chain
-from typing import TypedDict
+from typing import NotRequired, TypedDict
 
 import numpy as np
 from torch import Tensor
+
+from transformer_course.checks.outcomes import holds
 
 KEPT = 48  # numbers stored of each tensor: enough to tell any two misconceptions apart
 FIGURES = 6  # significant figures stored: the rest is noise of the platform
@@ -33,9 +35,14 @@ class Clue(TypedDict):
 
 
 class Misconception(Clue):
-    """The clue that a known wrong answer leaves, and what a teacher says to it."""
+    """The clue that a known wrong answer leaves, and what a teacher says to it.
+
+    Answers to `earlier` exercises leave it too; where the checks of those hold, `alone` is said.
+    """
 
     says: str
+    earlier: NotRequired[list[str]]
+    alone: NotRequired[str]
 
 
 def clue(check: str, law: str, observed: list[list[Tensor]]) -> Clue:
@@ -47,7 +54,8 @@ def recognise(exercise: str, found: Clue) -> str:
     """The sentence for the misconception that leaves this clue, or an empty one."""
     for known in _known().get(exercise, []):
         if same_clue(known, found):
-            return known["says"]
+            earlier = known.get("earlier", [])
+            return known.get("alone", "") if earlier and all(map(holds, earlier)) else known["says"]
     return ""
 
 

@@ -45,6 +45,7 @@ class Module(Wrapped):
             tables = ("expected", formatting.table(wanted)), ("got", formatting.table(mine))
             self._runner.fail(claim, _fix(mine, wanted), Kind.PARAMETERS, tables)
         self.bare.load_state_dict(parameters, strict=False)
+        self._runner.calls.outdate()
 
     def state(self) -> dict[str, Tensor]:
         """A copy of the module's parameters and buffers, by name."""
@@ -58,16 +59,19 @@ class Module(Wrapped):
     def train(self) -> Self:
         """Switch to training: dropout drops."""
         self.bare.train()
+        self._runner.calls.outdate()
         return self
 
     def eval(self) -> Self:
         """Switch to evaluation."""
         self.bare.eval()
+        self._runner.calls.outdate()
         return self
 
     def double(self) -> Self:
         """Turn the parameters into float64."""
         self.bare.double()
+        self._runner.calls.outdate()
         return self
 
     def gradients(self, result: Tensor) -> dict[str, Tensor]:

@@ -63,11 +63,14 @@ class RemoteCall(torch.autograd.Function):
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple, output: tuple[Tensor, ...]) -> None:
         ctx.exchange = inputs[0]
+        # as a local call keeps what its gradient needs, until the graph is freed
+        ctx.save_for_backward(torch.empty(0))
         pairs = zip(output, ctx.exchange.called.requires, strict=True)
         ctx.mark_non_differentiable(*[part for part, requires in pairs if not requires])
 
     @staticmethod
     def backward(ctx: Any, *slopes: Tensor) -> Any:
+        _ = ctx.saved_tensors  # raises where the graph was freed
         found = iter(_Backward.apply(ctx.exchange, *slopes))
         return (None, *[next(found) if has else None for has in ctx.exchange.have_slopes])
 

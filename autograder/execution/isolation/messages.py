@@ -37,10 +37,14 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class Held:
-    """What a module that both ends have holds now: parameters and buffers, and modes."""
+    """What a module that both ends have holds now: parameters and buffers, and modes.
+
+    `learns` says of each parameter whether it asks for gradients.
+    """
 
     state: dict[str, Tensor]
     modes: dict[str, bool]
+    learns: dict[str, bool]
 
 
 @dataclass(frozen=True)

@@ -94,7 +94,11 @@ class Peer:
         parts = RemoteCall.apply(exchange, *exchange.tensors, *weights)
         called = exchange.called
         for i, value in called.changed.items():
-            exchange.tensors[i].data.copy_(value)
+            tensor = exchange.tensors[i].data
+            if tensor.shape == value.shape:
+                tensor.copy_(value)
+            else:  # transposed in place, say
+                exchange.tensors[i].data = value
         generators = [leaf for leaf in leaves if isinstance(leaf, torch.Generator)]
         for generator, state in zip(generators, called.generators, strict=True):
             generator.set_state(state)

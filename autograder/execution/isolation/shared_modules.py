@@ -58,11 +58,12 @@ def same(one: Tensor, other: Tensor) -> bool:
     return bool(((one == other) | (one.isnan() & other.isnan())).all())
 
 
+def _parameters(module: nn.Module) -> dict[str, nn.Parameter]:
+    return dict(module.named_parameters(remove_duplicate=False))
+
+
 def _state(module: nn.Module) -> dict[str, Tensor]:
-    return {
-        **dict(module.named_parameters(remove_duplicate=False)),
-        **dict(module.named_buffers(remove_duplicate=False)),
-    }
+    return {**_parameters(module), **dict(module.named_buffers(remove_duplicate=False))}
 
 
 def _contents(module: nn.Module) -> Held:
@@ -70,12 +71,13 @@ def _contents(module: nn.Module) -> Held:
     return Held(
         state={name: tensor.detach().clone() for name, tensor in _state(module).items()},
         modes={name: bool(part.training) for name, part in module.named_modules()},
+        learns={name: weight.requires_grad for name, weight in _parameters(module).items()},
     )
 
 
 def _same_contents(one: Held, other: Held) -> bool:
     return (
-        one.modes == other.modes
+        (one.modes, one.learns) == (other.modes, other.learns)
         and one.state.keys() == other.state.keys()
         and all(same(tensor, other.state[name]) for name, tensor in one.state.items())
     )
@@ -92,3 +94,6 @@ def _fill(module: nn.Module, held: Held) -> None:
                 tensor.copy_(value)
     for name, part in module.named_modules():
         part.training = held.modes.get(name, part.training)
+    for name, weight in _parameters(module).items():
+        if weight.is_floating_point():
+            weight.requires_grad_(held.learns.get(name, weight.requires_grad))
