@@ -302,6 +302,7 @@ def test_a_known_misconception_is_named_and_others_are_not(monkeypatch):
 def test_a_mistake_elsewhere_is_no_cause_once_the_checks_there_hold(monkeypatch):
     with pytest.raises(CheckFailed) as failed:
         run("def mix(x):\n    return x * x", ONE)
+    assert failed.value.clue
     both = {"says": "That squares. Or `softmax`.", "alone": "That squares.", "earlier": ["softmax"]}
     monkeypatch.setattr(misconceptions, "_known", lambda: {"mix": [{**failed.value.clue, **both}]})
     square = "def mix(x):\n    return x**2"
