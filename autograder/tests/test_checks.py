@@ -304,7 +304,8 @@ def test_a_mistake_elsewhere_is_no_cause_once_the_checks_there_hold(monkeypatch)
         run("def mix(x):\n    return x * x", ONE)
     assert failed.value.clue
     both = {"says": "That squares. Or `softmax`.", "alone": "That squares.", "earlier": ["softmax"]}
-    monkeypatch.setattr(misconceptions, "_known", lambda: {"mix": [{**failed.value.clue, **both}]})
+    known = {"mix": [{**failed.value.clue, **both}]}
+    monkeypatch.setattr(misconceptions, "_known", lambda: known)
     square = "def mix(x):\n    return x**2"
     for held, said in ({}, True), ({"one": True, "two": False}, True), ({"one": True}, False):
         outcomes = {("softmax", title): is_held for title, is_held in held.items()}
