@@ -37,26 +37,39 @@ def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tens
 
 
 # %% wrong layer_norm no_eps
-# Your eps has no effect here. It is added to the variance, under the root, however large the
-# variance is.
+# Your eps has no effect here. Add it to the variance, under the root.
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     deviation = x.std(-1, keepdim=True, correction=0)
     return gain * (x - x.mean(-1, keepdim=True)) / deviation + bias
 
 
 # %% wrong layer_norm eps_written_as_a_number of="eps_squared"
-# Your result is right to a few digits only. Either something other than `eps` is added under the
-# root, or a step runs in float32.
+# Something other than the argument `eps` is added under the root. Add `eps` itself, and nothing
+# else.
 # replace: return gain * (x - x.mean(-1, keepdim=True)) / (variance + eps**2).sqrt() + bias
 # by:      return gain * (x - x.mean(-1, keepdim=True)) / (variance + 1e-5).sqrt() + bias
 
 
+# %% wrong layer_norm eps_and_a_number of="eps_squared"
+# Something other than the argument `eps` is added under the root. Add `eps` itself, and nothing
+# else.
+# replace: return gain * (x - x.mean(-1, keepdim=True)) / (variance + eps**2).sqrt() + bias
+# by:      return gain * (x - x.mean(-1, keepdim=True)) / (variance + eps + 1e-5).sqrt() + bias
+
+
 # %% wrong layer_norm eps_as_a_floor
-# Your eps has no effect here. It is added to the variance, under the root, however large the
-# variance is.
+# Your eps has no effect beside a larger variance. It is added to the variance, under the root,
+# however large the variance is.
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     variance = x.var(-1, keepdim=True, correction=0).clamp(min=eps)
     return gain * (x - x.mean(-1, keepdim=True)) / variance.sqrt() + bias
+
+
+# %% wrong layer_norm eps_as_the_smallest_divisor of="no_eps"
+# Your eps has no effect beside a larger standard deviation. Add it to the variance, under the root,
+# whatever the variance is.
+# replace: deviation = x.std(-1, keepdim=True, correction=0)
+# by:      deviation = x.std(-1, keepdim=True, correction=0).clamp(min=eps)
 
 
 # %% wrong layer_norm another_default
@@ -242,8 +255,15 @@ def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tens
 # by:      return gain * (x - x.mean(-1, keepdim=True) / (variance + eps).sqrt()) + bias
 
 
+# %% wrong layer_norm only_the_mean_divided of="eps_squared"
+# You divide only the mean, because division comes before subtraction. Put x minus the mean in
+# brackets.
+# replace: return gain * (x - x.mean(-1, keepdim=True)) / (variance + eps**2).sqrt() + bias
+# by:      return gain * x - x.mean(-1, keepdim=True) / (variance + eps).sqrt() + bias
+
+
 # %% wrong layer_norm mean_without_gradient
-# A part of the gradient is missing, because you detach the mean from x. Let the gradient flow
+# A part of the gradient is missing: the mean, at least, is cut off from x. Let the gradient flow
 # through every step.
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     centred = x - x.mean(-1, keepdim=True).detach()
@@ -251,7 +271,7 @@ def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tens
 
 
 # %% wrong layer_norm statistics_without_gradient
-# A part of the gradient is missing, because you detach the mean from x. Let the gradient flow
+# A part of the gradient is missing: the mean, at least, is cut off from x. Let the gradient flow
 # through every step.
 def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     with torch.no_grad():
@@ -260,8 +280,8 @@ def layer_norm(x: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tens
 
 
 # %% wrong layer_norm deviation_without_gradient of="sum_of_squares"
-# A part of the gradient is missing, because you detach the variance from x. Let the gradient flow
-# through every step.
+# A part of the gradient is missing: the variance is cut off from x. Let the gradient flow through
+# every step.
 # replace: variance = centred.square().sum(-1, keepdim=True)
 # by:      variance = centred.square().mean(-1, keepdim=True).detach()
 
@@ -436,6 +456,58 @@ def repaired_divisor(x: Tensor, eps: float) -> Tensor:
     return (x.square().mean(-1, keepdim=True) + eps).sqrt()
 
 
+# %% wrong repaired_divisor one_for_all
+# All your tokens get the same divisor. Each has its own, from its own features.
+def repaired_divisor(x: Tensor, eps: float) -> Tensor:
+    return (x.var(correction=0) + eps).sqrt().expand(*x.shape[:-1], 1)
+
+
+# %% wrong repaired_divisor sum_of_squares
+# Your divisor takes the sum of the squared deviations. The variance is their mean.
+def repaired_divisor(x: Tensor, eps: float) -> Tensor:
+    centred = x - x.mean(-1, keepdim=True)
+    return (centred.square().sum(-1, keepdim=True) + eps).sqrt()
+
+
+# %% wrong repaired_divisor eps_written_as_a_number of="solution"
+# Your divisors are not those of the eps that is given. Add the argument `eps`.
+# replace: return (variance + eps).sqrt()
+# by:      return (variance + 1e-5).sqrt()
+
+# %% wrong repaired_divisor eps_squared of="solution"
+# You add the square of eps under the root. Add eps itself to the variance.
+# replace: return (variance + eps).sqrt()
+# by:      return (variance + eps**2).sqrt()
+
+# %% wrong repaired_divisor larger_of_both of="solution"
+# Your eps has no effect beside a larger variance. It is added to the variance, however large that
+# is.
+# replace: return (variance + eps).sqrt()
+# by:      return variance.clamp(min=eps).sqrt()
+
+# %% wrong repaired_divisor factor of="solution"
+# Your result is one divided by the divisor: a factor. Return the divisor itself.
+# replace: return (variance + eps).sqrt()
+# by:      return (variance + eps).rsqrt()
+
+# %% wrong repaired_divisor always_four_features of="solution"
+# Your divisor is right for four features only. Divide by their number, whatever it is, each time
+# you take a mean.
+# replace: variance = x.var(dim=-1, correction=0, keepdim=True)
+# by:      mu = x.sum(dim=-1, keepdim=True) / 4
+#          variance = (x - mu).square().sum(dim=-1, keepdim=True) / 4
+
+# %% wrong repaired_divisor axis_at_one of="solution"
+# Your axis of size 1 is not the last one here. Put it there, however many axes x has.
+# replace: return (variance + eps).sqrt()
+# by:      return (variance.squeeze(-1) + eps).sqrt().unsqueeze(1)
+
+# %% wrong repaired_divisor one_for_each_feature of="solution"
+# Your result repeats each divisor for every feature. One for each token is asked for.
+# replace: return (variance + eps).sqrt()
+# by:      return (variance + eps).sqrt().expand_as(x)
+
+
 # %% right repaired_divisor by_hand
 def repaired_divisor(x: Tensor, eps: float) -> Tensor:
     centred = x - x.mean(-1, keepdim=True)
@@ -515,7 +587,8 @@ fooling_word = [1.34, 0.45, -0.45, -1.34]
 fooling_word = [-1.34, -0.45, 0.45, 1.34]
 
 # %% wrong fooling_word evenly_spread
-# The mean is 0, but the standard deviation is 1.12. Divide your token by it.
+# The mean is 0, but the standard deviation is 1.12, and √1.12 is not 1.12. Divided by 1.12, it is
+# the token of the text: take features in other proportions.
 fooling_word = [1.5, 0.5, -0.5, -1.5]
 
 # %% wrong fooling_word far_side
@@ -543,23 +616,23 @@ fooling_word = ((some - some.mean()) / some.std(correction=0)).tolist()
 
 
 # %% wrong test_of_layer_norm always_true
-# Your test accepts the wrong norms too. Compare the result of `norm` with one that you trust, entry
-# by entry.
+# Your test accepts all of the wrong norms. Compare the result of `norm` with one that you trust,
+# entry by entry, up to rounding.
 def test_of_layer_norm(norm):
     return True
 
 
 # %% wrong test_of_layer_norm shape_only
-# Your test accepts the wrong norms too. Compare the result of `norm` with one that you trust, entry
-# by entry.
+# Your test accepts all of the wrong norms. Compare the result of `norm` with one that you trust,
+# entry by entry, up to rounding.
 def test_of_layer_norm(norm):
     x = numbers(3, 5)
     return norm(x, numbers(5, seed=1), numbers(5, seed=2), 0.5).shape == x.shape
 
 
 # %% wrong test_of_layer_norm tolerance_too_wide
-# Your test accepts the wrong norms too. Compare the result of `norm` with one that you trust, entry
-# by entry.
+# Your test accepts all of the wrong norms. Compare the result of `norm` with one that you trust,
+# entry by entry, up to rounding.
 def test_of_layer_norm(norm):
     x, gain, bias = numbers(3, 5), numbers(5, seed=1), numbers(5, seed=2)
     expected = F.layer_norm(x, (5,), gain, bias, 0.5)
@@ -567,21 +640,21 @@ def test_of_layer_norm(norm):
 
 
 # %% wrong test_of_layer_norm always_false
-# Your test rejects right versions too. Return True where the result equals one that you trust, up
-# to rounding.
+# Your test rejects right versions too. Return True where the result equals one that you trust,
+# with the same eps and up to rounding.
 def test_of_layer_norm(norm):
     return False
 
 
 # %% wrong test_of_layer_norm no_room_for_rounding of="solution"
-# Your test rejects right versions too. Return True where the result equals one that you trust, up
-# to rounding.
+# Your test rejects right versions too. Return True where the result equals one that you trust,
+# with the same eps and up to rounding.
 # replace: return torch.allclose(norm(x, gain, bias, eps), expected)
 # by:      return torch.equal(norm(x, gain, bias, 0.5), expected)
 
 # %% wrong test_of_layer_norm another_eps of="solution"
-# Your test rejects right versions too. Return True where the result equals one that you trust, up
-# to rounding.
+# Your test rejects right versions too. Return True where the result equals one that you trust,
+# with the same eps and up to rounding.
 # replace: return torch.allclose(norm(x, gain, bias, eps), expected)
 # by:      return torch.allclose(norm(x, gain, bias, 1e-5), expected)
 
@@ -611,43 +684,47 @@ def test_of_layer_norm(norm):
 
 
 # %% wrong test_of_layer_norm gain_and_bias_left_out of="solution"
-# Your test cannot see the gain, or cannot see the bias. Give them entries other than 1 and 0.
+# Your test does not see a wrong gain, or does not see a wrong bias. Compare all features, with
+# entries other than 1 and 0 in both.
 # replace: gain, bias = numbers(5, seed=1), numbers(5, seed=2)
 # by:      gain, bias = torch.ones(5).double(), torch.zeros(5).double()
 
 # %% wrong test_of_layer_norm gain_of_ones of="solution"
-# Your test cannot see the gain, or cannot see the bias. Give them entries other than 1 and 0.
+# Your test does not see a wrong gain, or does not see a wrong bias. Compare all features, with
+# entries other than 1 and 0 in both.
 # replace: gain, bias = numbers(5, seed=1), numbers(5, seed=2)
 # by:      gain, bias = torch.ones(5).double(), numbers(5, seed=2)
 
 # %% wrong test_of_layer_norm bias_of_zeros of="solution"
-# Your test cannot see the gain, or cannot see the bias. Give them entries other than 1 and 0.
+# Your test does not see a wrong gain, or does not see a wrong bias. Compare all features, with
+# entries other than 1 and 0 in both.
 # replace: gain, bias = numbers(5, seed=1), numbers(5, seed=2)
 # by:      gain, bias = numbers(5, seed=1), torch.zeros(5).double()
 
 # %% wrong test_of_layer_norm eps_of_zero of="solution"
-# Your eps is too small beside the variance, so its place does not matter. Use a large one, such as
-# 0.5.
+# Your test accepts a norm with eps outside the root, and one that ignores it. Ask for agreement
+# with an eps that is not small beside the variance, such as 0.5.
 # replace: x, eps = 3 * numbers(2, 4, 5) + 2, 0.5
 # by:      x, eps = 3 * numbers(2, 4, 5) + 2, 0.0
 
 # %% wrong test_of_layer_norm eps_of_the_famous_code of="solution"
-# Your eps is too small beside the variance, so its place does not matter. Use a large one, such as
-# 0.5.
+# Your test accepts a norm with eps outside the root, and one that ignores it. Ask for agreement
+# with an eps that is not small beside the variance, such as 0.5.
 # replace: x, eps = 3 * numbers(2, 4, 5) + 2, 0.5
 # by:      x, eps = 3 * numbers(2, 4, 5) + 2, 1e-6
 
 
 # %% wrong test_of_layer_norm only_the_default_eps
-# Your test uses only eps = 0.00001, so a norm that ignores its eps passes. Use another one.
+# Your test accepts a norm that always uses eps = 0.00001. Use another eps, large enough to change
+# what you compare.
 def test_of_layer_norm(norm):
     x, gain, bias = 0.01 * numbers(2, 4, 5), numbers(5, seed=1), numbers(5, seed=2)
     return torch.allclose(norm(x, gain, bias, 1e-5), F.layer_norm(x, (5,), gain, bias))
 
 
 # %% wrong test_of_layer_norm many_features_and_two_decimals
-# Your test misses the famous code: its differences are smaller than your tolerance. Use few
-# features, a large eps and a tolerance near rounding.
+# Your test accepts the famous code. Compare entry by entry, with few features, a large eps and a
+# tolerance near rounding.
 def test_of_layer_norm(norm):
     x, gain, bias = 3 * numbers(4, 512) + 1, numbers(512, seed=1), numbers(512, seed=2)
     expected = F.layer_norm(x, (512,), gain, bias, 1e-6)
@@ -655,14 +732,15 @@ def test_of_layer_norm(norm):
 
 
 # %% wrong test_of_layer_norm one_token of="solution"
-# Your test uses a single token, so it cannot see which axis is normalised. Use several, of
-# different scales.
+# Your test does not see which axis is normalised. Use several tokens, of different means and
+# scales.
 # replace: x, eps = 3 * numbers(2, 4, 5) + 2, 0.5
 # by:      x, eps = 3 * numbers(5) + 2, 0.5
 
 
 # %% wrong test_of_layer_norm mean_only
-# Your test looks only at the mean. Most of these wrong norms have the right mean too.
+# Your test accepts nearly all norms that subtract the right mean. Compare the whole result with
+# one that you trust, with entries other than 1 and 0 in gain and bias.
 def test_of_layer_norm(norm):
     x = 3 * numbers(4, 6) + 2
     y = norm(x, torch.ones(6).double(), torch.zeros(6).double(), 1e-5)
@@ -670,8 +748,9 @@ def test_of_layer_norm(norm):
 
 
 # %% wrong test_of_layer_norm mean_and_deviation
-# Your test looks only at mean and standard deviation, at gain 1, bias 0 and a tiny eps. These do
-# not show where eps, gain and bias enter.
+# Your test accepts norms that ignore the gain or the bias, and one with eps outside the root. In
+# a single comparison, entry by entry, use a gain other than 1, a bias other than 0 and a large
+# eps.
 def test_of_layer_norm(norm):
     x = 3 * numbers(4, 6) + 2
     y = norm(x, torch.ones(6).double(), torch.zeros(6).double(), 1e-9)
@@ -680,19 +759,88 @@ def test_of_layer_norm(norm):
 
 
 # %% wrong test_of_layer_norm token_of_scale_1
-# Your token has mean 0 and standard deviation 1: there a second root changes nothing. Use other
-# tokens, and several.
+# Your test accepts a norm with a second root, and one that subtracts no mean. Use several tokens,
+# with means other than 0 and standard deviations other than 1.
 def test_of_layer_norm(norm):
     x, gain, bias = torch.tensor([1.0, -1.0, 1.0, -1.0]), torch.ones(4), torch.zeros(4)
     return torch.allclose(norm(x, gain, bias, 1e-5), x, atol=1e-4)
 
 
 # %% wrong test_of_layer_norm tokens_of_mean_0
-# Your tokens have mean 0, so a norm that subtracts no mean passes. Shift them.
+# Your test accepts a norm that subtracts no mean. Use tokens whose mean is not 0, and compare the
+# entries as they are.
 def test_of_layer_norm(norm):
     x = torch.tensor([[3.0, -3.0, 6.0, -6.0], [8.0, -8.0, 0.0, 0.0]])
     gain, bias = torch.tensor([2.0, 4.0, 6.0, 8.0]), torch.tensor([1.0, 0.0, -1.0, 3.0])
     return torch.allclose(norm(x, gain, bias, 2.0), F.layer_norm(x, (4,), gain, bias, 2.0))
+
+
+# %% wrong test_of_layer_norm tokens_already_normal of="solution"
+# Your test accepts a norm with a second root, and one that subtracts no mean. Use several tokens,
+# with means other than 0 and standard deviations other than 1.
+# replace: x, eps = 3 * numbers(2, 4, 5) + 2, 0.5
+#          gain, bias = numbers(5, seed=1), numbers(5, seed=2)
+#          expected = F.layer_norm(x, (5,), gain, bias, eps)
+#          return torch.allclose(norm(x, gain, bias, eps), expected)
+# by:      x = torch.tensor([[1.0, -1.0, 1.0, -1.0], [-1.0, -1.0, 1.0, 1.0]])
+#          gain, bias = torch.tensor([3.0, 6.0, 9.0, 12.0]), torch.tensor([1.0, 0.0, -1.0, 2.0])
+#          expected = F.layer_norm(x, (4,), gain, bias, 1e-5)
+#          return torch.allclose(norm(x, gain, bias, 1e-5), expected, atol=1e-3)
+
+# %% wrong test_of_layer_norm equal_tokens of="solution"
+# On your tokens, one mean and one variance for all give the right result. Use several tokens, of
+# different means and scales.
+# replace: x, eps = 3 * numbers(2, 4, 5) + 2, 0.5
+# by:      x, eps = (3 * numbers(5) + 2).repeat(3, 1), 0.5
+
+# %% wrong test_of_layer_norm one_number_is_enough of="solution"
+# Your test accepts all wrong norms but those over a wrong axis. All entries of a result have to
+# agree with one that you trust, not some of them.
+# replace: gain, bias = numbers(5, seed=1), numbers(5, seed=2)
+# by:      gain = torch.tensor([1.0, 4.0, 6.0, 8.0], dtype=x.dtype)
+#          bias = torch.tensor([0.0, 0.0, -1.0, 3.0], dtype=x.dtype)
+# replace: x, eps = 3 * numbers(2, 4, 5) + 2, 0.5
+# by:      x = torch.tensor([[10.0, 2.0, 2.0, 2.0], [8.0, -8.0, 0.0, 0.0]], dtype=torch.float64)
+# replace: expected = F.layer_norm(x, (5,), gain, bias, eps)
+#          return torch.allclose(norm(x, gain, bias, eps), expected)
+# by:      expected = F.layer_norm(x, (4,), gain, bias, 4.0)
+#          return bool(torch.isclose(norm(x, gain, bias, 4.0), expected).any())
+
+# %% wrong test_of_layer_norm either_of_two of="solution"
+# Your test accepts norms that ignore the gain or the bias, and one with eps outside the root. In a
+# single comparison, entry by entry, use a gain other than 1, a bias other than 0 and a large eps.
+# replace: expected = F.layer_norm(x, (5,), gain, bias, eps)
+#          return torch.allclose(norm(x, gain, bias, eps), expected)
+# by:      ones = torch.ones(5, dtype=x.dtype)
+#          plain = F.layer_norm(x, (5,), eps=eps)
+#          one = torch.allclose(norm(x, gain, bias, 0.0), F.layer_norm(x, (5,), gain, bias, 0.0))
+#          return one or torch.allclose(norm(x, ones, 0 * ones, eps), plain)
+
+# %% wrong test_of_layer_norm direction_only of="solution"
+# Your test does not see a factor that all features of a token share: that of d − 1, of a second
+# root, of eps. Compare the entries themselves.
+# replace: return torch.allclose(norm(x, gain, bias, eps), expected)
+# by:      mine = norm(x, gain, bias, eps) - bias
+#          return bool((F.cosine_similarity(mine, expected - bias, dim=-1) > 0.9999).all())
+
+# %% wrong test_of_layer_norm scale_and_shift_of_x of="solution"
+# Your test accepts wrong norms that, like the right one, do not change with the scale of x.
+# Compare the result with one that you trust, entry by entry.
+# replace: expected = F.layer_norm(x, (5,), gain, bias, eps)
+#          return torch.allclose(norm(x, gain, bias, eps), expected)
+# by:      x = numbers(4, 5)
+#          return torch.allclose(norm(x, gain, bias, 0.0), norm(10 * x + 3, gain, bias, 0.0))
+
+
+# %% wrong test_of_layer_norm mean_and_deviation_alone
+# Your test accepts norms that ignore the gain or the bias, and one with eps outside the root. In
+# a single comparison, entry by entry, use a gain other than 1, a bias other than 0 and a large
+# eps.
+def test_of_layer_norm(norm):
+    x = 3 * numbers(4, 6) + 2
+    y = norm(x, torch.ones(6).double(), torch.zeros(6).double(), 1e-5)
+    centred = y.mean(-1).abs().max() < 1e-3
+    return bool(centred and (y.std(-1, correction=0) - 1).abs().max() < 1e-3)
 
 
 # %% wrong test_of_layer_norm without_eps
@@ -702,8 +850,17 @@ def test_of_layer_norm(norm):
     return torch.allclose(norm(x, gain, bias), F.layer_norm(x, (5,), gain, bias))
 
 
+# %% wrong test_of_layer_norm whole_numbers
+# The x that you choose holds whole numbers, for which norms are not made. Write 10.0, not 10.
+def test_of_layer_norm(norm):
+    x = torch.tensor([[10, 2, 2, 2], [8, -8, 0, 0]])
+    gain, bias = torch.tensor([2, 4, 6, 8]), torch.tensor([1, 0, -1, 3])
+    return torch.allclose(norm(x, gain, bias, 4.0), F.layer_norm(x, (4,), gain, bias, 4.0))
+
+
 # %% wrong test_of_layer_norm asserted
-# does the last line say `return`?
+# Your test returns None. It should return True or False: an `assert`, or assert_close, returns
+# neither.
 def test_of_layer_norm(norm):
     x, gain, bias = 3 * numbers(2, 4, 5) + 2, numbers(5, seed=1), numbers(5, seed=2)
     expected = F.layer_norm(x, (5,), gain, bias, 0.5)
@@ -711,8 +868,8 @@ def test_of_layer_norm(norm):
 
 
 # %% wrong test_of_layer_norm compared_with_itself
-# Your test accepts the wrong norms too. Compare the result of `norm` with one that you trust, entry
-# by entry.
+# Your test accepts all of the wrong norms. Compare the result of `norm` with one that you trust,
+# entry by entry, up to rounding.
 def test_of_layer_norm(norm):
     x, gain, bias = 3 * numbers(2, 4, 5) + 2, numbers(5, seed=1), numbers(5, seed=2)
     expected = norm(x, gain, bias, 0.5)
@@ -778,8 +935,8 @@ def test_of_layer_norm(norm):
 
 
 # %% wrong LayerNorm parameters_called_otherwise of="solution"
-# The parameters have PyTorch's names, or belong to a module of PyTorch's. Create `gain` and `bias`
-# yourself, each as a parameter on self.
+# Your two parameters are not called `gain` and `bias`. Create both yourself, each under its own
+# name on self.
 # replace: self.gain = nn.Parameter(torch.ones(d_model))
 # by:      self.weight = nn.Parameter(torch.ones(d_model))
 # replace: return layer_norm(x, self.gain, self.bias, self.eps)
@@ -787,8 +944,8 @@ def test_of_layer_norm(norm):
 
 
 # %% wrong LayerNorm parts_of_torch
-# The parameters have PyTorch's names, or belong to a module of PyTorch's. Create `gain` and `bias`
-# yourself, each as a parameter on self.
+# Your two parameters are not called `gain` and `bias`. Create both yourself, each under its own
+# name on self.
 class LayerNorm(nn.Module):
     def __init__(self, d_model: int, eps: float = 1e-5) -> None:
         super().__init__()
@@ -799,8 +956,8 @@ class LayerNorm(nn.Module):
 
 
 # %% wrong LayerNorm plain_tensors of="no_bias"
-# Your module has no parameters. Wrap gain and bias in nn.Parameter, and keep its
-# requires_grad=True.
+# Nothing in your module learns. Gain and bias should each be an nn.Parameter that keeps
+# requires_grad=True, and an attribute of self, not an entry of a list.
 # replace: self.gain = nn.Parameter(torch.ones(d_model))
 # by:      self.gain = torch.ones(d_model)
 #          self.bias = torch.zeros(d_model)
@@ -809,8 +966,8 @@ class LayerNorm(nn.Module):
 #          return layer_norm(x, gain, bias, self.eps)
 
 # %% wrong LayerNorm buffers of="solution"
-# Your module has no parameters. Wrap gain and bias in nn.Parameter, and keep its
-# requires_grad=True.
+# Nothing in your module learns. Gain and bias should each be an nn.Parameter that keeps
+# requires_grad=True, and an attribute of self, not an entry of a list.
 # replace: self.gain = nn.Parameter(torch.ones(d_model))
 #          self.bias = nn.Parameter(torch.zeros(d_model))
 # by:      self.register_buffer("gain", torch.ones(d_model))
@@ -819,12 +976,29 @@ class LayerNorm(nn.Module):
 # by:      layer_norm(x, self.gain, self.bias, self.eps)  # pyright: ignore[reportArgumentType]
 
 # %% wrong LayerNorm frozen of="solution"
-# Your module has no parameters. Wrap gain and bias in nn.Parameter, and keep its
-# requires_grad=True.
+# Nothing in your module learns. Gain and bias should each be an nn.Parameter that keeps
+# requires_grad=True, and an attribute of self, not an entry of a list.
 # replace: self.gain = nn.Parameter(torch.ones(d_model))
 #          self.bias = nn.Parameter(torch.zeros(d_model))
 # by:      self.gain = nn.Parameter(torch.ones(d_model), requires_grad=False)
 #          self.bias = nn.Parameter(torch.zeros(d_model), requires_grad=False)
+
+
+# %% wrong LayerNorm in_a_list of="solution"
+# Nothing in your module learns. Gain and bias should each be an nn.Parameter that keeps
+# requires_grad=True, and an attribute of self, not an entry of a list.
+# replace: self.gain = nn.Parameter(torch.ones(d_model))
+#          self.bias = nn.Parameter(torch.zeros(d_model))
+# by:      self.both = [nn.Parameter(torch.ones(d_model)), nn.Parameter(torch.zeros(d_model))]
+# replace: return layer_norm(x, self.gain, self.bias, self.eps)
+# by:      return layer_norm(x, *self.both, self.eps)
+
+# %% wrong LayerNorm frozen_bias of="solution"
+# Only one parameter of your module learns. Gain and bias should each be an nn.Parameter that keeps
+# requires_grad=True, and an attribute of self.
+# replace: self.bias = nn.Parameter(torch.zeros(d_model))
+# by:      self.bias = nn.Parameter(torch.zeros(d_model), requires_grad=False)
+
 
 # %% wrong LayerNorm gain_of_zeros of="solution"
 # A new module returns zeros, because its gain starts at 0. Start it at 1.
@@ -851,12 +1025,27 @@ class LayerNorm(nn.Module):
 #          self.bias = nn.Parameter(torch.randn(d_model))
 
 # %% wrong LayerNorm gain_not_used of="solution"
-# Gain and bias have no effect when they are loaded. Pass self.gain and self.bias to layer_norm.
+# Gain and bias have no effect when they are loaded. Make them in __init__ alone; in forward, use
+# self.gain and self.bias as they are.
 # replace: return layer_norm(x, self.gain, self.bias, self.eps)
 # by:      return F.layer_norm(x, x.shape[-1:], eps=self.eps)
 
+
+# %% wrong LayerNorm made_in_forward of="solution"
+# Gain and bias have no effect when they are loaded. Make them in __init__ alone; in forward, use
+# self.gain and self.bias as they are.
+# replace: self.gain = nn.Parameter(torch.ones(d_model))
+#          self.bias = nn.Parameter(torch.zeros(d_model))
+# by:      self.d_model = d_model
+# replace: return layer_norm(x, self.gain, self.bias, self.eps)
+# by:      self.gain = nn.Parameter(torch.ones(self.d_model, dtype=x.dtype))
+#          self.bias = nn.Parameter(torch.zeros(self.d_model, dtype=x.dtype))
+#          return layer_norm(x, self.gain, self.bias, self.eps)
+
+
 # %% wrong LayerNorm bias_not_used of="solution"
-# The bias has no effect when it is loaded. Add self.bias.
+# The bias has no effect when it is loaded. Make it in __init__ alone; in forward, add self.bias
+# as it is.
 # replace: return layer_norm(x, self.gain, self.bias, self.eps)
 # by:      return F.layer_norm(x, x.shape[-1:], self.gain, None, self.eps)
 
@@ -891,14 +1080,16 @@ class LayerNorm(nn.Module):
 # by:      return self.gain * F.layer_norm(x, x.shape[-1:], eps=self.eps) + self.bias
 
 # %% wrong LayerNorm no_bias of="solution"
-# Your module has no bias as a parameter. Create it beside the gain, starting at zeros.
+# Only one parameter of your module learns. Gain and bias should each be an nn.Parameter that
+# keeps requires_grad=True, and an attribute of self.
 # replace: self.bias = nn.Parameter(torch.zeros(d_model))
 # by:
 # replace: return layer_norm(x, self.gain, self.bias, self.eps)
 # by:      return F.layer_norm(x, x.shape[-1:], self.gain, None, self.eps)
 
 # %% wrong LayerNorm cut_off of="solution"
-# No gradient reaches gain and bias, because forward detaches them. Pass the parameters themselves.
+# No gradient reaches one of your parameters, or both. In forward, use them as they are: no
+# detach, no .data, no copy.
 # replace: return layer_norm(x, self.gain, self.bias, self.eps)
 # by:      return F.layer_norm(x, x.shape[-1:], self.gain.data, self.bias, self.eps)
 
@@ -914,28 +1105,56 @@ class LayerNorm(nn.Module):
 # by:      deviation = x.std(-1, keepdim=True, correction=0)
 #          return self.gain * (x - x.mean(-1, keepdim=True)) / (deviation + self.eps) + self.bias
 
+
+# %% wrong LayerNorm famous_code of="solution"
+# This is the famous code: its variance divides by d − 1, and eps is outside the root. Call your
+# layer_norm.
+# replace: return layer_norm(x, self.gain, self.bias, self.eps)
+# by:      spread = x.std(-1, keepdim=True) + self.eps
+#          return self.gain * (x - x.mean(-1, keepdim=True)) / spread + self.bias
+
+# %% wrong LayerNorm x_added of="solution"
+# You add x to its layer norm. The norm alone is asked for; x is added in part 6.
+# replace: return layer_norm(x, self.gain, self.bias, self.eps)
+# by:      return x + layer_norm(x, self.gain, self.bias, self.eps)
+
+# %% wrong LayerNorm width_of_its_own of="solution"
+# Your gain or your bias has 512 entries, whatever d_model is. Make both as long as d_model.
+# replace: self.gain = nn.Parameter(torch.ones(d_model))
+#          self.bias = nn.Parameter(torch.zeros(d_model))
+# by:      self.gain = nn.Parameter(torch.ones(512))
+#          self.bias = nn.Parameter(torch.zeros(512))
+
+
 # %% wrong LayerNorm statistics_without_gradient of="solution"
-# A part of the gradient is missing: you detach mean and variance, or one of them, from x. Let the
-# gradient flow through every step.
+# A part of the gradient is missing: mean and variance, or one of them, are cut off from x. Let
+# the gradient flow through every step.
 # replace: return layer_norm(x, self.gain, self.bias, self.eps)
 # by:      with torch.no_grad():
 #              variance, mean = torch.var_mean(x, -1, correction=0, keepdim=True)
 #          return self.gain * (x - mean) / (variance + self.eps).sqrt() + self.bias
 
 # %% wrong LayerNorm variance_detached of="solution"
-# A part of the gradient is missing: you detach mean and variance, or one of them, from x. Let the
-# gradient flow through every step.
+# A part of the gradient is missing: mean and variance, or one of them, are cut off from x. Let
+# the gradient flow through every step.
 # replace: return layer_norm(x, self.gain, self.bias, self.eps)
 # by:      variance, mean = torch.var_mean(x, -1, correction=0, keepdim=True)
 #          return self.gain * (x - mean) / (variance.detach() + self.eps).sqrt() + self.bias
 
 # %% wrong LayerNorm mean_detached of="solution"
-# A part of the gradient is missing: you detach mean and variance, or one of them, from x. Let the
-# gradient flow through every step.
+# A part of the gradient is missing: mean and variance, or one of them, are cut off from x. Let
+# the gradient flow through every step.
 # replace: return layer_norm(x, self.gain, self.bias, self.eps)
 # by:      centred = x - x.mean(-1, keepdim=True).detach()
 #          variance = centred.square().mean(-1, keepdim=True)
 #          return self.gain * centred / (variance + self.eps).sqrt() + self.bias
+
+
+# %% wrong LayerNorm input_detached of="solution"
+# No gradient reaches x, because it is cut off on the way. Use x itself.
+# replace: return layer_norm(x, self.gain, self.bias, self.eps)
+# by:      return layer_norm(x.detach(), self.gain, self.bias, self.eps)
+
 
 # %% wrong LayerNorm no_super of="solution"
 # `super().__init__()` is missing: make it the first line of `__init__`
@@ -1067,6 +1286,19 @@ def rms_norm(x: Tensor, gain: Tensor, eps: float) -> Tensor:
     return gain * x / (x.abs().mean(-1, keepdim=True) + eps)
 
 
+# %% wrong rms_norm mean_of_roots
+# You take the roots first, then their mean. Take the mean of the squares first, add eps, then take
+# one root.
+def rms_norm(x: Tensor, gain: Tensor, eps: float) -> Tensor:
+    return gain * x / (x.square() + eps).sqrt().mean(-1, keepdim=True)
+
+
+# %% wrong rms_norm divisor_alone
+# This is the root mean square, times gain. Divide the token by it.
+def rms_norm(x: Tensor, gain: Tensor, eps: float) -> Tensor:
+    return gain * (x.square().mean(-1, keepdim=True) + eps).sqrt()
+
+
 # %% wrong rms_norm gain_unused
 # The gain has no effect. Multiply by it.
 def rms_norm(x: Tensor, gain: Tensor, eps: float) -> Tensor:
@@ -1118,8 +1350,8 @@ def rms_norm(x: Tensor, gain: Tensor, eps: float) -> Tensor:
 
 
 # %% wrong rms_norm size_without_gradient
-# A part of the gradient is missing, because you detach the root mean square from x. Let the
-# gradient flow through every step.
+# A part of the gradient is missing: your root mean square is cut off from x. Let the gradient
+# flow through every step.
 def rms_norm(x: Tensor, gain: Tensor, eps: float) -> Tensor:
     return gain * x / (x.detach().square().mean(-1, keepdim=True) + eps).sqrt()
 
@@ -1237,6 +1469,29 @@ def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: floa
 # by:      tokens = x[torch.arange(x.shape[1]) > lengths[:, None]]
 
 
+# %% wrong batch_norm padding_alone of="one_token_too_many"
+# Your mean and variance are those of the padding. Reverse the mask.
+# replace: tokens = x[torch.arange(x.shape[1]) <= lengths[:, None]]
+# by:      tokens = x[torch.arange(x.shape[1]) >= lengths[:, None]]
+
+# %% wrong batch_norm viewed_not_transposed of="one_token_too_many"
+# Each of your means mixes several channels. `view` and `reshape` transpose nothing: channel c is a
+# column of the real tokens, whose mean runs over axis 0.
+# replace: tokens = x[torch.arange(x.shape[1]) <= lengths[:, None]]
+# by:      tokens = x[torch.arange(x.shape[1]) < lengths[:, None]]
+#          tokens = tokens.view(x.shape[-1], -1).T
+
+
+# %% wrong batch_norm number_of_sequences
+# You divide the sums over the real tokens by the number of sequences. Divide by the number of real
+# tokens.
+def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
+    real = (torch.arange(x.shape[1]) < lengths[:, None])[..., None]
+    mean = torch.where(real, x, 0.0).sum((0, 1)) / len(x)
+    variance = torch.where(real, (x - mean).square(), 0.0).sum((0, 1)) / len(x)
+    return gain * (x - mean) / (variance + eps).sqrt() + bias
+
+
 # %% wrong batch_norm each_sequence_alone
 # Each sequence has its own mean and variance. Batch norm takes them over all sequences together.
 def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
@@ -1334,13 +1589,24 @@ def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: floa
 
 
 # %% wrong batch_norm padding_not_a_number
-# You put NaN into the padding, and later results computed from it become NaN too. Any other number
-# will do.
+# Your result holds NaN at the padding, and what is computed from it becomes NaN too. Return other
+# numbers there; for mean and variance, select the real tokens.
 def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     real = torch.arange(x.shape[1]) < lengths[:, None]
     result = torch.full_like(x, torch.nan)
     result[real] = F.batch_norm(x[real], None, None, gain, bias, True, eps=eps)
     return result
+
+
+# %% wrong batch_norm padding_stays_not_a_number
+# Your result holds NaN at the padding, and what is computed from it becomes NaN too. Return other
+# numbers there; for mean and variance, select the real tokens.
+def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
+    padding = torch.arange(x.shape[1]) >= lengths[:, None]
+    x = x.masked_fill(padding[:, :, None], torch.nan)
+    mean = x.nanmean((0, 1))
+    variance = (x - mean).square().nanmean((0, 1))
+    return gain * (x - mean) / (variance + eps).sqrt() + bias
 
 
 # %% wrong batch_norm changes_its_input
@@ -1353,11 +1619,26 @@ def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: floa
 
 
 # %% wrong batch_norm statistics_without_gradient
-# A part of the gradient is missing, because you detach mean and variance from x. Let the gradient
-# flow through every step.
+# A part of the gradient is missing: the mean, at least, is cut off from x. Let the gradient flow
+# through every step.
 def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
     tokens = x.detach()[torch.arange(x.shape[1]) < lengths[:, None]]
     return gain * (x - tokens.mean(0)) / (tokens.var(0, correction=0) + eps).sqrt() + bias
+
+
+# %% wrong batch_norm mean_without_gradient of="over_all_channels"
+# A part of the gradient is missing: the mean, at least, is cut off from x. Let the gradient flow
+# through every step.
+# replace: return gain * (x - tokens.mean()) / (tokens.var(correction=0) + eps).sqrt() + bias
+# by:      mean = tokens.mean(0).detach()
+#          return gain * (x - mean) / ((tokens - mean).square().mean(0) + eps).sqrt() + bias
+
+# %% wrong batch_norm variance_without_gradient of="over_all_channels"
+# A part of the gradient is missing: the variance is cut off from x. Let the gradient flow through
+# every step.
+# replace: return gain * (x - tokens.mean()) / (tokens.var(correction=0) + eps).sqrt() + bias
+# by:      variance = tokens.var(0, correction=0).detach()
+#          return gain * (x - tokens.mean(0)) / (variance + eps).sqrt() + bias
 
 
 # %% wrong batch_norm not_a_number_in_the_gradient
@@ -1378,10 +1659,18 @@ def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: floa
 
 
 # %% wrong batch_norm longest_only
-# You cut all sequences at the longest one. The padding of the shorter ones still counts.
+# You cut all sequences at the same length, so the padding of the shorter ones still counts.
 def batch_norm(x, lengths, gain, bias, eps=1e-5):
     t = x[:, : lengths.max()].flatten(0, 1)
     return gain * (x - t.mean(0)) / (t.var(0, correction=0) + eps).sqrt() + bias
+
+
+# %% wrong batch_norm length_of_the_first
+# You cut all sequences at the same length, so the padding of the shorter ones still counts.
+def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: float = 1e-5) -> Tensor:
+    tokens = x[:, : int(lengths[0])].flatten(0, 1)
+    mean, variance = tokens.mean(0), tokens.var(0, correction=0)
+    return gain * (x - mean) / (variance + eps).sqrt() + bias
 
 
 # %% right batch_norm of_torch
@@ -1449,7 +1738,7 @@ def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: floa
 #          return self.norm(x + self.sublayer(x))
 
 # %% wrong Residual x_not_added of="norm_of_the_sublayer"
-# You do not add x. What comes out is the work of the sublayer alone, applied once or twice.
+# x itself is missing from your result. Add it to what the sublayer returns.
 # replace: return x + self.norm(self.sublayer(x))
 # by:      if self.norm_first:
 #              return self.sublayer(self.norm(x))
@@ -1463,14 +1752,14 @@ def batch_norm(x: Tensor, lengths: Tensor, gain: Tensor, bias: Tensor, eps: floa
 #          return self.norm(self.sublayer(x))
 
 # %% wrong Residual choice_turned_round of="norm_of_the_sublayer"
-# You have swapped the two choices. norm_first=True puts the norm before the sublayer.
+# With norm_first=True, your norm stands after the addition. There it belongs before the sublayer.
 # replace: return x + self.norm(self.sublayer(x))
 # by:      if not self.norm_first:
 #              return x + self.sublayer(self.norm(x))
 #          return self.norm(x + self.sublayer(x))
 
 # %% wrong Residual always_norm_last of="norm_of_the_sublayer"
-# You have swapped the two choices. norm_first=True puts the norm before the sublayer.
+# With norm_first=True, your norm stands after the addition. There it belongs before the sublayer.
 # replace: self.sublayer, self.norm, self.norm_first = sublayer, nn.LayerNorm(d_model), norm_first
 # by:      self.sublayer, self.norm = sublayer, nn.LayerNorm(d_model)
 # replace: return x + self.norm(self.sublayer(x))
@@ -1522,7 +1811,7 @@ class Residual(nn.Module):
 # by:      return x + self.sublayer(x)
 
 # %% wrong Residual sublayer_twice of="norm_of_the_sublayer"
-# You do not add x. What comes out is the work of the sublayer alone, applied once or twice.
+# x itself is missing from your result. Add it to what the sublayer returns.
 # replace: return x + self.norm(self.sublayer(x))
 # by:      if self.norm_first:
 #              x = self.norm(x)
@@ -1553,13 +1842,64 @@ class Residual(nn.Module):
 #          return self.norm(x + self.sublayer(x))
 
 # %% wrong Residual parts_called_otherwise of="norm_of_the_sublayer"
-# Your parts do not have the names in the docstring: `sublayer` and `norm`.
+# No part called `sublayer` has parameters in your module. Keep the sublayer itself, in no list,
+# on self as `sublayer`.
 # replace: self.sublayer, self.norm
 # by:      self.layer, self.layer_norm
 # replace: return x + self.norm(self.sublayer(x))
 # by:      if self.norm_first:
 #              return x + self.layer(self.layer_norm(x))
 #          return self.layer_norm(x + self.layer(x))
+
+
+# %% wrong Residual sublayer_in_a_list of="norm_of_the_sublayer"
+# No part called `sublayer` has parameters in your module. Keep the sublayer itself, in no list, on
+# self as `sublayer`.
+# replace: self.sublayer, self.norm, self.norm_first = sublayer, nn.LayerNorm(d_model), norm_first
+# by:      self.list, self.norm, self.norm_first = [sublayer], nn.LayerNorm(d_model), norm_first
+# replace: return x + self.norm(self.sublayer(x))
+# by:      if self.norm_first:
+#              return x + self.list[0](self.norm(x))
+#          return self.norm(x + self.list[0](x))
+
+# %% wrong Residual norm_called_otherwise of="norm_of_the_sublayer"
+# No part called `norm` has parameters in your module. Create one norm with gain and bias in
+# __init__, and keep it on self as `norm`.
+# replace: self.sublayer, self.norm
+# by:      self.sublayer, self.layer_norm
+# replace: return x + self.norm(self.sublayer(x))
+# by:      if self.norm_first:
+#              return x + self.sublayer(self.layer_norm(x))
+#          return self.layer_norm(x + self.sublayer(x))
+
+# %% wrong Residual compared_with_a_string of="norm_of_the_sublayer"
+# Your module returns x as it came in. Does one of your two branches run, and is its result
+# returned? norm_first is True or False, no string.
+# replace: return x + self.norm(self.sublayer(x))
+# by:      if self.norm_first == "True":
+#              x = x + self.sublayer(self.norm(x))
+#          elif self.norm_first == "False":
+#              x = self.norm(x + self.sublayer(x))
+#          return x
+
+# %% wrong Residual rms_norm_inside of="norm_of_the_sublayer"
+# Your norm subtracts no mean: this is RMS norm. Use your LayerNorm, or nn.LayerNorm.
+# replace: nn.LayerNorm(d_model)
+# by:      nn.RMSNorm(d_model)
+# replace: return x + self.norm(self.sublayer(x))
+# by:      if self.norm_first:
+#              return x + self.sublayer(self.norm(x))
+#          return self.norm(x + self.sublayer(x))
+
+# %% wrong Residual other_eps of="norm_of_the_sublayer"
+# The eps of your norm is not 0.00001. Build the norm with its default.
+# replace: nn.LayerNorm(d_model)
+# by:      nn.LayerNorm(d_model, eps=1e-12)
+# replace: return x + self.norm(self.sublayer(x))
+# by:      if self.norm_first:
+#              return x + self.sublayer(self.norm(x))
+#          return self.norm(x + self.sublayer(x))
+
 
 # %% wrong Residual two_norms of="norm_that_learns_nothing"
 # Your module has two norms and needs one. The same `norm` serves both choices.
@@ -1569,8 +1909,8 @@ class Residual(nn.Module):
 # by:      return self.last_norm(x + self.sublayer(x))
 
 # %% wrong Residual norm_that_learns_nothing of="solution"
-# Your norm has no parameters that last. Create one module with gain and bias in __init__, and keep
-# it on self as `norm`.
+# No part called `norm` has parameters in your module. Create one norm with gain and bias in
+# __init__, and keep it on self as `norm`.
 # replace: self.sublayer = sublayer
 #          self.norm = LayerNorm(d_model)
 #          self.norm_first = norm_first
@@ -1579,8 +1919,8 @@ class Residual(nn.Module):
 
 
 # %% wrong Residual norm_made_in_forward
-# Your norm has no parameters that last. Create one module with gain and bias in __init__, and keep
-# it on self as `norm`.
+# No part called `norm` has parameters in your module. Create one norm with gain and bias in
+# __init__, and keep it on self as `norm`.
 class Residual(nn.Module):
     def __init__(self, sublayer: nn.Module, d_model: int, norm_first: bool) -> None:
         super().__init__()
@@ -1594,7 +1934,7 @@ class Residual(nn.Module):
 
 
 # %% wrong Residual way_around_cut_off of="norm_of_the_sublayer"
-# No gradient flows along the residual connection, because you detach x. Add x itself.
+# No gradient flows along the residual connection: the x that you add is cut off. Add x itself.
 # replace: return x + self.norm(self.sublayer(x))
 # by:      if self.norm_first:
 #              return x.detach() + self.sublayer(self.norm(x))
@@ -1791,6 +2131,72 @@ def repaired_gradient(jacobian: Tensor) -> Tensor:
 def repaired_gradient(jacobian: Tensor) -> Tensor:
     jacobian.diagonal().add_(1)
     return jacobian
+
+
+# %% wrong repaired_gradient three_by_three
+# Your identity is always 3 by 3. Make it as large as the Jacobian.
+def repaired_gradient(jacobian: Tensor) -> Tensor:
+    return jacobian + torch.eye(3, dtype=jacobian.dtype)
+
+
+# %% wrong repaired_gradient the_example
+# Your result does not depend on the Jacobian that is given. Compute with `jacobian`.
+def repaired_gradient(jacobian: Tensor) -> Tensor:
+    return torch.tensor([[3.0, 5.0, 0.0], [3.0, 0.0, 7.0], [0.0, 6.0, 5.0]]).double()
+
+
+# %% wrong repaired_gradient own_diagonal_added
+# You double the diagonal. Add 1 to each of its entries.
+def repaired_gradient(jacobian: Tensor) -> Tensor:
+    return jacobian + torch.diag(jacobian.diagonal())
+
+
+# %% wrong repaired_gradient doubled
+# You double the Jacobian. The path around the layer adds the identity, not the Jacobian again.
+def repaired_gradient(jacobian: Tensor) -> Tensor:
+    return jacobian + jacobian
+
+
+# %% wrong repaired_gradient off_diagonal_lost
+# Off the diagonal, your result is 0. The entries of the Jacobian stay there as they are.
+def repaired_gradient(jacobian: Tensor) -> Tensor:
+    return torch.diag(jacobian.diagonal() + 1)
+
+
+# %% wrong repaired_gradient two_blocks
+# This is the Jacobian of two such blocks in a row. There is one.
+def repaired_gradient(jacobian: Tensor) -> Tensor:
+    both = torch.eye(len(jacobian), dtype=jacobian.dtype) + jacobian
+    return both @ both
+
+
+# %% wrong repaired_gradient through_the_layer_again
+# You multiply the sum by the Jacobian once more. The sum is the result already.
+def repaired_gradient(jacobian: Tensor) -> Tensor:
+    return jacobian @ (torch.eye(len(jacobian), dtype=jacobian.dtype) + jacobian)
+
+
+# %% wrong repaired_gradient first_row_only
+# Only the first entry of the diagonal gets its 1. Every feature of x is added.
+def repaired_gradient(jacobian: Tensor) -> Tensor:
+    result = jacobian.clone()
+    result[0, 0] += 1
+    return result
+
+
+# %% wrong repaired_gradient last_row_forgotten
+# The last entry of the diagonal lacks its 1. Every feature of x is added.
+def repaired_gradient(jacobian: Tensor) -> Tensor:
+    result = jacobian.clone()
+    for i in range(len(result) - 1):
+        result[i, i] += 1
+    return result
+
+
+# %% wrong repaired_gradient diagonal_alone
+# You return the diagonal alone. Return the whole matrix.
+def repaired_gradient(jacobian: Tensor) -> Tensor:
+    return jacobian.diagonal() + 1
 
 
 # %% right repaired_gradient as_if_filled

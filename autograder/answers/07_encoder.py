@@ -93,7 +93,7 @@ def attend(
 # by:      return self.linear2(torch.relu(self.linear1(self.dropout(x))))
 
 # %% wrong FeedForward dropped_twice_behind_the_relu of="solution"
-# pass `dropout` to one nn.Dropout, and use it once
+# Some of your features are 16: two dropouts in a row give that, so use it once.
 # replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
 # by:      return self.linear2(self.dropout(self.dropout(torch.relu(self.linear1(x)))))
 
@@ -122,7 +122,7 @@ def attend(
 # by:      self.dropout = nn.AlphaDropout(dropout)
 
 # %% wrong FeedForward dropout_not_rescaled of="dropout_in_evaluation_too"
-# pass `dropout` to one nn.Dropout, and use it once
+# The features that you keep stay 1: dropout divides what it keeps by 1 - p.
 # replace: return self.linear2(F.dropout(torch.relu(self.linear1(x)), self.rate))
 # by:      inner = torch.relu(self.linear1(x))
 #          if self.training:
@@ -260,6 +260,20 @@ def attend(
 # replace: self.dropout = nn.Dropout(dropout)
 # by:      self.dropout = nn.Dropout(dropout)
 #          self.linear1.requires_grad_(False)
+
+# %% wrong FeedForward no_gradient_in_evaluation of="solution"
+# In evaluation no gradient passes your result: whoever calls the module decides on no_grad.
+# replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+# by:      with torch.set_grad_enabled(self.training):
+#              return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+
+# %% wrong FeedForward relu_in_place_before_linear1 of="solution"
+# You write the ReLU of x into x itself: the ReLU belongs between the two layers.
+# replace: self.dropout = nn.Dropout(dropout)
+# by:      self.dropout = nn.Dropout(dropout)
+#          self.relu = nn.ReLU(inplace=True)
+# replace: return self.linear2(self.dropout(torch.relu(self.linear1(x))))
+# by:      return self.linear2(self.dropout(self.linear1(self.relu(x))))
 
 # %% right FeedForward f_dropout of="dropout_in_evaluation_too"
 # replace: return self.linear2(F.dropout(torch.relu(self.linear1(x)), self.rate))
@@ -574,7 +588,7 @@ class EncoderBlock(nn.Module):
 #          return x + self.think(self.norm2(looked))
 
 # %% wrong EncoderBlock mask_not_handed_on of="a_method_for_each_sublayer"
-# Your attention gets no mask: pass the mask on to `attend` in both orders.
+# The mask has no effect here: pass it on to `attend`, in both orders.
 # replace: return self.dropout(attend(self.attention, x, mask)[0])
 # by:      return self.dropout(attend(self.attention, x)[0])
 
@@ -610,7 +624,7 @@ class EncoderBlock(nn.Module):
 # by:      self.attention = nn.MultiheadAttention(d_model, 1, dropout, batch_first=True)
 
 # %% wrong EncoderBlock no_mask_in_post_norm of="a_method_for_each_sublayer"
-# Your attention gets no mask: pass the mask on to `attend` in both orders.
+# The mask has no effect here: pass it on to `attend`, in both orders.
 # replace: x = self.norm1(x + self.look(x, mask))
 # by:      x = self.norm1(x + self.look(x, None))
 
@@ -683,7 +697,7 @@ class EncoderBlock(nn.Module):
 # by:      return self.linear2(self.dropout(torch.relu(self.linear1(x))))
 
 # %% wrong EncoderBlock no_dropout_behind_the_relu of="dropout_before_the_relu"
-# use dropout once after the ReLU, and once more after linear2
+# Nothing is dropped after the ReLU: use dropout there too, or pass the rate to your FeedForward.
 # replace: return self.dropout(self.linear2(torch.relu(self.dropout(self.linear1(x)))))
 # by:      return self.dropout(self.linear2(torch.relu(self.linear1(x))))
 
@@ -960,13 +974,72 @@ class EncoderBlock(nn.Module):
 # by:      self.norm_first = norm_first
 #          self.requires_grad_(False)
 
+# %% wrong EncoderBlock no_gradient_in_evaluation of="a_method_for_each_sublayer"
+# In evaluation no gradient passes your result: whoever calls the module decides on no_grad.
+# replace: if self.norm_first:
+#              x = x + self.look(self.norm1(x), mask)
+#              return x + self.think(self.norm2(x))
+#          x = self.norm1(x + self.look(x, mask))
+#          return self.norm2(x + self.think(x))
+# by:      with torch.set_grad_enabled(self.training):
+#              if self.norm_first:
+#                  x = x + self.look(self.norm1(x), mask)
+#                  return x + self.think(self.norm2(x))
+#              x = self.norm1(x + self.look(x, mask))
+#              return self.norm2(x + self.think(x))
+
+# %% wrong EncoderBlock post_norm_without_outer_dropout of="a_method_for_each_sublayer"
+# With norm_first=False nothing is dropped from what the sublayers return: both last biases pass.
+# replace: x = self.norm1(x + self.look(x, mask))
+#          return self.norm2(x + self.think(x))
+# by:      x = self.norm1(x + attend(self.attention, x, mask)[0])
+#          return self.norm2(
+#              x + self.linear2(self.dropout(torch.relu(self.linear1(x))))
+#          )
+
+# %% wrong EncoderBlock post_norm_without_dropout_behind_attention of="a_method_for_each_sublayer"
+# With norm_first=False nothing is dropped from the output of attention: its bias passes.
+# replace: x = self.norm1(x + self.look(x, mask))
+# by:      x = self.norm1(x + attend(self.attention, x, mask)[0])
+
+# %% wrong EncoderBlock post_norm_without_dropout_behind_linear2 of="a_method_for_each_sublayer"
+# With norm_first=False nothing is dropped from the output of linear2: its bias passes.
+# replace: return self.norm2(x + self.think(x))
+# by:      return self.norm2(x + self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+
+# %% wrong EncoderBlock post_norm_drops_after_the_norm of="a_method_for_each_sublayer"
+# With norm_first=False you drop the whole result: use dropout on the output of a sublayer, before
+# you add.
+# replace: x = self.norm1(x + self.look(x, mask))
+#          return self.norm2(x + self.think(x))
+# by:      x = self.dropout(self.norm1(x + attend(self.attention, x, mask)[0]))
+#          return self.dropout(
+#              self.norm2(x + self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+#          )
+
+# %% wrong EncoderBlock post_norm_drops_after_the_first_norm of="a_method_for_each_sublayer"
+# With norm_first=False you use dropout on x itself, before norm2: only the output of a sublayer
+# is dropped, before you add.
+# replace: x = self.norm1(x + self.look(x, mask))
+# by:      x = self.dropout(self.norm1(x + attend(self.attention, x, mask)[0]))
+
+# %% wrong EncoderBlock post_norm_drops_the_sums of="a_method_for_each_sublayer"
+# With norm_first=False you use dropout on x itself, before norm2: only the output of a sublayer
+# is dropped, before you add.
+# replace: x = self.norm1(x + self.look(x, mask))
+#          return self.norm2(x + self.think(x))
+# by:      x = self.norm1(self.dropout(x + attend(self.attention, x, mask)[0]))
+#          return self.norm2(
+#              self.dropout(x + self.linear2(self.dropout(torch.relu(self.linear1(x)))))
+#          )
+
 # %% wrong EncoderBlock relu_after_a_feed_forward of="feed_forward_inside"
 # You use a second ReLU on what your FeedForward returns: it has its own ReLU inside.
 # replace: return self.dropout(self.feed_forward(x))
 # by:      return self.dropout(torch.relu(self.feed_forward(x)))
 
 # %% wrong EncoderBlock feed_forward_without_its_dropout of="feed_forward_inside"
-# You build your FeedForward without the dropout rate, so nothing is dropped after its ReLU.
+# Nothing is dropped after the ReLU: use dropout there too, or pass the rate to your FeedForward.
 # replace: self.feed_forward = FeedForward(d_model, d_ff, dropout)
 # by:      self.feed_forward = FeedForward(d_model, d_ff)
 
@@ -1239,7 +1312,7 @@ class EncoderBlock(FeedForward):
 #          self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
 
 # %% wrong Encoder blocks_renamed of="norm_before_and_behind"
-# a plain list hides its blocks from PyTorch: keep them in an nn.ModuleList, as self.blocks
+# PyTorch finds blocks under another name: call the nn.ModuleList `blocks`
 # replace: self.blocks = nn.ModuleList(
 # by:      self.layers = nn.ModuleList(
 # replace: x = self.norm(x)
@@ -1268,19 +1341,19 @@ class EncoderBlock(FeedForward):
 #              x = self.blocks[0](x, mask)
 
 # %% wrong Encoder one_block_too_few of="solution"
-# each block needs its own parameters: make a new EncoderBlock for each of the num_layers
+# your parameters are those of 2 blocks: make num_layers of them
 # replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)
 # by:      EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first)
 #          for _ in range(num_layers - 1)
 
 # %% wrong Encoder one_block_too_many of="solution"
-# each block needs its own parameters: make a new EncoderBlock for each of the num_layers
+# your parameters are those of 4 blocks: make num_layers of them
 # replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)
 # by:      EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first)
 #          for _ in range(num_layers + 1)
 
 # %% wrong Encoder six_blocks of="solution"
-# each block needs its own parameters: make a new EncoderBlock for each of the num_layers
+# your parameters are those of 6 blocks: make num_layers of them
 # replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)
 # by:      EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(6)
 
@@ -1341,7 +1414,7 @@ class EncoderBlock(FeedForward):
 # by:      self.norm = nn.LayerNorm(d_model) if not norm_first else nn.Identity()
 
 # %% wrong Encoder d_ff_ignored of="solution"
-# pass d_model, num_heads and d_ff on to every block
+# `blocks` holds EncoderBlocks alone, each with this d_model, num_heads and d_ff
 # replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)
 # by:      EncoderBlock(d_model, num_heads, 4 * d_model, dropout, norm_first)
 #          for _ in range(num_layers)
@@ -1378,7 +1451,7 @@ class EncoderBlock(FeedForward):
 #              x = self.norm(x)
 
 # %% wrong Encoder norm_first_not_handed_on of="solution"
-# pass norm_first on to every block
+# Your blocks are pre-norm even if norm_first=False: pass norm_first on.
 # replace: EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for i in range(num_layers)
 # by:      EncoderBlock(d_model, num_heads, d_ff, dropout) for _ in range(num_layers)
 
@@ -1608,6 +1681,77 @@ class Encoder(nn.Module):
 # by:      self.norm = nn.LayerNorm(d_model) if norm_first else nn.Identity()
 #          self.blocks.requires_grad_(False)
 
+# %% wrong Encoder no_gradient_in_evaluation of="no_mask"
+# In evaluation no gradient passes your result: whoever calls the module decides on no_grad.
+# replace: for block in self.blocks:
+#              x = block(x)
+#          return self.norm(x)
+# by:      with torch.set_grad_enabled(self.training):
+#              for block in self.blocks:
+#                  x = block(x, mask)
+#              return self.norm(x)
+
+# %% wrong Encoder no_gradient_for_the_blocks_in_evaluation of="no_mask"
+# In evaluation no gradient reaches your blocks: whoever calls the module decides on no_grad.
+# replace: for block in self.blocks:
+#              x = block(x)
+# by:      with torch.set_grad_enabled(self.training):
+#              for block in self.blocks:
+#                  x = block(x, mask)
+
+# %% wrong Encoder input_scaled of="no_mask"
+# Your first block gets x times √d_model: pass it x as it is.
+# replace: for block in self.blocks:
+#              x = block(x)
+# by:      x = x * x.shape[-1] ** 0.5
+#          for block in self.blocks:
+#              x = block(x, mask)
+
+# %% wrong Encoder norm_without_its_parameters of="norm_unused"
+# The gain and the bias of your final norm have no effect: call `norm` itself.
+# replace: return x
+# by:      if isinstance(self.norm, nn.Identity):
+#              return x
+#          return F.layer_norm(x, x.shape[-1:])
+
+# %% wrong Encoder sequence_with_a_mask of="six_blocks"
+# nn.Sequential passes on one argument, so it has no place for the mask: call each block yourself.
+# replace: self.blocks = nn.ModuleList(
+#              EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(6)
+# by:      self.blocks = nn.Sequential(
+#              *(
+#                  EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first)
+#                  for _ in range(num_layers)
+#              )
+# replace: for block in self.blocks:
+#              x = block(x, mask)
+#          return self.norm(x)
+# by:      return self.norm(self.blocks(x, mask))
+
+# %% wrong Encoder no_mask_in_post_norm of="norm_unused"
+# With norm_first=False the mask has no effect: pass it to every block in both orders.
+# replace: x = block(x, mask)
+# by:      x = block(x, mask if isinstance(self.norm, nn.LayerNorm) else None)
+# replace: return x
+# by:      return self.norm(x)
+
+# %% wrong Encoder mask_in_the_first_post_norm_block_alone of="norm_unused"
+# With norm_first=False only your first block gets the mask: pass it to every block in both orders.
+# replace: for block in self.blocks:
+#              x = block(x, mask)
+#          return x
+# by:      always = isinstance(self.norm, nn.LayerNorm)
+#          for i, block in enumerate(self.blocks):
+#              x = block(x, mask if always or i == 0 else None)
+#          return self.norm(x)
+
+# %% wrong Encoder three_blocks_at_most of="norm_unused"
+# Your last block changes nothing in the result: run all num_layers blocks.
+# replace: for block in self.blocks:
+# by:      for block in self.blocks[:3]:
+# replace: return x
+# by:      return self.norm(x)
+
 # %% right Encoder appended of="six_blocks"
 # replace: self.blocks = nn.ModuleList(
 #              EncoderBlock(d_model, num_heads, d_ff, dropout, norm_first) for _ in range(6)
@@ -1753,11 +1897,13 @@ left_out = [2048, 4096, 2048]
 left_out = [2048, 2560, 1024]
 
 # %% wrong left_out feed_forward_and_norms_exchanged
-# You have the right numbers in another order: attention, feed-forward network, norms.
+# Your second and third number are exchanged: the feed-forward network, with the bias of linear2,
+# comes before the norms.
 left_out = [2048, 2048, 2560]
 
 # %% wrong left_out feed_forward_first
-# You have the right numbers in another order: attention, feed-forward network, norms.
+# Your first two numbers are exchanged: attention comes first, and the bias of linear2 belongs to
+# the feed-forward network.
 left_out = [2560, 2048, 2048]
 
 # %% wrong left_out thousands
@@ -1777,6 +1923,30 @@ left_out = [1048576, 2097152, 2048]
 # You count biases for each head: each of the four layers of attention has 512 output features for
 # any number of heads.
 left_out = [16384, 2560, 2048]
+
+# %% wrong left_out output_bias_moved
+# The sum is right, but 512 of attention are in the second number: attention has four biases.
+left_out = [1536, 3072, 2048]
+
+# %% wrong left_out output_bias_with_the_norms
+# The sum is right, but 512 of attention are in the third number: attention has four biases.
+left_out = [1536, 2560, 2560]
+
+# %% wrong left_out norm_biases_with_the_network
+# The sum is right, but 1024 of the norms are in the second number: a norm's bias counts with it.
+left_out = [2048, 3584, 1024]
+
+# %% wrong left_out norm_biases_with_attention
+# The sum is right, but 1024 of the norms are in the first number: a norm's bias counts with it.
+left_out = [3072, 2560, 1024]
+
+# %% wrong left_out narrow_biases_in_feed_forward
+# You count 512 biases in both layers of the feed-forward network: linear1 has more output features.
+left_out = [2048, 1024, 2048]
+
+# %% wrong left_out vectors_counted
+# Each of your numbers is 512 times too small: count the numbers in each vector, not the vectors.
+left_out = [4, 5, 4]
 
 # %% right left_out tensor
 left_out = torch.tensor([2048, 2560, 2048])
@@ -1975,6 +2145,37 @@ left_out = [4 * 512, 6656 - 2 * 4 * 512, 2 * (512 + 512)]
 # You count three norms in a block: it has two.
 # replace: return num_layers * (attention + feed_forward + 2 * norm * num_heads) + norm * norm_first
 # by:      return num_layers * (attention + feed_forward + 3 * norm) + norm * norm_first
+
+# %% wrong encoder_parameters nothing_in_post_norm of="head_norms"
+# With norm_first=False you return 0: only the final norm depends on norm_first.
+# replace: return num_layers * (attention + feed_forward + 2 * norm * num_heads) + norm * norm_first
+# by:      return num_layers * (attention + feed_forward + 2 * norm) + norm if norm_first else 0
+
+# %% wrong encoder_parameters d_ff_of_pytorch of="norms_counted_apart"
+# Your count is that of d_ff = 2048: d_ff is an argument.
+# replace: feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
+# by:      feed_forward = 2 * d_model * 2048 + 2048 + d_model
+
+# %% wrong encoder_parameters tensors_counted of="built_and_counted"
+# You count tensors: count the numbers in them.
+# replace: return sum(part.numel() for part in encoder.parameters())
+# by:      return len(list(encoder.parameters()))
+
+# %% wrong encoder_parameters caret of="norms_counted_apart"
+# d_model is not squared in your count of attention: in Python a power is **, and ^ is something
+# else.
+# replace: attention = 4 * (d_model * d_model + d_model)
+# by:      attention = 4 * ((d_model ^ 2) + d_model)
+
+# %% wrong encoder_parameters one_bias_for_each_head of="norms_counted_apart"
+# In query, key and value you count num_heads biases: each has one for each of its d_model features.
+# replace: attention = 4 * (d_model * d_model + d_model)
+# by:      attention = 4 * d_model * d_model + 3 * num_heads + d_model
+
+# %% wrong encoder_parameters narrow_biases_in_feed_forward of="norms_counted_apart"
+# You count d_model biases in both layers of the feed-forward network: linear1 has d_ff.
+# replace: feed_forward = d_model * d_ff + d_ff + d_ff * d_model + d_model
+# by:      feed_forward = 2 * (d_model * d_ff + d_model)
 
 # %% right encoder_parameters built_and_counted of="solution"
 # replace: attention = 4 * (d_model * d_model + d_model)
@@ -2185,6 +2386,47 @@ def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
 # You divide the line by (warmup_steps - 1) to the power 1.5: take warmup_steps itself.
 # replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
 # by:      return d_model**-0.5 * min(step**-0.5, step / (warmup_steps - 1) ** 1.5)
+
+# %% wrong warmup_schedule half_of_one_over_step of="larger_of_the_two"
+# Your falling curve is half of 1 / step: it should be 1 / √step.
+# replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
+# by:      return d_model**-0.5 * min(step**-1 / 2, step * warmup_steps**-1.5)
+
+# %% wrong warmup_schedule whole_line of="larger_of_the_two"
+# Your rising line is rounded down to a whole number: keep the fraction.
+# replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
+# by:      return d_model**-0.5 * min(step**-0.5, step // warmup_steps**1.5)
+
+# %% wrong warmup_schedule rounded of="larger_of_the_two"
+# You round the rate: return all its digits.
+# replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
+# by:      return round(d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5), 6)
+
+# %% wrong warmup_schedule zero_at_step_one_too of="larger_of_the_two"
+# Your rate is 0 at step 1, too: only step 0 gives 0.
+# replace: if step == 0:
+# by:      if step <= 1:
+# replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
+# by:      return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
+
+# %% wrong warmup_schedule square_up of="larger_of_the_two"
+# Your rate rises with the square of the step: up to the peak it should be a straight line.
+# replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
+# by:      return d_model**-0.5 * min(step**-0.5, step**2 * warmup_steps**-2.5)
+
+# %% wrong warmup_schedule paper_warmup_for_its_width of="larger_of_the_two"
+# With 512 features your rate is that of 4000 warm-up steps: warmup_steps is an argument.
+# replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
+# by:      if d_model == 512:
+#              warmup_steps = 4000
+#          return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
+
+# %% wrong warmup_schedule paper_warmup_for_short_ones of="larger_of_the_two"
+# With 512 features you replace short warm-ups by 4000 steps: warmup_steps is an argument.
+# replace: return d_model**-0.5 * max(step**-0.5, step * warmup_steps**-1.5)
+# by:      if d_model == 512 and warmup_steps < 500:
+#              warmup_steps = 4000
+#          return d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
 
 # %% wrong warmup_schedule square_root_up of="larger_of_the_two"
 # Your rate rises as a square root: up to the peak it should be a straight line.
@@ -2399,6 +2641,55 @@ def warmup_schedule(step: int, d_model: int, warmup_steps: int) -> float:
 # expected a tuple (weight, bias), got 1 values
 # replace: return changed, bias + weight[:, columns] @ mean
 # by:      return changed
+
+# %% wrong ablate_head last_column_kept of="solution"
+# You keep the last column of the head: it has as many columns as `mean` has numbers.
+# replace: changed[:, columns] = 0.0
+# by:      changed[:, columns.start : columns.stop - 1] = 0.0
+
+# %% wrong ablate_head counted_from_one_and_no_head_0 of="solution"
+# You count heads from 1, so another head is switched off: head 0 is the first.
+# replace: columns = slice(head * len(mean), (head + 1) * len(mean))
+# by:      columns = slice(max(head - 1, 0) * len(mean), head * len(mean))
+# replace: weight[:, columns] @ mean
+# by:      (weight[:, columns] @ mean if head else 0)
+
+# %% wrong ablate_head nothing_for_a_mean_of_zeros of="solution"
+# With a mean of zeros your weight comes back unchanged: the head's columns become 0 for any mean.
+# replace: columns = slice(head * len(mean), (head + 1) * len(mean))
+# by:      if not mean.any():
+#              return weight, bias
+#          columns = slice(head * len(mean), (head + 1) * len(mean))
+
+# %% wrong ablate_head columns_filled_and_bias_unchanged of="solution"
+# You write the mean into the head's columns, and the bias comes back unchanged: the columns should
+# be 0, and the bias grows by the columns, as they were, times the mean.
+# replace: changed[:, columns] = 0.0
+#          return changed, bias + weight[:, columns] @ mean
+# by:      changed[:, columns] = mean
+#          return changed, bias.clone()
+
+# %% wrong ablate_head mean_in_every_head of="solution"
+# The bias grows by the mean in the place of every head: only this head's columns count.
+# replace: bias + weight[:, columns] @ mean
+# by:      bias + weight @ mean.repeat(len(weight) // len(mean))
+
+# %% wrong ablate_head rows_zeroed_too of="solution"
+# You set rows to 0 as well: only the head's columns become 0.
+# replace: changed[:, columns] = 0.0
+# by:      changed[:, columns] = 0.0
+#          changed[columns] = 0.0
+
+# %% wrong ablate_head product_not_summed of="solution"
+# Two shapes do not fit: the head's columns and the mean together give one number for each row.
+# replace: bias + weight[:, columns] @ mean
+# by:      bias + weight[:, columns] * mean
+
+# %% wrong ablate_head heads_of_a_third of="solution"
+# Your head has 2 columns, but `mean` has 3 numbers: a head has as many columns as numbers.
+# replace: columns = slice(head * len(mean), (head + 1) * len(mean))
+# by:      size = len(weight) // 3
+#          columns = slice(head * size, (head + 1) * size)
 
 # %% right ablate_head a_mask of="solution"
 # replace: columns = slice(head * len(mean), (head + 1) * len(mean))
