@@ -77,14 +77,14 @@ def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Ten
 #          angles = torch.arange(length)[:, None] * speeds
 
 # %% wrong sinusoidal_encoding half_the_exponent of="clocks_that_get_faster"
-# Your exponent is i / d_model, half of what it should be. With 2i / d_model the last frequency is
-# almost base times lower than the first.
+# Each of your frequencies is the square root of what it should be, base^(-2i / d_model).
 # replace: angles = torch.arange(length)[:, None] * base ** (torch.arange(0, d_model, 2) / d_model)
 # by:      speeds = base ** (-torch.arange(d_model // 2) / d_model)
 #          angles = torch.arange(length)[:, None] * speeds
 
 # %% wrong sinusoidal_encoding twice_the_exponent of="clocks_that_get_faster"
-# Your exponent is 4i / d_model, twice what it should be. 2i already runs over 0, 2, 4, …
+# Each of your frequencies is the square of what it should be, base^(-2i / d_model). An arange in
+# steps of 2 already holds 2i.
 # replace: angles = torch.arange(length)[:, None] * base ** (torch.arange(0, d_model, 2) / d_model)
 # by:      evens = torch.arange(0, d_model, 2)
 #          angles = torch.arange(length)[:, None] * base ** (-2 * evens / d_model)
@@ -104,13 +104,13 @@ def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Ten
 #          angles = torch.arange(length)[:, None] * speeds
 
 # %% wrong sinusoidal_encoding base_ignored of="clocks_that_get_faster"
-# Your base is always 10000. Use the argument `base`.
+# Your frequencies are those of base 10000, whatever the caller gives. Use the argument `base`.
 # replace: length)[:, None] * base ** (
 # by:      length)[:, None] * 10000.0 ** (-
 
 
 # %% wrong sinusoidal_encoding clocks_that_get_faster
-# Your frequencies rise from left to right. The exponent of the base should be negative.
+# Your frequencies rise from left to right. They should fall: pair i has base^(-2i / d_model).
 def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
     if d_model % 2:
         raise ValueError(f"d_model must be even; got {d_model}")
@@ -119,7 +119,8 @@ def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Ten
 
 
 # %% wrong sinusoidal_encoding exponent_down_to_minus_one of="clocks_that_get_faster"
-# Your last frequency is 1 / base exactly. Divide 2i by d_model, not by d_model - 2.
+# Your last frequency is 1 / base exactly. Pair i has base^(-2i / d_model), and the last 2i is less
+# than d_model.
 # replace: angles = torch.arange(length)[:, None] * base ** (torch.arange(0, d_model, 2) / d_model)
 # by:      speeds = base ** -torch.linspace(0, 1, d_model // 2)
 #          angles = torch.arange(length)[:, None] * speeds
@@ -171,7 +172,7 @@ def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Ten
 
 
 # %% wrong sinusoidal_encoding numpy_float64
-# Your values are right, but their dtype is NumPy's float64. Return torch's default dtype.
+# Your values are right, but their dtype is float64. Return torch's default dtype.
 def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Tensor:
     if d_model % 2:
         raise ValueError(f"d_model must be even; got {d_model}")
@@ -187,7 +188,8 @@ def sinusoidal_encoding(length: int, d_model: int, base: float = 10000.0) -> Ten
 # by:      return torch.stack([angles.sin(), angles.cos()], dim=1).flatten(1)
 
 # %% wrong sinusoidal_encoding whole_numbers of="clocks_that_get_faster"
-# Your exponents are rounded down to integers. Divide with /, not with //.
+# All your pairs have the frequency 1. Pair i has base^(-2i / d_model); with //, the exponent would
+# be rounded to 0.
 # replace: angles = torch.arange(length)[:, None] * base ** (torch.arange(0, d_model, 2) / d_model)
 # by:      angles = torch.arange(length)[:, None] * base ** (
 #              -(torch.arange(0, d_model, 2) // d_model).float()
@@ -272,7 +274,7 @@ def sinusoidal_encoding(length, d_model, base=10000.0):
 
 
 # %% wrong sinusoidal_encoding kept_for_the_width
-# You keep a table from an earlier call, although it was computed with another base.
+# You keep something from an earlier call that was computed with another base.
 _tables = {}
 
 
@@ -283,6 +285,32 @@ def sinusoidal_encoding(length, d_model, base=10000.0):
         a = torch.arange(length)[:, None] * base ** (-torch.arange(0, d_model, 2) / d_model)
         _tables[d_model] = torch.stack([a.sin(), a.cos()], -1).flatten(1)
     return _tables[d_model][:length]
+
+
+# %% wrong sinusoidal_encoding clocks_that_get_faster_by_exp of="clocks_that_get_faster"
+# Your frequencies rise from left to right. They should fall: pair i has base^(-2i / d_model).
+# replace: angles = torch.arange(length)[:, None] * base ** (torch.arange(0, d_model, 2) / d_model)
+# by:      speeds = torch.exp(torch.arange(0, d_model, 2) * (math.log(base) / d_model))
+#          angles = torch.arange(length)[:, None] * speeds
+
+# %% wrong sinusoidal_encoding root_of_the_base of="clocks_that_get_faster"
+# Each of your frequencies is the square root of what it should be, base^(-2i / d_model).
+# replace: angles = torch.arange(length)[:, None] * base ** (torch.arange(0, d_model, 2) / d_model)
+# by:      angles = torch.arange(length)[:, None] * math.sqrt(base) ** (
+#              -torch.arange(0, d_model, 2) / d_model
+#          )
+
+# %% wrong sinusoidal_encoding positions_in_a_row of="clocks_that_get_faster"
+# Four positions and three frequencies do not fit together. Make the positions a column, (length,
+# 1).
+# replace: angles = torch.arange(length)[:, None] * base ** (torch.arange(0, d_model, 2) / d_model)
+# by:      angles = torch.arange(length) * base ** (-torch.arange(0, d_model, 2) / d_model)
+
+# %% wrong sinusoidal_encoding float64_by_torch of="halves"
+# Your values are right, but their dtype is float64. Return torch's default dtype.
+# replace: return torch.cat([angles.sin(), angles.cos()], dim=-1)
+# by:      angles = angles.double()
+#          return torch.stack([angles.sin(), angles.cos()], dim=-1).flatten(-2)
 
 
 # %% right sinusoidal_encoding filled_table
@@ -418,23 +446,23 @@ def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
 # by:      angles = torch.full((d_model // 2,), float(offset))
 
 # %% wrong shift_matrix half_the_exponent of="offset_negated"
-# Your exponent is i / d_model, half of what it should be. Pair i has the frequency base^(-2i /
-# d_model).
+# Your second frequency is the square root of what it should be. Pair i has base^(-2i / d_model).
 # replace: angles = -offset * base ** (-torch.arange(0, d_model, 2) / d_model)
 # by:      angles = offset * base ** (-torch.arange(d_model // 2) / d_model)
 
 # %% wrong shift_matrix twice_the_exponent of="offset_negated"
-# Your exponent is doubled twice. An arange in steps of 2 already holds 2i.
+# Your second frequency is 1 / base here, which is too low. Pair i has base^(-2i / d_model); an
+# arange in steps of 2 already holds 2i.
 # replace: angles = -offset * base ** (-torch.arange(0, d_model, 2) / d_model)
 # by:      angles = offset * base ** (-2 * torch.arange(0, d_model, 2) / d_model)
 
 # %% wrong shift_matrix base_ignored of="offset_negated"
-# Your base is always 10000. Use the argument `base`.
+# Your frequencies are those of base 10000, whatever the caller gives. Use the argument `base`.
 # replace: angles = -offset * base ** (-torch.arange(0, d_model, 2) / d_model)
 # by:      angles = offset * 10000.0 ** (-torch.arange(0, d_model, 2) / d_model)
 
 # %% wrong shift_matrix faster_clocks of="offset_negated"
-# Your frequencies rise from pair to pair. The exponent of the base should be negative.
+# Your angles rise from pair to pair. They should fall: the offset times base^(-2i / d_model).
 # replace: angles = -offset * base ** (-torch.arange(0, d_model, 2) / d_model)
 # by:      angles = offset * base ** (torch.arange(0, d_model, 2) / d_model)
 
@@ -544,8 +572,8 @@ def shift_matrix(offset, d_model, base=10000.0):
 
 
 # %% wrong shift_matrix least_squares
-# You solve for any matrix that shifts. The one asked for has 2 × 2 blocks on the diagonal and 0
-# elsewhere.
+# Some entries outside the 2 × 2 blocks are not 0, as when you solve for a matrix that shifts. Fill
+# in the blocks alone.
 def shift_matrix(offset, d_model, base=10000.0):
     a = torch.arange(-100, 100)[:, None] * base ** (-torch.arange(0, d_model, 2) / d_model)
     b = (torch.arange(-100, 100)[:, None] + offset) * base ** (
@@ -554,6 +582,63 @@ def shift_matrix(offset, d_model, base=10000.0):
     e = torch.stack([a.sin(), a.cos()], -1).flatten(1)
     f = torch.stack([b.sin(), b.cos()], -1).flatten(1)
     return torch.linalg.lstsq(e, f).solution
+
+
+# %% wrong shift_matrix divided_by_the_frequency of="offset_negated"
+# Your angles rise from pair to pair. They should fall: the offset times base^(-2i / d_model).
+# replace: angles = -offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+# by:      angles = offset / base ** (-torch.arange(0, d_model, 2) / d_model)
+
+# %% wrong shift_matrix sine_on_the_diagonal_and_minus_above of="sine_on_the_diagonal"
+# The sines are on the diagonal and the cosines beside it. With offset 0 nothing should move, so the
+# diagonal holds cos 0 = 1.
+# replace: matrix[2 * i, 2 * i + 1] = b.cos()
+#          matrix[2 * i + 1, 2 * i] = -b.cos()
+# by:      matrix[2 * i, 2 * i + 1] = -b.cos()
+#          matrix[2 * i + 1, 2 * i] = b.cos()
+
+
+# %% wrong shift_matrix outer_product
+# The first row of your block is 0. That is right for position 0 alone, whose sine is 0: each block
+# needs four entries.
+def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
+    start = torch.tensor([0.0, 1.0]).repeat(d_model // 2)
+    b = offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+    goal = torch.stack([b.sin(), b.cos()], -1).flatten()
+    return torch.outer(start, goal) / (start @ start)
+
+
+# %% wrong shift_matrix last_block_missing of="offset_negated"
+# For one pair all entries of your matrix are 0. Each of the d_model / 2 pairs has its block.
+# replace: angles = -offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+# by:      angles = offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+# replace: for i, b in enumerate(angles):
+# by:      for i, b in enumerate(angles[:-1]):
+
+# %% wrong shift_matrix starts_from_identity of="offset_negated"
+# Each diagonal entry is too large by 1. Outside the blocks there is nothing to add: begin with
+# zeros.
+# replace: angles = -offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+# by:      angles = offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+# replace: return matrix
+# by:      return matrix + torch.eye(d_model)
+
+# %% wrong shift_matrix zero_for_no_step of="offset_negated"
+# For offset 0 your matrix is 0. It should change nothing: cos 0 = 1 is on its diagonal.
+# replace: angles = -offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+# by:      angles = offset * base ** (-torch.arange(0, d_model, 2) / d_model)
+# replace: return matrix
+# by:      return matrix * bool(offset)
+
+
+# %% wrong shift_matrix list_not_unpacked
+# You give block_diag one list. It takes the blocks as separate arguments: unpack the list with *.
+def shift_matrix(offset: int, d_model: int, base: float = 10000.0) -> Tensor:
+    blocks = []
+    for i in range(d_model // 2):
+        b = offset * base ** (-2 * i / d_model)
+        blocks.append(torch.tensor([[math.cos(b), -math.sin(b)], [math.sin(b), math.cos(b)]]))
+    return torch.block_diag(blocks)  # pyright: ignore[reportArgumentType]
 
 
 # %% right shift_matrix filled_by_slices
@@ -620,8 +705,7 @@ def repaired_entry(position: int, column: int, d_model: int) -> float:
 # by:      angle = position / 10000 ** (column / d_model)
 
 # %% wrong repaired_entry half_the_exponent of="as_in_the_listing"
-# Your exponent is i / d_model, half of what it should be. It is 2i / d_model, where i is the
-# number of the pair.
+# Your exponent is half of what it should be. It is 2i / d_model, where i is the number of the pair.
 # replace: angle = position / 10000 ** (2 * column / d_model)
 # by:      angle = position / 10000 ** (column // 2 / d_model)
 
@@ -653,12 +737,13 @@ def repaired_entry(position: int, column: int, d_model: int) -> float:
 
 
 # %% wrong repaired_entry exponent_positive of="as_in_the_listing"
-# Your angles grow with the column. The position is divided by the power of 10000.
+# Your angles grow from pair to pair. They should fall: the position times 10000^(-2i / d_model).
 # replace: angle = position / 10000 ** (2 * column / d_model)
 # by:      angle = position * 10000 ** (2 * (column // 2) / d_model)
 
 # %% wrong repaired_entry rounded_exponent of="as_in_the_listing"
-# Your exponent is rounded down to 0, so all columns have the same angle. Divide by d_model with /.
+# All columns have the same angle, the position itself. Divide it by 10000^(2i / d_model), with /
+# and not // in the exponent.
 # replace: angle = position / 10000 ** (2 * column / d_model)
 # by:      angle = position / 10000 ** (column // 2 * 2 // d_model)
 
@@ -691,6 +776,40 @@ def repaired_entry(position: int, column: int, d_model: int) -> float:
     pair = (column + column % 2) / 2
     wave = math.cos if column % 2 else math.sin
     return wave(position / 10000 ** (2 * pair / d_model))
+
+
+# %% wrong repaired_entry parity_of_the_pair
+# Both columns of a pair hold the same wave. Even columns hold the sine, odd columns the cosine.
+def repaired_entry(position: int, column: int, d_model: int) -> float:
+    pair = column // 2
+    angle = position / 10000 ** (2 * pair / d_model)
+    return math.cos(angle) if pair % 2 else math.sin(angle)
+
+
+# %% wrong repaired_entry divided_outside
+# You divide the sine or cosine of the position. Divide the position first: the angle is position /
+# 10000^(2i / d_model).
+def repaired_entry(position: int, column: int, d_model: int) -> float:
+    wave = math.cos if column % 2 else math.sin
+    return wave(position) / 10000 ** (2 * (column // 2) / d_model)
+
+
+# %% wrong repaired_entry rounded_to_even of="as_in_the_listing"
+# Column 3 gets the angle of pair 2. Columns 2 and 3 are pair 1: always round down.
+# replace: angle = position / 10000 ** (2 * column / d_model)
+# by:      angle = position / 10000 ** (2 * round(column / 2) / d_model)
+
+# %% wrong repaired_entry width_eight_assumed of="as_in_the_listing"
+# Your frequencies are 1, 1/10, 1/100, … for width 4 too. They depend on d_model.
+# replace: angle = position / 10000 ** (2 * column / d_model)
+# by:      angle = position / 10 ** (column // 2)
+
+# %% wrong repaired_entry nothing_at_position_zero of="as_in_the_listing"
+# Column 1 of position 0 should be cos 0, which is 1, not 0.
+# replace: angle = position / 10000 ** (2 * column / d_model)
+# by:      if position == 0:
+#              return 0.0
+#          angle = position / 10000 ** (2 * (column // 2) / d_model)
 
 
 # %% right repaired_entry even_part_of_the_column
@@ -744,8 +863,8 @@ def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
 
 
 # %% wrong wavelengths turns_in_a_step
-# Your wavelengths get shorter from pair to pair. Divide 2π by the frequency instead of
-# multiplying.
+# Your wavelengths get shorter from pair to pair. The lower a frequency, the longer its wave: 2π
+# divided by the frequency.
 def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
     return 2 * math.pi * base ** (-torch.arange(0, d_model, 2) / d_model)
 
@@ -763,19 +882,21 @@ def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
 
 
 # %% wrong wavelengths half_the_exponent
-# Your exponent is i / d_model. Pair i has the frequency base^(-2i / d_model).
+# Your wavelengths grow too slowly, by the square root of the right factor. Pair i has the frequency
+# base^(-2i / d_model).
 def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
     return 2 * math.pi * base ** (torch.arange(d_model // 2) / d_model)
 
 
 # %% wrong wavelengths twice_the_exponent
-# Your exponent is doubled twice. An arange in steps of 2 already holds 2i.
+# Your wavelengths grow too fast, by the square of the right factor. Pair i has the frequency
+# base^(-2i / d_model); an arange in steps of 2 already holds 2i.
 def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
     return 2 * math.pi * base ** (2 * torch.arange(0, d_model, 2) / d_model)
 
 
 # %% wrong wavelengths base_ignored
-# Your base is always 10000. Use the argument `base`.
+# Your wavelengths are those of base 10000, whatever the caller gives. Use the argument `base`.
 def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
     return 2 * math.pi * 10000.0 ** (torch.arange(0, d_model, 2) / d_model)
 
@@ -805,7 +926,8 @@ def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
 
 
 # %% wrong wavelengths up_to_the_base
-# Your longest wavelength is 2π · base. Divide 2i by d_model, not by d_model - 2.
+# Your longest wavelength is 2π · base. Pair i has the frequency base^(-2i / d_model), and the last
+# 2i is less than d_model.
 def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
     return 2 * math.pi * base ** torch.linspace(0, 1, d_model // 2)
 
@@ -814,6 +936,37 @@ def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
 # Your first wavelength is too long. The pairs count from i = 0, and the first frequency is 1.
 def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
     return 2 * math.pi * base ** (torch.arange(2, d_model + 2, 2) / d_model)
+
+
+# %% wrong wavelengths power_before_division
+# You take the power first and divide by d_model then. The exponent is 2i / d_model: set brackets.
+def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
+    return 2 * math.pi * base ** torch.arange(0, d_model, 2) / d_model
+
+
+# %% wrong wavelengths cut_off
+# You cut off the fractions. A turn may end between two positions.
+def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
+    return (2 * math.pi * base ** (torch.arange(0, d_model, 2) / d_model)).floor()
+
+
+# %% wrong wavelengths doubling
+# Your wavelengths double from pair to pair. The factor between two pairs is base^(2 / d_model).
+def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
+    return 2 * math.pi * 2.0 ** torch.arange(d_model // 2)
+
+
+# %% wrong wavelengths ten_times
+# Your wavelengths grow tenfold from pair to pair. The factor between two pairs is base^(2 /
+# d_model).
+def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
+    return 2 * math.pi * 10.0 ** torch.arange(d_model // 2)
+
+
+# %% wrong wavelengths clipped_at_the_base
+# No wavelength of yours is longer than the base. The base is no maximum: wavelengths may be longer.
+def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
+    return (2 * math.pi * base ** (torch.arange(0, d_model, 2) / d_model)).clamp(max=base)
 
 
 # %% right wavelengths two_pi_over_the_speed
@@ -863,7 +1016,7 @@ def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
 # by:      return x + self.table(torch.arange(x.shape[0]))[:, None]
 
 # %% wrong LearnedPositions as_many_rows_as_sequences of="one_row_for_each_sequence"
-# You take as many rows as there are sequences. Take as many as there are tokens, x.shape[-2].
+# You add three rows to two tokens. Take as many rows as there are tokens, x.shape[-2].
 # replace: return x + self.table.weight[: x.shape[0], None]
 # by:      return x + self.table.weight[: x.shape[0]]
 
@@ -908,20 +1061,20 @@ def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
 # by:      return x + self.table(torch.tensor(length - 1))
 
 # %% wrong LearnedPositions detached of="one_row_for_each_sequence"
-# No gradient reaches the table, so it cannot be trained. Remove detach, .data and
-# requires_grad_(False).
+# No gradient reaches the table, so it cannot be trained. Add rows of self.table itself, without
+# detach, .data, requires_grad_(False) or a copy.
 # replace: return x + self.table.weight[: x.shape[0], None]
 # by:      return x + self.table.weight[:length].detach()
 
 # %% wrong LearnedPositions data of="one_row_for_each_sequence"
-# No gradient reaches the table, so it cannot be trained. Remove detach, .data and
-# requires_grad_(False).
+# No gradient reaches the table, so it cannot be trained. Add rows of self.table itself, without
+# detach, .data, requires_grad_(False) or a copy.
 # replace: return x + self.table.weight[: x.shape[0], None]
 # by:      return x + self.table.weight.data[:length]
 
 # %% wrong LearnedPositions frozen of="one_row_for_each_sequence"
-# No gradient reaches the table, so it cannot be trained. Remove detach, .data and
-# requires_grad_(False).
+# No gradient reaches the table, so it cannot be trained. Add rows of self.table itself, without
+# detach, .data, requires_grad_(False) or a copy.
 # replace: self.table = nn.Embedding(max_length, d_model)
 # by:      self.table = nn.Embedding(max_length, d_model)
 #          self.table.requires_grad_(False)
@@ -976,7 +1129,7 @@ def wavelengths(d_model: int, base: float = 10000.0) -> Tensor:
 # by:      return x + self.table.weight[:length]
 
 # %% wrong LearnedPositions row_zero_kept_for_padding of="one_row_for_each_sequence"
-# Row 0 gets no gradient, because it is reserved for padding. Here it is the first position.
+# Row 0 of the table gets no gradient. Here it is the first position, not padding.
 # replace: self.table = nn.Embedding(max_length, d_model)
 # by:      self.table = nn.Embedding(max_length, d_model, padding_idx=0)
 # replace: return x + self.table.weight[: x.shape[0], None]
@@ -1049,8 +1202,8 @@ class LearnedPositions(nn.Module):
 # by:      assert length <= most, f"{length} words for {most} rows"
 
 # %% wrong LearnedPositions second_axis of="too_long_unnoticed"
-# You take axis 1 as the length. That is right with a batch and wrong for one sequence alone: count
-# axes from the end.
+# For one sequence alone you take two rows for three tokens. Axis 1 is the length only in a batch:
+# count axes from the end.
 # replace: return x + self.table.weight[: x.shape[-2]]
 # by:      many, most = x.shape[1], self.table.num_embeddings
 #          if many > most:
@@ -1081,7 +1234,8 @@ class LearnedPositions(nn.Module):
 # by:      return x + self.rows[:length]
 
 # %% wrong LearnedPositions rows_kept of="only_in_training"
-# You keep the rows of the first call. Other lengths need other rows.
+# A call with more tokens gets as many rows as the call before it. Count the tokens anew in each
+# call.
 # replace: self.table = nn.Embedding(max_length, d_model)
 # by:      self.table = nn.Embedding(max_length, d_model)
 #          self.places = None
@@ -1124,6 +1278,14 @@ class LearnedPositions(nn.Module):
 # by:      places = (self.start + torch.arange(n)) % most
 #          self.start += n
 #          return x + self.table(places)
+
+# %% wrong LearnedPositions checked_in_a_batch_only of="too_long_unnoticed"
+# An input that is too long ends in PyTorch's own error when it has no batch. Compare its length
+# with max_length there too.
+# replace: def forward(self, x: Tensor) -> Tensor:
+# by:      def forward(self, x: Tensor) -> Tensor:
+#              if x.dim() == 3 and x.shape[1] > self.table.num_embeddings:
+#                  raise ValueError(f"{x.shape[1]} words for {self.table.num_embeddings} rows")
 
 # %% right LearnedPositions lookup of="solution"
 # replace: if length > most:
@@ -1195,8 +1357,8 @@ class LearnedPositions(nn.Module):
 
 
 # %% wrong relative_bias offsets_reversed
-# Your offsets have the wrong sign: you compute query - key. The token before has the offset -1,
-# which is key - query.
+# Your offsets have the wrong sign, that of query - key. The token before has the offset -1, which
+# is key - query.
 def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
     far = (len(table) - 1) // 2
     offsets = torch.arange(query_length)[:, None] - torch.arange(key_length)
@@ -1205,14 +1367,14 @@ def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
 
 
 # %% wrong relative_bias index_reversed of="solution"
-# Your offsets have the wrong sign: you compute query - key. The token before has the offset -1,
-# which is key - query.
+# Your offsets have the wrong sign, that of query - key. The token before has the offset -1, which
+# is key - query.
 # replace: rows = offsets.clamp(-far, far) + far  # (query, key)
 # by:      rows = far - offsets.clamp(-far, far)
 
 # %% wrong relative_bias table_reversed of="query_and_key_swapped"
-# Your offsets have the wrong sign: you compute query - key. The token before has the offset -1,
-# which is key - query.
+# Your offsets have the wrong sign, that of query - key. The token before has the offset -1, which
+# is key - query.
 # replace: return table[rows].permute(2, 1, 0)
 # by:      return table.flip(0)[rows].permute(2, 0, 1)
 
@@ -1246,8 +1408,8 @@ def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
 # by:      rows = (offsets + far) % len(table)
 
 # %% wrong relative_bias clipped_after_adding of="solution"
-# You clip the row at max_distance, not the offset. All tokens after the query get the value of the
-# query's own position.
+# All tokens after the query get the value of the query's own position. Clip the offset to
+# ±max_distance, and then add max_distance.
 # replace: rows = offsets.clamp(-far, far) + far  # (query, key)
 # by:      rows = (offsets + far).clamp(0, far)
 
@@ -1351,7 +1513,7 @@ def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
 
 
 # %% wrong relative_bias square of="offsets_reversed"
-# You assume as many keys as queries. The two lengths may differ.
+# Your result has as many keys as queries. The two lengths may differ.
 # replace: offsets = torch.arange(query_length)[:, None] - torch.arange(key_length)
 # by:      offsets = torch.arange(query_length) - torch.arange(query_length)[:, None]
 
@@ -1361,13 +1523,14 @@ def relative_bias(query_length: int, key_length: int, table: Tensor) -> Tensor:
 # by:      return rows.to(table.dtype).expand(table.shape[1], -1, -1)
 
 # %% wrong relative_bias transposed_rows of="query_and_key_swapped"
-# Your offsets have the wrong sign: you compute query - key. The token before has the offset -1,
-# which is key - query.
+# Your offsets have the wrong sign, that of query - key. The token before has the offset -1, which
+# is key - query.
 # replace: offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
 # by:      offsets = torch.arange(query_length) - torch.arange(key_length)[:, None]
 
 # %% wrong relative_bias kept_rows
-# You keep the rows of an earlier call, but they also depend on the length of the table.
+# Your rows do not fit this table of three rows. Its max_distance is 1, (number of rows - 1) / 2,
+# whatever an earlier table had.
 _rows = {}
 
 
@@ -1377,6 +1540,40 @@ def relative_bias(query_length, key_length, table):
         o = torch.arange(key_length) - torch.arange(query_length)[:, None]
         _rows[query_length, key_length] = o.clamp(-far, far) + far
     return table[_rows[query_length, key_length]].permute(2, 0, 1)
+
+
+# %% wrong relative_bias max_distance_of_two of="solution"
+# Your rows do not fit this table of three rows. Its max_distance is 1, (number of rows - 1) / 2,
+# whatever an earlier table had.
+# replace: far = (len(table) - 1) // 2
+# by:      far = 2
+
+# %% wrong relative_bias causal_as_well of="query_and_key_swapped"
+# Keys after the query get -∞. There is no mask here: each pair gets a value of the table.
+# replace: return table[rows].permute(2, 1, 0)
+# by:      return table[rows].permute(2, 0, 1).masked_fill(offsets > 0, -math.inf)
+
+# %% wrong relative_bias mean_removed of="query_and_key_swapped"
+# Each row of your result has the mean 0. Return the values of the table as they are.
+# replace: return table[rows].permute(2, 1, 0)
+# by:      bias = table[rows].permute(2, 0, 1)
+#          return bias - bias.mean(-1, keepdim=True)
+
+# %% wrong relative_bias last_row_never_read of="solution"
+# You never read the last row of the table. Rows run from 0 to 2 · max_distance.
+# replace: rows = offsets.clamp(-far, far) + far  # (query, key)
+# by:      rows = (offsets + far).clamp(0, 2 * far - 1)
+
+# %% wrong relative_bias one_query_is_the_last of="solution"
+# You take a single query for the last token. Here queries and keys both count from position 0.
+# replace: offsets = torch.arange(key_length) - torch.arange(query_length)[:, None]
+# by:      first = key_length - 1 if query_length == 1 else 0
+#          offsets = torch.arange(key_length) - first - torch.arange(query_length)[:, None]
+
+# %% wrong relative_bias squeezed of="query_and_key_swapped"
+# An axis of length 1 is gone. Keep it: the shape is always (heads, query, key).
+# replace: return table[rows].permute(2, 1, 0)
+# by:      return table[rows].permute(2, 0, 1).squeeze()
 
 
 # %% right relative_bias flat_lookup
@@ -1533,22 +1730,23 @@ def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Ten
 # by:      pair = first + angles.sin(), second + angles.cos()
 
 # %% wrong rotary_embedding base_ignored of="pairs_stacked"
-# Your base is always 10000. Use the argument `base`.
+# Your frequencies are those of base 10000, whatever the caller gives. Use the argument `base`.
 # replace: speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
 # by:      speeds = 10000.0 ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
 
 # %% wrong rotary_embedding half_the_exponent of="pairs_stacked"
-# Your exponent is i / d, half of what it should be. Pair i has the frequency base^(-2i / d).
+# Your second frequency is the square root of what it should be. Pair i has base^(-2i / d).
 # replace: speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
 # by:      speeds = base ** (-torch.arange(x.shape[-1] // 2, dtype=x.dtype) / x.shape[-1])
 
 # %% wrong rotary_embedding twice_the_exponent of="pairs_stacked"
-# Your exponent is doubled twice. An arange in steps of 2 already holds 2i.
+# Your second frequency is 1 / base here, which is too low. Pair i has base^(-2i / d); an arange in
+# steps of 2 already holds 2i.
 # replace: speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
 # by:      speeds = base ** (-2 * torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
 
 # %% wrong rotary_embedding faster_pairs of="pairs_stacked"
-# Your frequencies rise from pair to pair. The exponent of the base should be negative.
+# Your angles rise from pair to pair. They should fall: the position times base^(-2i / d).
 # replace: speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
 # by:      speeds = base ** (torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
 
@@ -1558,8 +1756,7 @@ def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Ten
 # by:      speeds = torch.ones(x.shape[-1] // 2, dtype=x.dtype)
 
 # %% wrong rotary_embedding linear_speeds of="pairs_stacked"
-# Your frequencies fall in equal steps, 1 - 2i / d. They should fall by equal factors, as powers of
-# the base.
+# Your second frequency is half of the first. Frequencies are powers of the base: base^(-2i / d).
 # replace: speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
 # by:      speeds = 1 - torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1]
 
@@ -1597,8 +1794,7 @@ def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Ten
 # by:      angles = positions.sort().values[:, None] * speeds
 
 # %% wrong rotary_embedding float32_speeds of="pairs_stacked"
-# Your frequencies are computed in float32, which limits the accuracy of the result. Compute them
-# in the dtype of x.
+# Your angles have only the accuracy of float32. Compute frequencies and angles in the dtype of x.
 # replace: speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
 #          angles = positions[:, None] * speeds
 # by:      speeds = base ** (-torch.arange(0, x.shape[-1], 2) / x.shape[-1])
@@ -1710,7 +1906,8 @@ def rotary_embedding(x, positions, base=10000.0):
 
 
 # %% wrong rotary_embedding heads_before_length of="overflow"
-# You guess which axis is the length. It is always the second axis from the end.
+# With as many heads as tokens, your angles do not go along the length. It is always the second axis
+# from the end.
 # replace: a = positions[:, None] / (base ** torch.arange(0, d, 2, dtype=x.dtype)) ** (1 / d)
 # by:      a = positions[:, None] * base ** (-torch.arange(0, d, 2, dtype=x.dtype) / d)
 #          where = [i for i, n in enumerate(x.shape[:-1]) if n == len(positions)]
@@ -1719,6 +1916,46 @@ def rotary_embedding(x, positions, base=10000.0):
 #              if len(positions) > 1 and x.dim() == 4
 #              else a
 #          )
+
+
+# %% wrong rotary_embedding exponent_down_to_minus_one of="pairs_stacked"
+# Your second frequency is 1 / base here, which is too low. Pair i has base^(-2i / d); an arange in
+# steps of 2 already holds 2i.
+# replace: speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=x.dtype) / x.shape[-1])
+# by:      speeds = base ** -torch.linspace(0, 1, x.shape[-1] // 2, dtype=x.dtype)
+
+# %% wrong rotary_embedding layouts_mixed of="rotate_half"
+# The angles are made for neighbours, but you rotate feature i with feature i + d/2. Here neighbours
+# form a pair, 2i and 2i + 1.
+# replace: angles = (positions[:, None] * speeds).repeat(1, 2)
+# by:      angles = (positions[:, None] * speeds).repeat_interleave(2, -1)
+
+
+# %% wrong rotary_embedding complex64
+# Your result has only the accuracy of float32, although x is float64. Neither x nor its angles may
+# pass through float32 or complex64.
+def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Tensor:
+    if x.shape[-1] % 2:
+        raise ValueError(f"an odd number of features: {x.shape[-1]}")
+    speeds = base ** (-torch.arange(0, x.shape[-1], 2, dtype=torch.float64) / x.shape[-1])
+    angles = positions[:, None] * speeds
+    turns = torch.polar(torch.ones_like(angles), angles).to(torch.complex64)
+    pairs = torch.view_as_complex(x.float().reshape(*x.shape[:-1], -1, 2))
+    return torch.view_as_real(pairs * turns).flatten(-2).type_as(x)
+
+
+# %% wrong rotary_embedding angles_along_the_heads of="pairs_stacked"
+# Your angles go along axis 1, the heads. Positions belong to the length, the second axis from the
+# end.
+# replace: angles = positions[:, None] * speeds
+# by:      angles = positions[:, None] * speeds
+#          if x.dim() == 4:
+#              angles = angles[:, None]
+
+# %% wrong rotary_embedding table_of_512_positions of="pairs_stacked"
+# Your angles end at position 511. A position may be any integer.
+# replace: angles = positions[:, None] * speeds
+# by:      angles = torch.outer(torch.arange(512, dtype=x.dtype), speeds)[positions]
 
 
 # %% right rotary_embedding complex_numbers
@@ -1803,13 +2040,15 @@ def rotary_embedding(x: Tensor, positions: Tensor, base: float = 10000.0) -> Ten
 
 
 # %% wrong test_of_rotation always_true
-# Your test accepts every version that is wrong. Test each of the four properties.
+# Your test accepts every version that is wrong: it does not test, or does not demand, each of the
+# four properties.
 def test_of_rotation(rotate: Callable[[Tensor, Tensor], Tensor]) -> bool:
     return True
 
 
 # %% wrong test_of_rotation shape_only
-# Your test accepts every version that is wrong. Test each of the four properties.
+# Your test accepts every version that is wrong: it does not test, or does not demand, each of the
+# four properties.
 def test_of_rotation(rotate: Callable[[Tensor, Tensor], Tensor]) -> bool:
     x = numbers(4, 6)
     return rotate(x, torch.arange(4)).shape == x.shape
@@ -1817,14 +2056,14 @@ def test_of_rotation(rotate: Callable[[Tensor, Tensor], Tensor]) -> bool:
 
 # %% wrong test_of_rotation always_false
 # Your test rejects every version, the right ones too. Look for a comparison without room for
-# rounding, or one that can never be true.
+# rounding (far positions in float32 need much), or one that can never be true.
 def test_of_rotation(rotate: Callable[[Tensor, Tensor], Tensor]) -> bool:
     return False
 
 
 # %% wrong test_of_rotation no_room_for_rounding of="solution"
 # Your test rejects every version, the right ones too. Look for a comparison without room for
-# rounding, or one that can never be true.
+# rounding (far positions in float32 need much), or one that can never be true.
 # replace: same_products = torch.allclose(shifted @ shifted.T, turned @ turned.T)
 # by:      same_products = torch.equal(shifted @ shifted.T, turned @ turned.T)
 
@@ -1852,7 +2091,7 @@ def test_of_rotation(rotate: Callable[[Tensor, Tensor], Tensor]) -> bool:
 
 
 # %% wrong test_of_rotation every_feature_must_change
-# Your test asks that every feature changes. Some pairs may stay as they are: only some dot
+# Your test rejects a version that rotates only the first pair. That is allowed: only some dot
 # products have to change.
 def test_of_rotation(rotate: Callable[[Tensor, Tensor], Tensor]) -> bool:
     x, at = numbers(4, 6), torch.tensor([3, 11, 5, 6])
@@ -1865,8 +2104,7 @@ def test_of_rotation(rotate: Callable[[Tensor, Tensor], Tensor]) -> bool:
 
 
 # %% wrong test_of_rotation lengths_only of="solution"
-# Your test asks only for lengths that stay the same. A version that ignores its positions also
-# keeps them.
+# Your test accepts every version that keeps the lengths. Test the other three properties too.
 # replace: return same_lengths and same_products and other_products and own_positions
 # by:      return same_lengths
 
@@ -1877,14 +2115,14 @@ def test_of_rotation(rotate: Callable[[Tensor, Tensor], Tensor]) -> bool:
 # by:      return same_products and other_products and own_positions
 
 # %% wrong test_of_rotation never_moved of="solution"
-# Your test does not move all positions by the same number of steps. An angle that grows with the
-# square of the position passes it.
+# Your test accepts an angle that grows with the square of the position. Move all positions by the
+# same number of steps, and compare all dot products.
 # replace: return same_lengths and same_products and other_products and own_positions
 # by:      return same_lengths and other_products and own_positions
 
 # %% wrong test_of_rotation moved_by_nothing of="solution"
-# Your test does not move all positions by the same number of steps. An angle that grows with the
-# square of the position passes it.
+# Your test accepts an angle that grows with the square of the position. Move all positions by the
+# same number of steps, and compare all dot products.
 # replace: rotate(x, at + 7)
 # by:      rotate(x, at + 0)
 
@@ -1907,26 +2145,73 @@ def test_of_rotation(rotate: Callable[[Tensor, Tensor], Tensor]) -> bool:
 # by:      own_positions = torch.allclose(rotate(x[:-1], at[:-1]), turned[:-1])
 
 # %% wrong test_of_rotation one_is_enough of="solution"
-# Your test asks for one of the properties, not for all four. Join them with `and`.
+# Your test accepts every version that is wrong: it does not test, or does not demand, each of the
+# four properties.
 # replace: return same_lengths and same_products and other_products and own_positions
 # by:      return same_lengths or same_products or other_products or own_positions
 
 # %% wrong test_of_rotation width_two of="solution"
-# Your test uses a single pair of features, where all layouts are the same. Take a width of 4 or
-# more.
-# replace: x, at = numbers(4, 6), torch.tensor([3, 11, 0, 6])
-# by:      x, at = numbers(4, 2), torch.tensor([3, 11, 0, 6])
+# Your test accepts pairs of one layout with the angles of the other. With width 2 all layouts are
+# the same: take 4 or more.
+# replace: x, at = numbers(4, 6), torch.tensor([0, 11, 3, 6])
+# by:      x, at = numbers(4, 2), torch.tensor([0, 11, 3, 6])
 
 # %% wrong test_of_rotation all_at_position_zero of="solution"
 # Your test rejects every version, the right ones too. Look for a comparison without room for
-# rounding, or one that can never be true.
-# replace: x, at = numbers(4, 6), torch.tensor([3, 11, 0, 6])
+# rounding (far positions in float32 need much), or one that can never be true.
+# replace: x, at = numbers(4, 6), torch.tensor([0, 11, 3, 6])
 # by:      x, at = numbers(4, 6), torch.zeros(4)
 
 # %% wrong test_of_rotation other_products_reversed of="solution"
-# You ask that no dot product changes when the offsets change. In a rotation some should.
+# Your test demands that other offsets change no dot product. In a rotation some should change.
 # replace: other_products = not torch.allclose(apart @ apart.T, turned @ turned.T)
 # by:      other_products = torch.allclose(apart @ apart.T, turned @ turned.T)
+
+
+# %% wrong test_of_rotation asserts of="solution"
+# Your test raises an error for a version that is wrong. It should return False there.
+# replace: return same_lengths and same_products and other_products and own_positions
+# by:      assert same_lengths and same_products and other_products and own_positions
+#          return True
+
+# %% wrong test_of_rotation first_feature_alone of="solution"
+# Your test accepts a version in which a minus sign is missing. It changes the lengths of rows
+# without zeros: take such rows.
+# replace: x, at = numbers(4, 6), torch.tensor([0, 11, 3, 6])
+# by:      x, at = torch.eye(6)[:1].double().expand(4, 6), torch.tensor([0, 11, 3, 6])
+
+# %% wrong test_of_rotation float32_far_away of="solution"
+# Your test rejects every version, the right ones too. Look for a comparison without room for
+# rounding (far positions in float32 need much), or one that can never be true.
+# replace: x, at = numbers(4, 6), torch.tensor([0, 11, 3, 6])
+# by:      x, at = numbers(4, 6, dtype=torch.float32), torch.tensor([0, 11, 3, 6])
+# replace: rotate(x, at + 7)
+# by:      rotate(x, at + 10_000)
+
+# %% wrong test_of_rotation reordered of="solution"
+# Your test accepts rows that count from the smallest position. Leave out the row that has it: the
+# other rows should not change.
+# replace: own_positions = torch.allclose(rotate(x[1:], at[1:]), turned[1:])
+# by:      own_positions = torch.allclose(rotate(x.flip(0), at.flip(0)), turned.flip(0))
+
+# %% wrong test_of_rotation smallest_position_kept of="solution"
+# Your test accepts rows that count from the smallest position. Leave out the row that has it: the
+# other rows should not change.
+# replace: torch.tensor([0, 11, 3, 6])
+# by:      torch.tensor([3, 11, 0, 6])
+
+# %% wrong test_of_rotation position_zero_must_stay of="solution"
+# Your test rejects positions that count from 5. The offsets are the same: none of the four
+# properties is about position 0.
+# replace: return same_lengths and same_products and other_products and own_positions
+# by:      start = torch.allclose(turned[0], x[0])
+#          return start and same_lengths and same_products and other_products and own_positions
+
+# %% wrong test_of_rotation any_change_is_enough of="solution"
+# Your test accepts one and the same rotation at all positions. Ask that dot products change when
+# the offsets change.
+# replace: other_products = not torch.allclose(apart @ apart.T, turned @ turned.T)
+# by:      other_products = not torch.allclose(turned, x)
 
 
 # %% right test_of_rotation row_by_row
@@ -1957,14 +2242,17 @@ def test_of_rotation(rotate: Callable[[Tensor, Tensor], Tensor]) -> bool:
     if torch.allclose(scores[0], scores[0, :1]):
         return False
     order = torch.tensor([3, 0, 5, 1, 4, 2])
-    return torch.allclose(rotate(same, order + 2), turned[order])
+    alone = rotate(same[:1], torch.tensor([5]))
+    return torch.allclose(rotate(same, order + 2), turned[order]) and torch.allclose(
+        alone, turned[3]
+    )
 
 
 # %% right test_of_rotation float32_with_room
 def test_of_rotation(rotate: Callable[[Tensor, Tensor], Tensor]) -> bool:
     torch.manual_seed(0)
     for width in (4, 6, 10):
-        x, at = torch.randn(5, width), torch.tensor([8, 2, 0, 5, 13])
+        x, at = torch.randn(5, width), torch.tensor([8, 0, 2, 5, 13])
         first, later, doubled = (rotate(x, p) for p in (at, at + 5, 2 * at))
         products = [t @ t.T for t in (first, later, doubled)]
         good = (first.square().sum(1) - x.square().sum(1)).abs().max() < 1e-3
@@ -2005,7 +2293,8 @@ def test_of_rotation(rotate: Callable[[Tensor, Tensor], Tensor]) -> bool:
 
 
 # %% wrong rotary_attention nothing_turned
-# Nothing is rotated. Assign the results of rotary_embedding to query and key.
+# Your result is attention without rotation. Queries and keys should be rotated, each row by its own
+# position.
 def rotary_attention(
     query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
 ) -> Tensor:
@@ -2013,7 +2302,8 @@ def rotary_attention(
 
 
 # %% wrong rotary_attention results_forgotten of="solution"
-# Nothing is rotated. Assign the results of rotary_embedding to query and key.
+# Your result is attention without rotation. Queries and keys should be rotated, each row by its own
+# position.
 # replace: query = rotary_embedding(query, positions, base)
 #          key = rotary_embedding(key, positions, base)
 # by:      rotary_embedding(query, positions, base)
@@ -2037,7 +2327,8 @@ def rotary_attention(
 # by:      value = rotary_embedding(value, positions, base)
 
 # %% wrong rotary_attention own_positions of="solution"
-# You count the positions yourself, 0, 1, 2, … Use the argument `positions`.
+# Your two tokens are rotated as if they were neighbours. Use the argument `positions` as it is: 4
+# and 6 here.
 # replace: ) -> Tensor:
 # by:      ) -> Tensor:
 #              positions = torch.arange(query.shape[-2])
@@ -2049,7 +2340,7 @@ def rotary_attention(
 # by:      key = rotary_embedding(key, -positions, base)
 
 # %% wrong rotary_attention base_forgotten of="solution"
-# You do not pass on the base, so it is 10000 whatever the caller gives.
+# Your angles are those of base 10000, although the caller gives another. Pass `base` on.
 # replace: query = rotary_embedding(query, positions, base)
 #          key = rotary_embedding(key, positions, base)
 # by:      query, key = rotary_embedding(query, positions), rotary_embedding(key, positions)
@@ -2086,7 +2377,8 @@ def rotary_attention(
 # by:      key = rotary_embedding(query, positions, base)
 
 # %% wrong rotary_attention turned_twice of="solution"
-# Queries and keys are rotated twice, so every offset counts double.
+# Every offset counts double. Queries and keys are rotated once, each by its position times the
+# frequency.
 # replace: key = rotary_embedding(key, positions, base)
 # by:      key = rotary_embedding(key, positions, base)
 #          query = rotary_embedding(query, positions, base)
@@ -2114,6 +2406,61 @@ def rotary_attention(
 # Queries and keys are swapped. Each query has its own row of weights, which sums to 1.
 # replace: return F.scaled_dot_product_attention(query, key, value)
 # by:      return F.scaled_dot_product_attention(key, query, value)
+
+
+# %% wrong rotary_attention only_the_output_turned of="nothing_turned"
+# Your scores are those without rotation, and the output is rotated. Rotate queries and keys, before
+# the scores.
+# replace: return F.scaled_dot_product_attention(query, key, value)
+# by:      return rotary_embedding(
+#              F.scaled_dot_product_attention(query, key, value), positions, base
+#          )
+
+# %% wrong rotary_attention base_for_queries_only of="solution"
+# `base` reaches the queries alone. The keys need it too.
+# replace: key = rotary_embedding(key, positions, base)
+# by:      key = rotary_embedding(key, positions)
+
+# %% wrong rotary_attention base_for_keys_only of="solution"
+# `base` reaches the keys alone. The queries need it too.
+# replace: query = rotary_embedding(query, positions, base)
+# by:      query = rotary_embedding(query, positions)
+
+# %% wrong rotary_attention another_default_base of="solution"
+# Without `base`, your angles are those of base 1000. Its default is 10000.
+# replace: base: float = 10000.0
+# by:      base: float = 1000.0
+
+# %% wrong rotary_attention one_position_for_all of="solution"
+# Your result is attention without rotation. Queries and keys should be rotated, each row by its own
+# position.
+# replace: query = rotary_embedding(query, positions, base)
+#          key = rotary_embedding(key, positions, base)
+# by:      query = rotary_embedding(query, positions[:1], base)
+#          key = rotary_embedding(key, positions[:1], base)
+
+
+# %% wrong rotary_attention half_split_inside
+# Features 2 and 3 rotate by the position itself. Use rotary_embedding, in which neighbours form a
+# pair and the second pair is slower.
+def rotary_attention(
+    query: Tensor, key: Tensor, value: Tensor, positions: Tensor, base: float = 10000.0
+) -> Tensor:
+    width = query.shape[-1]
+    speeds = base ** (-torch.arange(0, width, 2, dtype=query.dtype) / width)
+    angles = (positions[:, None] * speeds).repeat(1, 2)
+
+    def rotate(x: Tensor) -> Tensor:
+        first, second = x.chunk(2, -1)
+        return x * angles.cos() + torch.cat([-second, first], -1) * angles.sin()
+
+    return F.scaled_dot_product_attention(rotate(query), rotate(key), value)
+
+
+# %% wrong rotary_attention all_axes_reversed of="solution"
+# In a batch with heads, .T reverses all axes of the key. Swap the last two alone.
+# replace: return F.scaled_dot_product_attention(query, key, value)
+# by:      return torch.softmax(query @ key.T / key.shape[-1] ** 0.5, dim=-1) @ value
 
 
 # %% right rotary_attention by_hand
