@@ -391,8 +391,8 @@ def similarity_attention(x: Tensor) -> Tensor:
 
 
 # %% wrong similarity_attention no_softmax
-# You use the raw dot products as weights, so the outputs become far too large: first turn each
-# row of scores into weights that sum to 1.
+# You use the raw dot products as weights, and they do not sum to 1: first turn each row of scores
+# into weights that do.
 def similarity_attention(x: Tensor) -> Tensor:
     return x @ x.T @ x
 
@@ -476,8 +476,7 @@ def similarity_attention(x: Tensor) -> Tensor:
 
 
 # %% wrong similarity_attention over_the_whole_matrix
-# All your weights together sum to 1, so every output is far too small: each row of weights must
-# sum to 1 on its own.
+# All your weights together sum to 1: each row of weights must sum to 1 on its own.
 def similarity_attention(x: Tensor) -> Tensor:
     return softmax((x @ x.T).flatten(), dim=0).reshape(len(x), len(x)) @ x
 
@@ -489,21 +488,24 @@ def similarity_attention(x: Tensor) -> Tensor:
 
 
 # %% wrong similarity_attention returns_weights_too
-# You return two things: this first version returns only the output.
+# You return a tuple: this first version returns one tensor, the output. (A comma at the end of the
+# line makes a tuple, too.)
 def similarity_attention(x: Tensor) -> Tensor:
     weights = softmax(x @ x.T, dim=-1)
     return weights @ x, weights
 
 
 # %% wrong similarity_attention single_precision
-# You convert the tokens to float32 on the way: keep the dtype of the input.
+# The tokens are float64, but your result is float32: do not convert them, and give a tensor that
+# you create on the way the dtype of x.
 def similarity_attention(x: Tensor) -> Tensor:
     x = x.float()
     return softmax(x @ x.T, dim=-1) @ x
 
 
 # %% wrong similarity_attention numpy_result
-# You convert the result to NumPy, and no gradient flows through NumPy: return the tensor.
+# You return a NumPy array, and no gradient flows through NumPy: use torch from the first line to
+# the last.
 def similarity_attention(x: Tensor) -> Tensor:
     return (softmax(x @ x.T, dim=-1) @ x).numpy()
 
@@ -540,6 +542,63 @@ def similarity_attention(x: Tensor) -> Tensor:
 # You call softmax without a dimension: say along which one the weights of a token sum to 1.
 def similarity_attention(x: Tensor) -> Tensor:
     return softmax(x @ x.T) @ x  # pyright: ignore[reportCallIssue]
+
+
+# %% wrong similarity_attention exponentials_not_divided
+# Your weights are the exps of the scores and do not sum to 1: divide each row by its sum.
+def similarity_attention(x: Tensor) -> Tensor:
+    return (x @ x.T).exp() @ x
+
+
+# %% wrong similarity_attention largest_weight_one
+# The largest weight of each row is 1, so your weights do not sum to 1: divide each row by its sum.
+def similarity_attention(x: Tensor) -> Tensor:
+    scores = x @ x.T
+    return (scores - scores.amax(dim=-1, keepdim=True)).exp() @ x
+
+
+# %% wrong similarity_attention softmax_twice
+# You take softmax twice, so your weights are too uniform: once is enough.
+def similarity_attention(x: Tensor) -> Tensor:
+    return softmax(softmax(x @ x.T, dim=-1), dim=-1) @ x
+
+
+# %% wrong similarity_attention table_of_the_default_dtype
+# The tokens are float64, but your result is float32: do not convert them, and give a tensor that
+# you create on the way the dtype of x.
+def similarity_attention(x: Tensor) -> Tensor:
+    output = torch.zeros(x.shape)
+    for i in range(len(x)):
+        output[i] = softmax(x @ x[i], dim=0) @ x
+    return output
+
+
+# %% wrong similarity_attention weights_detached
+# Your numbers are right, but their gradient is not, because something on the way is detached from
+# x: it must flow through the scores and through the tokens that you add up.
+def similarity_attention(x: Tensor) -> Tensor:
+    return softmax(x @ x.T, dim=-1).detach() @ x
+
+
+# %% wrong similarity_attention keys_detached
+# Your numbers are right, but their gradient is not, because something on the way is detached from
+# x: it must flow through the scores and through the tokens that you add up.
+def similarity_attention(x: Tensor) -> Tensor:
+    return softmax(x @ x.detach().T, dim=-1) @ x
+
+
+# %% wrong similarity_attention tokens_detached
+# Your numbers are right, but their gradient is not, because something on the way is detached from
+# x: it must flow through the scores and through the tokens that you add up.
+def similarity_attention(x: Tensor) -> Tensor:
+    return softmax(x @ x.T, dim=-1) @ x.detach()
+
+
+# %% wrong similarity_attention features_compared_and_mixed
+# You compare the columns of x and mix them: compare its rows, the tokens, and put their weights on
+# the left of x.
+def similarity_attention(x: Tensor) -> Tensor:
+    return x @ softmax(x.T @ x, dim=-1)
 
 
 # %% right similarity_attention of_torch
@@ -660,6 +719,24 @@ def repaired_scores(x: Tensor) -> Tensor:
 # These are weights already: fix the product and return the scores, without softmax.
 def repaired_scores(x: Tensor) -> Tensor:
     return softmax(x @ x.T, dim=0)
+
+
+# %% wrong repaired_scores upper_half_only
+# The part of your table below the diagonal is empty: token 1 has a score with token 0, too.
+def repaired_scores(x: Tensor) -> Tensor:
+    return (x @ x.T).triu()
+
+
+# %% wrong repaired_scores first_two_tokens
+# Your table has two rows, and x has three tokens: score every pair of them.
+def repaired_scores(x: Tensor) -> Tensor:
+    return x[:2] @ x[:2].T
+
+
+# %% wrong repaired_scores numbers_of_the_example
+# You return the table of another x: compute the scores from x.
+def repaired_scores(x: Tensor) -> Tensor:
+    return x.new_tensor([[5.0, 6.0], [6.0, 9.0]])
 
 
 # %% right repaired_scores matmul
@@ -785,13 +862,13 @@ def repaired_scores(x: Tensor) -> Tensor:
 #          return query, key, value
 
 # %% wrong project_qkv elementwise_product of="solution"
-# You multiply elementwise, which needs matching shapes: a projection is a matrix product.
+# You combine x and a matrix elementwise, which needs matching shapes: a projection is a matrix
+# product.
 # replace: return x @ w_query, x @ w_key, x @ w_value
 # by:      return x * w_query, x * w_key, x * w_value
 
 # %% wrong project_qkv one_tensor of="solution"
-# You return the three roles in one tensor: return three tensors, because their widths may
-# differ.
+# You return a single tensor: return three, query, key and value, because their widths may differ.
 # replace: return x @ w_query, x @ w_key, x @ w_value
 # by:      return torch.cat([x @ w_query, x @ w_key, x @ w_value], dim=-1)
 
@@ -830,7 +907,8 @@ def repaired_scores(x: Tensor) -> Tensor:
 # by:      return w_query(x), w_key(x), w_value(x)  # pyright: ignore[reportCallIssue]
 
 # %% wrong project_qkv elementwise_from_the_left of="solution"
-# You multiply elementwise, which needs matching shapes: a projection is a matrix product.
+# You combine x and a matrix elementwise, which needs matching shapes: a projection is a matrix
+# product.
 # replace: return x @ w_query, x @ w_key, x @ w_value
 # by:      return w_query * x, w_key * x, w_value * x
 
@@ -1066,6 +1144,37 @@ def programmed_head() -> tuple[Tensor, Tensor, Tensor]:
     return w_query, w_key, torch.eye(6)[:, 4:]
 
 
+# %% wrong programmed_head columns_never_meet of="query_and_key_in_other_columns"
+# The query is in column 0 and the key in column 1, so their product is 0: a feature of the query
+# meets the same feature of the key.
+# replace: w_query[0, 0], w_key[1, 1] = 10.0, 10.0
+# by:      w_query[0, 0], w_key[1, 1] = 8.0, 8.0
+
+# %% wrong programmed_head infinite_entry of="solution"
+# An entry is infinite, and 0 · inf is not a number, so your weights are NaN: a finite entry such as
+# 10 is enough.
+# replace: w_key[FEATURES.index("animal")] = 1.0
+# by:      w_key[FEATURES.index("animal")] = math.inf
+
+# %% wrong programmed_head others_pushed_away of="solution"
+# Your animal has the score 0, as have all tokens outside the lexicon: give its own row of w_key a
+# positive entry.
+# replace: w_key[FEATURES.index("animal")] = 1.0
+# by:      for feature in ("pronoun", "place", "verb"):
+#              w_key[FEATURES.index(feature)] = -1.0
+
+
+# %% wrong programmed_head one_tensor_with_three_names
+# Your three matrices are one and the same tensor, so each entry is set in all of them: create
+# three.
+def programmed_head() -> tuple[Tensor, Tensor, Tensor]:
+    w_query = w_key = w_value = torch.zeros(6, 2)
+    w_query[0, 0] = 8.0
+    w_key[1, 0] = 1.0
+    w_value[4, 0] = w_value[5, 1] = 1.0
+    return w_query, w_key, w_value
+
+
 # %% right programmed_head keys_in_the_features_themselves
 def programmed_head() -> tuple[Tensor, Tensor, Tensor]:
     w_query = torch.zeros(6, 6)
@@ -1196,6 +1305,10 @@ flying_output = [0.804, 0.609]
 # You use the dot products 1 and -1 as weights: divide them by √2 and take their softmax first.
 flying_output = [2.0, -1.0]
 
+# %% wrong flying_output sign_of_the_value_lost
+# Your weights are right, but the value of arrows is [-1, 1]: you lose its minus sign.
+flying_output = [1.0, 0.196]
+
 # %% right flying_output more_digits
 flying_output = [0.6088594, 0.1955703]
 
@@ -1314,8 +1427,23 @@ arrows_output = [0.107, 0.786]
 arrows_output = [0.893, 0.786]
 
 # %% wrong arrows_output dot_products_as_weights
-# You use the dot products 2 and -1 as weights: divide them by √2 and take their softmax first.
+# Your weights are 2 and -1, as the dot products are (divided by their sum, 1, or not): divide these
+# by √2 and take their softmax first.
 arrows_output = [3.0, -1.0]
+
+# %% wrong arrows_output sign_of_the_value_lost
+# Your weights are right, but the value of arrows is [-1, 1]: you lose its minus sign.
+arrows_output = [1.0, 0.107]
+
+# %% wrong arrows_output sign_of_the_score_lost
+# Your weights, 0.670 and 0.330, belong to the scores 2 and 1: look at the sign of the second,
+# [1, 1] · [0, -1].
+arrows_output = [0.340, 0.330]
+
+# %% wrong arrows_output key_in_place_of_query
+# Your weights are those of the query [0, -1], the key of arrows (or those of flying, swapped):
+# start from the query of arrows, [1, 1].
+arrows_output = [-0.609, 0.804]
 
 # %% right arrows_output more_digits
 arrows_output = [0.7859164, 0.1070418]
@@ -1407,8 +1535,8 @@ arrows_output = np.array([0.786, 0.107], dtype=np.float32)
 #          weights = softmax(scores, dim=-1)
 
 # %% wrong scaled_dot_product_attention scale_of_the_example of="solution"
-# You divide by 2, which is right only for d_k = 4: read d_k from the last axis of the query, and
-# take its root.
+# Here d_k is 3, and you divide by 2: read d_k from the last axis of the query, and do not round
+# its root.
 # replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
 #          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
 # by:      weights = softmax(query @ key.transpose(-2, -1) / 2, dim=-1)
@@ -1483,7 +1611,7 @@ arrows_output = np.array([0.786, 0.107], dtype=np.float32)
 
 
 # %% wrong scaled_dot_product_attention output_only
-# You return only the output: return the weights, too, so that you can inspect them.
+# You return a single tensor: return two, the output and then the weights.
 def scaled_dot_product_attention(
     query: Tensor, key: Tensor, value: Tensor
 ) -> tuple[Tensor, Tensor]:
@@ -1600,8 +1728,8 @@ def scaled_dot_product_attention(
 # by:      weights = softmax(query @ key.transpose(-2, -1) / math.sqrt(2), dim=-1)
 
 # %% wrong scaled_dot_product_attention divided_by_number_of_dimensions of="solution"
-# You divide by 2, which is right only for d_k = 4: read d_k from the last axis of the query, and
-# take its root.
+# Here d_k is 3, and you divide by 2: read d_k from the last axis of the query, and do not round
+# its root.
 # replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
 #          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
 # by:      weights = softmax(query @ key.transpose(-2, -1) / query.dim(), dim=-1)
@@ -1732,6 +1860,23 @@ def scaled_dot_product_attention(
 # replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
 #          weights = softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
 # by:      weights = softmax(key @ query.transpose(-2, -1) / math.sqrt(query.shape[-1]), dim=-1)
+
+# %% wrong scaled_dot_product_attention root_rounded of="solution"
+# Here d_k is 3, and you divide by 2: read d_k from the last axis of the query, and do not round
+# its root.
+# replace: softmax(scores / math.sqrt(query.shape[-1]), dim=-1)
+# by:      softmax(scores / round(math.sqrt(query.shape[-1])), dim=-1)
+
+# %% wrong scaled_dot_product_attention axes_one_and_two of="solution"
+# Axes 1 and 2 are the last two of a batch, but not with one more leading dimension: count them from
+# the end.
+# replace: key.transpose(-2, -1)
+# by:      (key.T if key.dim() == 2 else key.transpose(1, 2))
+
+# %% wrong scaled_dot_product_attention weights_of_unscaled_scores of="solution"
+# Your output is right, but the weights that you return are those of the scores before the division.
+# replace: return weights @ value, weights
+# by:      return weights @ value, softmax(scores, dim=-1)
 
 # %% wrong scaled_dot_product_attention keys_reshaped of="batch_transposed"
 # You reshape the keys, which mixes the features of different keys: transpose their last two axes
@@ -1931,6 +2076,54 @@ def repaired_weights(energies: Tensor) -> Tensor:
     return softmax(energies.transpose(1, 2), dim=2)
 
 
+# %% wrong repaired_weights logarithms
+# All your numbers are negative, because they are the logarithms of the weights: one exp is missing.
+def repaired_weights(energies: Tensor) -> Tensor:
+    return F.log_softmax(energies, dim=-1)
+
+
+# %% wrong repaired_weights each_score_alone
+# Each of your weights depends on its own score alone, as with a sigmoid: softmax divides by the sum
+# over the keys.
+def repaired_weights(energies: Tensor) -> Tensor:
+    return energies.sigmoid()
+
+
+# %% wrong repaired_weights sum_loses_its_axis
+# The last axes of two of your tensors, 4 and 3, do not line up: a sum or a maximum over the keys
+# must keep its axis, with size 1.
+def repaired_weights(energies: Tensor) -> Tensor:
+    powers = energies.exp()
+    return powers / powers.sum(dim=-1)
+
+
+# %% wrong repaired_weights exponentials_not_divided
+# Your weights are the exps of the scores and do not sum to 1: divide each row by its sum.
+def repaired_weights(energies: Tensor) -> Tensor:
+    return energies.exp()
+
+
+# %% wrong repaired_weights negated
+# The largest score gets the smallest weight: you turn the sign of the scores.
+def repaired_weights(energies: Tensor) -> Tensor:
+    return softmax(-energies, dim=-1)
+
+
+# %% wrong repaired_weights reshaped_and_back
+# `reshape` does not swap axes: it cuts the same numbers into other rows, so your sums mix queries.
+# Leave the scores as they are.
+def repaired_weights(energies: Tensor) -> Tensor:
+    batch, queries, keys = energies.shape
+    return softmax(energies.reshape(batch, keys, queries), dim=1).reshape(energies.shape)
+
+
+# %% wrong repaired_weights sizes_of_the_example
+# You write the sizes of one example into your code: read them from the shape, or let softmax take
+# the axis of the keys.
+def repaired_weights(energies: Tensor) -> Tensor:
+    return softmax(energies.reshape(6, 4), dim=1).reshape(2, 3, 4)
+
+
 # %% right repaired_weights of_torch
 def repaired_weights(energies: Tensor) -> Tensor:
     return torch.softmax(energies, 2)
@@ -1959,19 +2152,19 @@ def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
 
 
 # %% wrong repaired_lambdas divided_by_d_k
-# Your weights are too uniform: divide by the square root of d_k, not by d_k.
+# Your weights are too uniform: you divide by 4, which is d_k, or √d_k twice. Divide once, by √d_k.
 def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
     return softmax(keys @ query / len(query), dim=0)
 
 
 # %% wrong repaired_lambdas root_of_length
-# You divide by √3, and 3 is the number of keys: d_k is the width of a key.
+# You divide by √3, and 3 is the number of keys: d_k is the width of a key, here 4.
 def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
     return softmax(keys @ query / math.sqrt(len(keys)), dim=0)
 
 
 # %% wrong repaired_lambdas multiplied_by_root
-# Your weights are far too sharp, because you multiply by √d_k: divide by it.
+# Your weights are far too sharp: you multiply the dot products by 2, which is √d_k. Divide by it.
 def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
     return softmax(keys @ query * math.sqrt(len(query)), dim=0)
 
@@ -2010,8 +2203,8 @@ def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
 
 
 # %% wrong repaired_lambdas divided_by_length_of_query
-# You divide by the norm of the query: divide by the square root of d_k, the number of its
-# features.
+# You divide by √8, which is the norm of this query: divide by the square root of d_k, the number
+# of its features.
 def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
     return softmax(keys @ query / query.norm(), dim=0)
 
@@ -2023,25 +2216,27 @@ def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
 
 
 # %% wrong repaired_lambdas divided_by_eight
-# You divide by 8, which is right only for d_k = 64: read d_k from the shape of the query.
+# Here d_k is 4, and you divide by 8, the root of 64: read d_k from the shape of the query.
 def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
     return softmax(keys @ query / 8, dim=0)
 
 
 # %% wrong repaired_lambdas divided_by_two
-# You divide by 2, which is right only for d_k = 4: read d_k from the shape of the query.
+# Here d_k is 3, and you divide by 2: read d_k from the shape of the query, and do not round its
+# root.
 def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
     return softmax(keys @ query / 2, dim=0)
 
 
 # %% wrong repaired_lambdas root_of_two
-# You divide by √2, the scale of the example by hand: read d_k from the shape of this query.
+# Here d_k is 4, and you divide by √2: read d_k from the shape of the query, and take its root.
 def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
     return softmax(keys @ query / math.sqrt(2), dim=0)
 
 
 # %% wrong repaired_lambdas whole_root
-# You round the square root of d_k down to a whole number: use it without rounding.
+# Your scale was right for d_k = 4, but here, for d_k = 3, it is 1: use the square root of d_k
+# without rounding.
 def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
     return softmax(keys @ query / math.isqrt(len(query)), dim=0)
 
@@ -2064,6 +2259,46 @@ def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
 def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
     root = math.sqrt(d_k)  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
     return softmax(keys @ query / root, dim=0)
+
+
+# %% wrong repaired_lambdas root_rounded
+# Here d_k is 3, and you divide by 2: read d_k from the shape of the query, and do not round its
+# root.
+def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
+    return softmax(keys @ query / round(math.sqrt(len(query))), dim=0)
+
+
+# %% wrong repaired_lambdas half_of_d_k
+# Your scale was right for d_k = 4, but here, for d_k = 3, it is 1.5, half of d_k: take the square
+# root.
+def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
+    return softmax(keys @ query / (len(query) / 2), dim=0)
+
+
+# %% wrong repaired_lambdas axis_one
+# You ask for axis 1 of a vector: the query has only one axis, 0, and so have its scores.
+def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
+    return softmax(keys @ query / math.sqrt(len(query)), dim=1)
+
+
+# %% wrong repaired_lambdas softmax_of_the_query
+# Your λ do not sum to 1, because you take softmax of the query: first come its dot products with
+# the keys.
+def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
+    return keys @ softmax(query / math.sqrt(len(query)), dim=0)
+
+
+# %% wrong repaired_lambdas softmax_of_the_keys
+# Your λ do not sum to 1, because you take softmax of the keys: first come their dot products with
+# the query.
+def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
+    return softmax(keys, dim=0) @ query / math.sqrt(len(query))
+
+
+# %% wrong repaired_lambdas root_of_the_scores
+# You take the square root of the scores: divide them by the square root of d_k.
+def repaired_lambdas(query: Tensor, keys: Tensor) -> Tensor:
+    return softmax((keys @ query).sqrt(), dim=0)
 
 
 # %% right repaired_lambdas attention_of_one_query
@@ -2260,8 +2495,8 @@ class SelfAttention(nn.Module):
 #          weights = softmax(self.w_query(x) @ turned / self.scale, dim=-1)
 
 # %% wrong SelfAttention no_gradient of="solution"
-# Nothing in your module can learn, because `forward` computes without gradients: use `no_grad`
-# around an evaluation, not in `forward`.
+# No gradient flows through your output, so nothing in your module can learn: `forward` computes
+# with gradients, and detaches nothing.
 # replace: def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
 # by:      @torch.no_grad()
 #          def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -2396,6 +2631,34 @@ class SelfAttention(nn.Module):
         query = w_query(x)  # noqa: F821  # pyright: ignore[reportUndefinedVariable]
         return scaled_dot_product_attention(query, self.w_key(x), self.w_value(x))
 
+
+# %% wrong SelfAttention output_only of="solution"
+# You return a single tensor: return two, the output and then the weights.
+# replace: return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
+# by:      return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))[0]
+
+# %% wrong SelfAttention query_and_key_detached of="solution"
+# Your numbers are right, but w_query gets no gradient and so never learns: detach nothing.
+# replace: return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
+# by:      query, key = self.w_query(x).detach(), self.w_key(x).detach()
+#          return scaled_dot_product_attention(query, key, self.w_value(x))
+
+# %% wrong SelfAttention key_detached of="solution"
+# Your numbers are right, but w_key gets no gradient and so never learns: detach nothing.
+# replace: return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
+# by:      key = self.w_key(x).detach()
+#          return scaled_dot_product_attention(self.w_query(x), key, self.w_value(x))
+
+# %% wrong SelfAttention value_detached of="solution"
+# Your numbers are right, but w_value gets no gradient and so never learns: detach nothing.
+# replace: return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
+# by:      value = self.w_value(x).detach()
+#          return scaled_dot_product_attention(self.w_query(x), self.w_key(x), value)
+
+# %% wrong SelfAttention layer_frozen of="solution"
+# A layer of yours never learns, because `requires_grad` is off: leave it on.
+# replace: self.w_key = nn.Linear(d_model, d_head, bias=False)
+# by:      self.w_key = nn.Linear(d_model, d_head, bias=False).requires_grad_(False)
 
 # %% right SelfAttention attention_of_torch of="solution"
 # replace: return scaled_dot_product_attention(self.w_query(x), self.w_key(x), self.w_value(x))
