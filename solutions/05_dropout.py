@@ -249,10 +249,14 @@ with Check("expected_activation", "two inputs, as in the table", hint) as check:
     weights = torch.tensor([2.0, 3.0], dtype=torch.float64)
     x = torch.tensor([2.0, 2.0], dtype=torch.float64)
     rarely, expected = check.call(weights, x, 0.1), check.call(weights, x, 0.5)
+    three = check.call(*(torch.tensor([2.0] * 3, dtype=torch.float64) for _ in range(2)), 0.5)
     check.shape(expected)
     check.equal(expected, torch.tensor(5.0, dtype=torch.float64), "(0 + 6 + 4 + 10) / 4 = 5")
     check.equal(
         rarely, torch.tensor(9.0, dtype=torch.float64), "at p = 0.1 the expected activation is 9"
+    )
+    check.equal(
+        three, torch.tensor(6.0, dtype=torch.float64), "with a third input like these, 6 at p = 0.5"
     )
 with Check("expected_activation", "another p", hint) as check:
     weights = torch.tensor([4.0, -2.0], dtype=torch.float64)
@@ -348,13 +352,15 @@ def repaired_half(activation: Tensor, p: float) -> Tensor:
 
 # %% check repaired_half points=1
 hint = "at test time the activation is scaled to its expectation in training"
-with Check("repaired_half", "three values of p", hint) as check:
+with Check("repaired_half", "four values of p", hint) as check:
     activation = torch.tensor([8.0, -4.0, 2.0], dtype=torch.float64)
-    for p, rows in ((0.25, [6.0, -3.0, 1.5]), (0.5, [4.0, -2.0, 1.0]), (0.75, [2.0, -1.0, 0.5])):
+    factors = {0.25: 0.75, 0.5: 0.5, 0.75: 0.25, 0.125: 0.875}
+    results = [check.call(activation, p) for p in factors]
+    for result, (p, factor) in zip(results, factors.items(), strict=True):
         check.equal(
-            check.call(activation, p),
-            torch.tensor(rows, dtype=torch.float64),
-            f"with p = {p} in training, 8 becomes {rows[0]:g} at test time",
+            result,
+            factor * activation,
+            f"with p = {p} in training, 8 becomes {8 * factor:g} at test time",
         )
 with Check("repaired_half", "p = 0 and p = 1", hint) as check:
     activation = numbers(2, 1, 3)
@@ -362,7 +368,12 @@ with Check("repaired_half", "p = 0 and p = 1", hint) as check:
     check.equal(check.call(activation, 1.0), 0 * activation, "at p = 1 the result is zeros")
 # BEGIN HIDDEN TESTS
 with Check("repaired_half", "other shapes, and float32") as check:
-    for shape, p, dtype in (((4, 1, 2), 0.1, torch.float64), ((5,), 0.9, torch.float32)):
+    for shape, p, dtype in (
+        ((4, 1, 2), 0.1, torch.float64),
+        ((5,), 0.9, torch.float32),
+        ((2, 3), 0.0625, torch.float64),
+        ((3, 2), 0.9995, torch.float64),
+    ):
         activation = numbers(*shape, seed=1, scale=4.0, dtype=dtype)
         check.equal(check.call(activation, p), (1 - p) * activation, "(1 − p) times the activation")
 # END HIDDEN TESTS
@@ -438,8 +449,8 @@ with Check("dropout", "in evaluation") as check:
         still.true(
             bool((result != 0).all()),
             "in evaluation (training=False) nothing is dropped",
-            hint="You drop in evaluation too: test `training` first, and return x unchanged if it"
-            " is False.",
+            hint="You drop in evaluation: test `training` first, and return x unchanged if it is "
+            "False.",
         )
     check.equal(
         result,
@@ -447,6 +458,7 @@ with Check("dropout", "in evaluation") as check:
         "in evaluation x is returned unchanged",
         hint="inverted dropout scales in training only",
     )
+    check.equal(check.call(x, 1.0, False), x, "in evaluation p = 1 changes nothing either")
 with Check("dropout", "p = 0 and p = 1 in training") as check:
     x = numbers(3, 4)
     check.equal(
@@ -502,7 +514,11 @@ with Check("dropout", "60 000 elements at p = 0.2, in training") as check:
             else "Dropped elements become 0: do not replace them by any other value."
             if share == 0 and bool((result == result.flatten().mode().values).sum() > 1000)
             else "One draw decides for the whole tensor: draw once for each element of x."
-            if share in (0, 1) and float((result / x).std()) < 1e-9
+            if share in (0, 1)
+            and len({bool(check.call(x, 0.2, True).all()) for _ in range(60)}) == 2
+            else "Everything is dropped, in every call: compare a number from torch.rand with p, "
+            "one for each element."
+            if share == 1
             else "Compare a uniform random number (torch.rand, not torch.randn) with p, one for "
             "each element.",
         )
@@ -512,7 +528,7 @@ with Check("dropout", "60 000 elements at p = 0.2, in training") as check:
         scaled.equal(
             factors,
             torch.full_like(factors, 1.25),
-            f"kept elements are divided by 1 − p = 0.8, so multiplied by 1.25; here by {size:.3g}",
+            f"kept elements are divided by 1 − p = 0.8, so multiplied by 1.25; here by {size:.4g}",
             hint="You do not scale what you keep: divide it by 1 − p in training."
             if abs(size - 1) < 0.001
             else "You divide by p: an element is kept with probability 1 − p, so divide by 1 − p."
@@ -534,7 +550,8 @@ with Check("dropout", "60 000 elements at p = 0.97, in training") as check:
         chance.true(
             bool(result.any()),  # all are dropped with a probability of 1e-793
             "at p = 0.97 some elements are kept",
-            hint="You treat a large p like 1: only p = 1 drops everything.",
+            hint="Only p = 1 drops everything: treat no smaller p like 1, and round nothing that you "
+            "compare.",
         )
 with Check("dropout", "the gradient in training") as check:
     x = (1 + numbers(40, 30, seed=9).abs()).requires_grad_()
@@ -619,16 +636,20 @@ with Check("dropout", "a batch of 300 examples with 400 units, p = 0.25") as che
             else "Nothing is dropped in training: is your test of `training` reversed?"
             if torch.equal(result, x)
             else "One draw decides for the whole tensor: draw once for each element of x."
-            if share == 1 or (share == 0 and float((result / x).std()) < 1e-9)
+            if share in (0, 1)
+            and len({bool(check.call(x, 0.25, True).all()) for _ in range(60)}) == 2
+            else "Everything is dropped, in every call: compare a number from torch.rand with p, "
+            "one for each element."
+            if share == 1
             else "Dropped elements become 0: do not replace them by any other value."
-            if share == 0
+            if share == 0 and bool((result == result.flatten().mode().values).sum() > 1000)
             else "Compare a number from torch.rand with p itself, without rounding it.",
         )
         chance.true(
             not torch.equal(result == 0, again == 0),
             "each call draws a new mask",
-            hint="Every call drops the same elements: set no seed inside, and draw a new mask "
-            "each time.",
+            hint="Every call drops the same elements: draw new ones each time. A seed set inside, a "
+            "new torch.Generator() or a random state put back repeats them.",
         )
 with Check("dropout", "many small calls") as check:
     x = 1 + numbers(20, seed=2).abs()
@@ -795,8 +816,8 @@ with Check("Dropout", "nothing is dropped in eval() mode") as check:
         still.true(
             bool((result != 0).all()),
             "after eval() nothing is dropped",
-            hint="Your module drops after eval() too: pass self.training on, which train() and "
-            "eval() set, and read it in forward.",
+            hint="Your module drops after eval(): in forward, pass self.training on as it is, "
+            "which train() and eval() set, and change no mode there.",
         )
     check.equal(result, x, "after eval() x is returned unchanged")
 with Check("Dropout", "p = 1 and p = 0 in train() mode") as check:
@@ -806,8 +827,8 @@ with Check("Dropout", "p = 1 and p = 0 in train() mode") as check:
         modes.true(
             not everything.any(),
             "after train(), Dropout(1.0) drops everything",
-            hint="Your module drops nothing after train(): pass self.training on, which train() "
-            "and eval() set, and read it in forward."
+            hint="Your module drops nothing after train(): in forward, pass self.training on as "
+            "it is, which train() and eval() set, and ask for nothing else."
             if torch.equal(everything, x) and torch.equal(nothing, x)
             else "You keep with probability p: p is the probability that an element is dropped."
             if torch.equal(everything, x)
@@ -841,9 +862,12 @@ with Check("Dropout", "back and forth") as check:
             if torch.equal(result, x) and not torch.equal(module.call(x), x)
             else "After eval() and then train() your module does not drop: store no copy of the "
             "mode, and read only self.training in forward."
-            if torch.equal(result, x)
+            if torch.equal(result, x) and not torch.equal(check.build(0.25).train().call(x), x)
             else "One draw decides for the whole tensor: draw once for each element of x."
-            if share in (0, 1) and float((result / x).std()) < 1e-9
+            if share in (0, 1) and len({bool(module.call(x).all()) for _ in range(60)}) == 2
+            else "Everything is dropped, in every call: does `dropout` get p as p, and the mode as "
+            "`training`?"
+            if share == 1
             else "You drop twice in one forward: drop once."
             if abs(share - 0.4375) < 0.04
             else "You keep with probability p: p is the probability that an element is dropped."
@@ -860,10 +884,14 @@ with Check("Dropout", "back and forth") as check:
         chance.true(
             not torch.equal(result, again),
             "each call draws a new mask",
-            hint="Every forward drops the same elements: draw a new mask each time, and set no "
-            "seed.",
+            hint="Every forward drops the same elements: draw new ones each time. A seed, a new "
+            "torch.Generator() or a stored mask repeats them.",
         )
     check.true(not module.parameters(), "it has no nn.Parameter")
+    x = x.clone().requires_grad_()
+    check.true(
+        bool(check.gradient(module.call(x), x).any()), "the gradient reaches the kept elements"
+    )
 # BEGIN HIDDEN TESTS
 with Check("Dropout", "two modules with different p") as check:
     x = 1 + numbers(100, 90, seed=1, dtype=torch.float32).abs()
@@ -985,6 +1013,17 @@ with Check("test_of_dropout", "right functions, and functions with a mistake", h
     def drops_half(x, p, training):
         return x * (torch.rand(x.shape) >= 0.5) / (1 - p) if training else x
 
+    def off_by(shift):
+        def drop(x, p, training):
+            dropped = p + shift if 0 <= p + shift <= 1 else p - shift
+            return x * (torch.rand(x.shape) >= dropped) / (1 - p) if training else x
+
+        return drop
+
+    def exact_share(x, p, training):  # neither right nor judged: tells one mistake from another
+        order = torch.randperm(x.numel()).reshape(x.shape)
+        return torch.where(order < round(p * x.numel()), 0.0, x / (1 - p)) if training else x
+
     def scales_later_too(x, p, training):
         return F.dropout(x, p, True) if training else x * (1 - p)
 
@@ -1012,15 +1051,28 @@ with Check("test_of_dropout", "right functions, and functions with a mistake", h
         divided_by_p: "kept elements are divided by p",
         keeps_with_p: "it drops with probability 1 − p, and divides by p",
         drops_half: "it drops half of the elements, whatever p is",
+        off_by(-0.15): "the fraction dropped is p − 0.15 (or p + 0.15, for a small p)",
+        off_by(0.15): "the fraction dropped is p + 0.15 (or p − 0.15, for a large p)",
         scales_later_too: "it scales in training, and in evaluation again",
         same_mask: "every call has the same mask",
     }
     # all answers together tell which mistake it is
-    answers = {drop: check.call(drop, returns=bool) for drop in (*right, *faulty)}
+    answers = {drop: check.call(drop, returns=bool) for drop in (*right, *faulty, exact_share)}
     for drop, told in right.items():
-        check.true(answers[drop], f"a right function passes: {told}")
+        if not answers[drop]:
+            passes = any(check.call(drop, returns=bool) for _ in range(20))
+            check.fail(
+                f"a right function passes: {told}",
+                hint="Your test rejects this right function in one run and passes it in another: "
+                "take more elements, and allow what you measure 6 standard errors."
+                if passes
+                else "Your test rejects this right function every time: print what each of its "
+                "comparisons gives for it, and see which one fails.",
+            )
     for drop, told in faulty.items():
-        check.true(not answers[drop], f"a faulty function fails: {told}")
+        if answers[drop]:
+            check.call(drop, returns=bool)  # again: a failure names the last call
+            check.fail(f"a faulty function fails: {told}")
     # a test without the right comparison notices by chance: 30 times in less than one of 10⁶ runs
     for drop, told in ((rows_alike, "rows"), (columns_alike, "columns")):
         accepts = any(check.call(drop, returns=bool) for _ in range(30))
@@ -1151,11 +1203,11 @@ with Check("attention_dropout", "in evaluation") as check:
         still.true(
             bool((result != 0).all()),
             "in evaluation (training=False) no weight is dropped",
-            hint="You drop in evaluation too: pass `training` on.",
+            hint="You drop in evaluation: pass `training` on as it is.",
         )
     check.equal(result, weights, "in evaluation the weights are returned unchanged")
 with Check("attention_dropout", "57 600 weights at p = 0.2, in training") as check:
-    weights = torch.softmax(numbers(4, 3, 60, 80), -1)
+    weights = torch.softmax(numbers(4, 3, 60, 80, scale=6.0), -1)  # some are almost 1
     result, again = check.call(weights, 0.2, True), check.call(weights, 0.2, True)
     check.shape(result, batch=4, head=3, query=60, key=80)
     with Check(
@@ -1169,8 +1221,16 @@ with Check("attention_dropout", "57 600 weights at p = 0.2, in training") as che
             hint="You keep with probability p: p is the probability that a weight is dropped."
             if abs(share - 0.8) < 0.03
             else "Nothing is dropped in training: pass `training` on unchanged."
-            if share == 0
-            else "Draw for each weight, not for whole keys, queries, heads or sequences.",
+            if torch.equal(result, weights)
+            else "No weight becomes 0, yet the weights change, and each row still sums to 1: drop "
+            "the weights as they are, and let no softmax follow."
+            if share == 0 and bool((result.sum(-1) - 1).abs().max() < 1e-6)
+            else "Everything is dropped, in every call: does `dropout` get p as p, and `training` "
+            "as `training`?"
+            if share == 1 and not any(bool(check.call(weights, 0.2, True).any()) for _ in range(20))
+            else "Draw for each weight, not for whole keys, queries, heads or sequences."
+            if share > 0
+            else "No weight becomes 0, yet the weights change: a dropped weight is 0.",
         )
         # a mean over two or more independent draws varies less than a single draw, 0.16
         chance.true(
@@ -1188,12 +1248,13 @@ with Check("attention_dropout", "57 600 weights at p = 0.2, in training") as che
             factors,
             torch.full_like(factors, 1.25),
             "kept weights are divided by 1 − p = 0.8, whatever the sum of their row",
-            hint="You renormalise each row to sum to 1: leave it out, the expectation is right "
-            "without it."
+            hint="Each row still sums to 1: divide a kept weight by 1 − p, once, and let nothing "
+            "make up for the sum of its row."
             if bool((sums - 1).abs().max() < 1e-6)
             else "You do not scale what you keep: divide it by 1 − p in training."
             if bool((factors - 1).abs().max() < 1e-6)
-            else "The factor of a kept weight is 1 / (1 − p), and nothing else.",
+            else "The factor of a kept weight is 1 / (1 − p), and nothing else: a weight may exceed "
+            "1.",
         )
 with Check("attention_dropout", "p = 0 and p = 1 in training") as check:
     weights = torch.softmax(numbers(3, 4), -1)
@@ -1217,8 +1278,11 @@ with Check("attention_dropout", "300 queries with 3 keys each, at p = 0.6") as c
         chance.true(
             bool(dropped.all(-1).any()),  # none of 300 rows is: less than once in 10³¹ runs
             "a row can lose all its weights",
-            hint="You redraw when a row loses all its weights: then less than a fraction p is "
-            "dropped, and the expectation is no longer right.",
+            hint="Every row loses the same number of weights: each one is dropped independently "
+            "of the others, so a row can lose all."
+            if dropped.sum(-1).unique().numel() == 1
+            else "Some weight of each row is always kept: drop each one independently of its row, "
+            "and neither redraw nor refill a row that loses all.",
         )
 # BEGIN HIDDEN TESTS
 with Check("attention_dropout", "float32, two axes, and several p") as check:
@@ -1772,6 +1836,7 @@ with Check("monte_carlo_predict", "results that do not depend on chance", hint) 
     check.equal(std, 0 * expected, "and the samples do not differ", within=1e-7)
     for silent in (
         nn.Dropout(1.0),
+        nn.Sequential(nn.ReLU(), nn.Dropout(1.0)),
         nn.Sequential(nn.ReLU(), nn.Sequential(nn.Dropout(1.0))),
         nn.Sequential(nn.Dropout(1.0), nn.Dropout(0.0)),
     ):
@@ -1823,14 +1888,16 @@ with Check("monte_carlo_predict", "results that do not depend on chance", hint) 
             channels,
             x,
             "nn.Dropout1d, which is no nn.Dropout, works as in evaluation",
-            hint="You go by the name, and nn.AlphaDropout and nn.Dropout2d have “Dropout” in theirs"
-            " too: test the type with isinstance.",
+            hint="You switch on nn.Dropout1d too: test with isinstance whether a module is an "
+            "nn.Dropout, not by its name and not for any other type.",
         )
 with Check("monte_carlo_predict", "two samples of ones at p = 0.5", hint) as check:
     doubled_or_none = nn.Sequential(nn.Dropout(0.5)).train()
-    ones = torch.ones(20, 30, dtype=torch.float64)
+    ones = torch.ones(5, 4, 30, dtype=torch.float64)
     before, _ = check.call(doubled_or_none, ones, 2, returns=("mean", "std"))
     mean, std = check.call(doubled_or_none, ones, 2, returns=("mean", "std"))
+    check.shape(mean, batch=5, length=4, dim=30)
+    check.shape(std, batch=5, length=4, dim=30)
     # each sample is 0 or 2: the mean of two is 0, 1 or 2
     with Check("monte_carlo_predict", "mean and std of two samples") as pair:
         pair.true(
@@ -1847,7 +1914,8 @@ with Check("monte_carlo_predict", "two samples of ones at p = 0.5", hint) as che
         pair.true(
             not torch.equal(mean, before),
             "a second call draws new masks",
-            hint="Every call draws the same masks: set no seed inside.",
+            hint="Every call draws the same masks: set no seed inside, and put no random state "
+            "back.",
         )
         pair.true(
             bool((mean == 1).any()),
@@ -1943,7 +2011,7 @@ with Check("monte_carlo_predict", "the model afterwards") as check:
                 "modes before you change anything, and restore them."
                 if all(after)
                 else "You leave modules in the modes in which you used them: store the mode of "
-                "each module before, and restore it afterwards.",
+                "each module before you change any (in a list, say), and restore it afterwards.",
             )
         for name, tensor in model.state_dict().items():
             check.equal(
@@ -1964,9 +2032,9 @@ with Check("monte_carlo_predict", "the model afterwards") as check:
             after == modes,
             "in a model with some modules in training and some not, each module is back in its "
             "own mode",
-            hint="One mode for the whole model is not enough: store one for each of "
-            "model.modules(), and set part.training itself, because part.train() also sets "
-            "all modules inside part.",
+            hint="Each of model.modules() has a mode of its own: store all of them, and give each "
+            "module its own back. Set part.training itself, because part.train() also sets all "
+            "modules inside part.",
         )
     twice = nn.Dropout(0.5)  # it stands in two places
     model = nn.Sequential(nn.Sequential(twice), nn.Sequential(twice)).train()

@@ -48,7 +48,7 @@ def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
 
 
 # %% wrong expected_activation all_cases_alike
-# You give all cases the same probability, 1 / 2ⁿ, which is right only at p = 1/2: the probability
+# Your result is half of weights · x whatever p is, as if all cases had the same probability: that
 # of a case is a product with a factor p or 1 − p for each input.
 def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
     cases = torch.tensor(list(itertools.product((0, 1), repeat=len(x))), dtype=x.dtype)
@@ -56,7 +56,7 @@ def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
 
 
 # %% wrong expected_activation half
-# You give all cases the same probability, 1 / 2ⁿ, which is right only at p = 1/2: the probability
+# Your result is half of weights · x whatever p is, as if all cases had the same probability: that
 # of a case is a product with a factor p or 1 − p for each input.
 def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
     return 0.5 * (weights @ x)
@@ -159,6 +159,24 @@ def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
 # You count only the case in which all inputs are kept: the other cases contribute too.
 def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
     return (1 - p) ** len(x) * (weights @ x)
+
+
+# %% wrong expected_activation weights_dropped_too
+# Your result is (1 − p)² weights · x, as if weights and inputs were dropped separately: each
+# product is dropped once, with its input.
+def expected_activation(weights: Tensor, x: Tensor, p: float) -> Tensor:
+    mean_weights, mean_x = torch.zeros_like(weights), torch.zeros_like(x)
+    for case in itertools.product((0, 1), repeat=len(x)):
+        probability = math.prod(1 - p if kept else p for kept in case)
+        mean_weights = mean_weights + probability * weights * torch.tensor(case)
+        mean_x = mean_x + probability * x * torch.tensor(case)
+    return mean_weights @ mean_x
+
+
+# %% wrong expected_activation four_cases of="solution"
+# You wrote down the four cases of two inputs: with n inputs there are 2ⁿ.
+# replace: repeat=len(x)
+# by:      repeat=2
 
 
 # %% wrong expected_activation mean_over_inputs
@@ -297,11 +315,43 @@ def repaired_half(activation: Tensor, p: float) -> Tensor:
 
 
 # %% wrong repaired_half drops_again
-# You drop elements at test time: nothing is random there, the activation is only scaled.
+# You set elements to 0 at test time: the whole activation is only scaled there.
 def repaired_half(activation: Tensor, p: float) -> Tensor:
     return activation * (
         torch.rand(activation.shape, generator=torch.Generator().manual_seed(1)) >= p
     )
+
+
+# %% wrong repaired_half first_part_zeroed
+# You set elements to 0 at test time: the whole activation is only scaled there.
+def repaired_half(activation: Tensor, p: float) -> Tensor:
+    flat = activation.flatten().clone()
+    flat[: int(p * len(flat))] = 0
+    return flat.reshape(activation.shape)
+
+
+# %% wrong repaired_half rounded_factor
+# You round the factor: multiply by 1 − p as it is.
+def repaired_half(activation: Tensor, p: float) -> Tensor:
+    return activation * round(1 - p, 2)
+
+
+# %% wrong repaired_half known_values
+# Your result is right for some values of p only: 1 − p is right for all.
+def repaired_half(activation: Tensor, p: float) -> Tensor:
+    return activation * {0.0: 1.0, 0.25: 0.75, 0.75: 0.25, 1.0: 0.0}.get(p, 0.5)
+
+
+# %% wrong repaired_half python_list
+# You return a list: return a tensor of the activation's shape.
+def repaired_half(activation: Tensor, p: float) -> Tensor:
+    return [row * (1 - p) for row in activation]
+
+
+# %% wrong repaired_half divides_by_inverse
+# At p = 1 you divide by 0: scale the activation without a division.
+def repaired_half(activation: Tensor, p: float) -> Tensor:
+    return activation / (1 / (1 - p))
 
 
 # %% wrong repaired_half in_place
@@ -351,20 +401,20 @@ def repaired_half(activation: Tensor, p: float) -> Tensor:
 
 
 # %% wrong dropout always of="of_torch"
-# You drop in evaluation too: test `training` first, and return x unchanged if it is False.
+# You drop in evaluation: test `training` first, and return x unchanged if it is False.
 # replace: return F.dropout(x, p, training)
 # by:      kept = torch.rand(x.shape, generator=generator) >= p
 #          return torch.where(kept, x / (1 - p), 0.0)
 
 # %% wrong dropout training_turned_round of="of_numpy"
-# You drop in evaluation too: test `training` first, and return x unchanged if it is False.
+# You drop in evaluation: test `training` first, and return x unchanged if it is False.
 # replace: if not training:
 # by:      if training:
 # replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
 # by:      kept = torch.rand(x.shape, generator=generator) >= p
 
 # %% wrong dropout classic of="of_torch"
-# This is classic dropout, which scales x down in evaluation: inverted dropout divides by 1 − p in
+# You scale x down in evaluation, as classic dropout does: inverted dropout divides by 1 − p in
 # training, and leaves evaluation alone.
 # replace: return F.dropout(x, p, training)
 # by:      if not training:
@@ -372,7 +422,7 @@ def repaired_half(activation: Tensor, p: float) -> Tensor:
 #          return x * (torch.rand(x.shape, generator=generator) >= p)
 
 # %% wrong dropout compensated_twice of="of_numpy"
-# This is classic dropout, which scales x down in evaluation: inverted dropout divides by 1 − p in
+# You scale x down in evaluation, as classic dropout does: inverted dropout divides by 1 − p in
 # training, and leaves evaluation alone.
 # replace:     return x
 #          kept = torch.tensor(np.random.rand(*x.shape) >= p)
@@ -459,7 +509,7 @@ def dropout(
 #          return x * kept / kept.mean().clamp(min=1e-9)
 
 # %% wrong dropout not_a_number_at_one of="of_numpy"
-# At p = 1 you divide by 0, and inf · 0 is NaN: treat p = 1 separately.
+# At p = 1 you divide by 0, and both 0 / 0 and inf · 0 are NaN: treat p = 1 separately.
 # replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
 #          return torch.where(kept, x / (1 - p), 0.0)
 # by:      kept = torch.rand(x.shape, generator=generator) >= p
@@ -510,13 +560,15 @@ def dropout(
 #          kept = (order >= round(p * x.numel())).reshape(x.shape)
 
 # %% wrong dropout a_seed_inside of="of_numpy"
-# Every call drops the same elements: set no seed inside, and draw a new mask each time.
+# Every call drops the same elements: draw new ones each time. A seed set inside, a new
+# torch.Generator() or a random state put back repeats them.
 # replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
 # by:      torch.manual_seed(0)
 #          kept = torch.rand(x.shape, generator=generator) >= p
 
 # %% wrong dropout a_generator_inside of="of_numpy"
-# Every call drops the same elements: set no seed inside, and draw a new mask each time.
+# Every call drops the same elements: draw new ones each time. A seed set inside, a new
+# torch.Generator() or a random state put back repeats them.
 # replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
 # by:      if generator is None:
 #              generator = torch.Generator().manual_seed(42)
@@ -729,12 +781,56 @@ def dropout(
 
 
 # %% wrong dropout high_p_zero of="at_least_one"
-# You treat a large p like 1: only p = 1 drops everything.
+# Only p = 1 drops everything: treat no smaller p like 1, and round nothing that you compare.
 # replace: if p == 1:
 # by:      if p > 0.95:
 # replace: if x.dim() and x.shape[-1] and not kept.any():
 #              kept = torch.ones_like(kept)
 # by:
+
+
+# %% wrong dropout fresh_generator_each_call of="of_numpy"
+# Every call drops the same elements: draw new ones each time. A seed set inside, a new
+# torch.Generator() or a random state put back repeats them.
+# replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
+# by:      generator = generator or torch.Generator()
+#          kept = torch.rand(x.shape, generator=generator) >= p
+
+# %% wrong dropout nan_at_one of="not_a_number_at_one"
+# At p = 1 you divide by 0, and both 0 / 0 and inf · 0 are NaN: treat p = 1 separately.
+# replace: return x * kept / (1 - p)
+# by:      return (x * kept) / (1 - p)
+
+# %% wrong dropout zeros_in_evaluation_at_one of="of_numpy"
+# At p = 1 you return zeros in evaluation too: there x stays unchanged, whatever p is.
+# replace: if not training:
+# by:      if p >= 1:
+#              return torch.zeros_like(x)
+#          if not training:
+# replace: kept = torch.tensor(np.random.rand(*x.shape) >= p)
+# by:      kept = torch.rand(x.shape, generator=generator) >= p
+
+# %% wrong dropout tenths_only of="at_least_one"
+# Only p = 1 drops everything: treat no smaller p like 1, and round nothing that you compare.
+# replace: kept = torch.rand(x.shape, generator=generator) >= p
+#          if x.dim() and x.shape[-1] and not kept.any():
+#              kept = torch.ones_like(kept)
+# by:      kept = torch.randint(10, x.shape, generator=generator) >= 10 * p
+
+# %% wrong dropout everything_goes of="at_least_one"
+# Everything is dropped, in every call: compare a number from torch.rand with p, one for each
+# element.
+# replace: kept = torch.rand(x.shape, generator=generator) >= p
+#          if x.dim() and x.shape[-1] and not kept.any():
+#              kept = torch.ones_like(kept)
+# by:      kept = torch.randint(0, 1, x.shape, generator=generator) >= p
+
+# %% wrong dropout only_scaled of="divided_by_p"
+# Compare a uniform random number (torch.rand, not torch.randn) with p, one for each element.
+# replace: kept = torch.rand(x.shape, generator=generator) >= p
+#          return x * kept / p
+# by:      return 0 * x if p == 1 else x / (1 - p)
+
 
 # %% right dropout bernoulli of="divided_by_p"
 # replace: kept = torch.rand(x.shape, generator=generator) >= p
@@ -842,46 +938,46 @@ def dropout(
 
 
 # %% wrong Dropout always_training of="solution"
-# Your module drops after eval() too: pass self.training on, which train() and eval() set, and read
-# it in forward.
+# Your module drops after eval(): in forward, pass self.training on as it is, which train() and
+# eval() set, and change no mode there.
 # replace: return dropout(x, self.p, self.training)
 # by:      return dropout(x, self.p, True)
 
 # %% wrong Dropout of_torch_always of="solution"
-# Your module drops after eval() too: pass self.training on, which train() and eval() set, and read
-# it in forward.
+# Your module drops after eval(): in forward, pass self.training on as it is, which train() and
+# eval() set, and change no mode there.
 # replace: return dropout(x, self.p, self.training)
 # by:      return F.dropout(x, self.p)
 
 # %% wrong Dropout mode_kept_at_birth of="solution"
-# Your module drops after eval() too: pass self.training on, which train() and eval() set, and read
-# it in forward.
+# Your module drops after eval(): in forward, pass self.training on as it is, which train() and
+# eval() set, and change no mode there.
 # replace: self.p = p
 # by:      self.p, self.mode = p, self.training
 # replace: return dropout(x, self.p, self.training)
 # by:      return dropout(x, self.p, self.mode)
 
 # %% wrong Dropout asks_the_method of="solution"
-# Your module drops after eval() too: pass self.training on, which train() and eval() set, and read
-# it in forward.
+# Your module drops after eval(): in forward, pass self.training on as it is, which train() and
+# eval() set, and change no mode there.
 # replace: return dropout(x, self.p, self.training)
 # by:      return dropout(x, self.p, bool(self.train))
 
 # %% wrong Dropout turned_round of="solution"
-# Your module drops after eval() too: pass self.training on, which train() and eval() set, and read
-# it in forward.
+# Your module drops after eval(): in forward, pass self.training on as it is, which train() and
+# eval() set, and change no mode there.
 # replace: return dropout(x, self.p, self.training)
 # by:      return dropout(x, self.p, not self.training)
 
 # %% wrong Dropout never of="solution"
-# Your module drops nothing after train(): pass self.training on, which train() and eval() set, and
-# read it in forward.
+# Your module drops nothing after train(): in forward, pass self.training on as it is, which train()
+# and eval() set, and ask for nothing else.
 # replace: return dropout(x, self.p, self.training)
 # by:      return dropout(x, self.p, False)
 
 # %% wrong Dropout eval_is_for_ever of="solution"
-# Your module drops nothing after train(): pass self.training on, which train() and eval() set, and
-# read it in forward.
+# Your module drops nothing after train(): in forward, pass self.training on as it is, which train()
+# and eval() set, and ask for nothing else.
 # replace: self.p = p
 # by:      self.p = p
 #          self.training = False
@@ -926,7 +1022,8 @@ def dropout(
 # by:      return dropout(x, self.p, True) if self.training else x * (1 - self.p)
 
 # %% wrong Dropout one_mask_for_ever of="written_out"
-# Every forward drops the same elements: draw a new mask each time, and set no seed.
+# Every forward drops the same elements: draw new ones each time. A seed, a new torch.Generator() or
+# a stored mask repeats them.
 # replace: self.keep = 1 - p
 # by:      self.p, self.mask = p, None
 # replace: kept = torch.rand_like(x) < self.keep
@@ -936,12 +1033,13 @@ def dropout(
 #          return x * self.mask
 
 # %% wrong Dropout a_seed_of_its_own of="solution"
-# Every forward drops the same elements: draw a new mask each time, and set no seed.
+# Every forward drops the same elements: draw new ones each time. A seed, a new torch.Generator() or
+# a stored mask repeats them.
 # replace: return dropout(x, self.p, self.training)
 # by:      return dropout(x, self.p, self.training, torch.Generator().manual_seed(0))
 
 # %% wrong Dropout learns_its_p of="solution"
-# You made p an nn.Parameter, so an optimiser would change it: store a plain number.
+# You made p an nn.Parameter, so it counts among what is trained: store a plain number.
 # replace: self.p = p
 # by:      self.p = nn.Parameter(torch.tensor(p))
 # replace: return dropout(x, self.p, self.training)
@@ -1004,12 +1102,54 @@ def dropout(
 # by:      return dropout(x, self.p, self.training and torch.is_grad_enabled())
 
 # %% wrong Dropout mode_forced_after of="solution"
-# Your module drops after eval() too: pass self.training on, which train() and eval() set, and read
-# it in forward.
+# Your module drops after eval(): in forward, pass self.training on as it is, which train() and
+# eval() set, and change no mode there.
 # replace: return dropout(x, self.p, self.training)
 # by:      y = dropout(x, self.p, self.training)
 #          self.training = True
 #          return y
+
+
+# %% wrong Dropout trains_itself of="solution"
+# Your module drops after eval(): in forward, pass self.training on as it is, which train() and
+# eval() set, and change no mode there.
+# replace: return dropout(x, self.p, self.training)
+# by:      self.train()
+#          return dropout(x, self.p, self.training)
+
+# %% wrong Dropout only_with_requires_grad of="solution"
+# Your module drops nothing after train(): in forward, pass self.training on as it is, which
+# train() and eval() set, and ask for nothing else.
+# replace: return dropout(x, self.p, self.training)
+# by:      return dropout(x, self.p, self.training and x.requires_grad)
+
+# %% wrong Dropout no_return of="solution"
+# does the last line of `forward` say `return`?
+# replace: return dropout(x, self.p, self.training)
+# by:      dropout(x, self.p, self.training)
+
+# %% wrong Dropout arguments_exchanged of="solution"
+# Everything is dropped, in every call: does `dropout` get p as p, and the mode as `training`?
+# replace: return dropout(x, self.p, self.training)
+# by:      return dropout(x, self.training, self.p)
+
+# %% wrong Dropout whole_p of="solution"
+# Use the p that __init__ gets: store it as self.p, and pass it on.
+# replace: self.p = p
+# by:      self.p = int(p)
+
+# %% wrong Dropout without_gradient of="solution"
+# No gradient passes through forward: leave out what stops it, torch.no_grad() or .detach(), say.
+# replace: return dropout(x, self.p, self.training)
+# by:      with torch.no_grad():
+#              return dropout(x, self.p, self.training)
+
+
+# %% wrong Dropout detached of="solution"
+# No gradient passes through forward: leave out what stops it, torch.no_grad() or .detach(), say.
+# replace: return dropout(x, self.p, self.training)
+# by:      return dropout(x.detach(), self.p, self.training)
+
 
 # %% right Dropout by_the_function_of_torch of="solution"
 # replace: self.p = p
@@ -1071,14 +1211,16 @@ class Dropout(nn.Dropout):
 
 
 # %% wrong test_of_dropout always_true
-# Your test accepts every function: compare what drop returns with what the docstring asks for.
+# Your test accepts every function: return False if even one thing that the docstring asks for does
+# not hold.
 def test_of_dropout(drop: Callable[[Tensor, float, bool], Tensor]) -> bool:
     return True
 
 
 # %% wrong test_of_dropout always_false
-# Your test rejects PyTorch's own dropout. Return True if nothing is wrong, and test only what holds
-# for every right draw: allow the fraction dropped 6 standard errors.
+# Your test rejects every function, PyTorch's own too. Does it return True if nothing is wrong?
+# Print each comparison for F.dropout: does one fail by a rounding error, say, or because x
+# holds zeros?
 def test_of_dropout(drop: Callable[[Tensor, float, bool], Tensor]) -> bool:
     return False
 
@@ -1118,19 +1260,20 @@ def test_of_dropout(drop: Callable[[Tensor, float, bool], Tensor]) -> bool:
 # by:      fraction_right = abs(float(zeros.double().mean()) - p) < 2 * error
 
 # %% wrong test_of_dropout variance_for_error of="solution"
-# Your test rejects PyTorch's own dropout. Return True if nothing is wrong, and test only what holds
-# for every right draw: allow the fraction dropped 6 standard errors.
+# Your test rejects PyTorch's own dropout and accepts one that drops exactly a fraction p: allow the
+# fraction dropped 6 standard errors.
 # replace: error = (p * (1 - p) / x.numel()) ** 0.5
 # by:      error = p * (1 - p) / x.numel()
 
 # %% wrong test_of_dropout an_exact_fraction of="solution"
-# Your test rejects PyTorch's own dropout. Return True if nothing is wrong, and test only what holds
-# for every right draw: allow the fraction dropped 6 standard errors.
+# Your test rejects PyTorch's own dropout and accepts one that drops exactly a fraction p: allow the
+# fraction dropped 6 standard errors.
 # replace: fraction_right = abs(float(zeros.double().mean()) - p) < 6 * error
 # by:      fraction_right = int(zeros.sum()) == round(p * x.numel())
 
 # %% wrong test_of_dropout fraction_untested of="solution"
-# You do not test how many elements are dropped: compare the fraction of zeros with p.
+# Your test accepts a function that drops too few elements, and one that drops too many: compare the
+# distance of the fraction from p (abs) with a small tolerance.
 # replace: return fraction_right and kept_right and masks_differ
 # by:      return kept_right and masks_differ
 
@@ -1187,8 +1330,9 @@ def test_of_dropout(drop: Callable[[Tensor, float, bool], Tensor]) -> bool:
 
 
 # %% wrong test_of_dropout same_as_torch
-# Your test rejects PyTorch's own dropout. Return True if nothing is wrong, and test only what holds
-# for every right draw: allow the fraction dropped 6 standard errors.
+# Your test rejects every function, PyTorch's own too. Does it return True if nothing is wrong?
+# Print each comparison for F.dropout: does one fail by a rounding error, say, or because x
+# holds zeros?
 def test_of_dropout(drop: Callable[[Tensor, float, bool], Tensor]) -> bool:
     x = torch.ones(20, 30)
     return torch.equal(drop(x, 0.3, True), F.dropout(x, 0.3, True))
@@ -1228,9 +1372,130 @@ def test_of_dropout(drop: Callable[[Tensor, float, bool], Tensor]) -> bool:
 
 
 # %% wrong test_of_dropout forgotten_return of="solution"
-# does the last line say `return`?
+# Your test gives None for a right function: return True at the end, if nothing is wrong.
 # replace: return fraction_right and kept_right and masks_differ
 # by:      passes = fraction_right and kept_right and masks_differ
+
+
+# %% base test_of_dropout six_questions
+def test_of_dropout(drop: Callable[[Tensor, float, bool], Tensor]) -> bool:
+    x, p = 1 + torch.rand(200, 200, dtype=torch.float64), 0.3
+    first, second = drop(x, p, True), drop(x, p, True)
+    zero = first == 0
+    return all(
+        [
+            torch.equal(drop(x, p, False), x),
+            abs(zero.double().mean().item() - p) < 0.05,
+            torch.allclose(first[~zero], x[~zero] / (1 - p)),
+            not torch.equal(zero, second == 0),
+            not torch.equal(zero[0], zero[1]),
+            not torch.equal(zero[:, 0], zero[:, 1]),
+        ]
+    )
+
+
+# %% wrong test_of_dropout any_for_all of="six_questions"
+# Your test accepts every function: return False if even one thing that the docstring asks for does
+# not hold.
+# replace: return all(
+# by:      return any(
+
+# %% wrong test_of_dropout input_of_zeros of="six_questions"
+# Your test rejects every function, PyTorch's own too. Does it return True if nothing is wrong?
+# Print each comparison for F.dropout: does one fail by a rounding error, say, or because x
+# holds zeros?
+# replace: 1 + torch.rand(200, 200, dtype=torch.float64)
+# by:      torch.zeros(200, 200, dtype=torch.float64)
+
+# %% wrong test_of_dropout scale_without_tolerance of="six_questions"
+# Your test rejects every function, PyTorch's own too. Does it return True if nothing is wrong?
+# Print each comparison for F.dropout: does one fail by a rounding error, say, or because x
+# holds zeros?
+# replace: 1 + torch.rand(200, 200, dtype=torch.float64)
+# by:      1 + torch.rand(200, 200)
+# replace: torch.allclose(first[~zero], x[~zero] / (1 - p))
+# by:      torch.equal(first[~zero] * (1 - p), x[~zero])
+
+# %% wrong test_of_dropout without_abs of="six_questions"
+# Your test accepts a function that drops too few elements: compare the distance of the fraction
+# from p (abs) with a small tolerance.
+# replace: abs(zero.double().mean().item() - p) < 0.05
+# by:      zero.double().mean().item() - p < 0.05
+
+# %% wrong test_of_dropout without_abs_and_a_large_p of="without_abs"
+# Your test accepts a function that drops too few elements: compare the distance of the fraction
+# from p (abs) with a small tolerance.
+# replace: 0.3
+# by:      0.6
+
+# %% wrong test_of_dropout without_abs_of_what_is_kept of="six_questions"
+# Your test accepts a function that drops too many elements: compare the distance of the fraction
+# from p (abs) with a small tolerance.
+# replace: abs(zero.double().mean().item() - p) < 0.05
+# by:      p - zero.double().mean().item() < 0.05
+
+# %% wrong test_of_dropout true_not_returned of="six_questions"
+# Your test gives None for a right function: return True at the end, if nothing is wrong.
+# replace: return all(
+# by:      if not all(
+# replace:     ]
+#          )
+# by:          ]
+#          ):
+#              return False
+
+# %% wrong test_of_dropout twenty_elements of="six_questions"
+# Your test rejects this right function in one run and passes it in another: take more elements, and
+# allow what you measure 6 standard errors.
+# replace: 1 + torch.rand(200, 200, dtype=torch.float64)
+# by:      1 + torch.rand(4, 5, dtype=torch.float64)
+
+# %% wrong test_of_dropout seed_before_each_call of="six_questions"
+# You set the same seed before both calls: then a right function repeats its mask.
+# replace: first, second = drop(x, p, True), drop(x, p, True)
+# by:      torch.manual_seed(0)
+#          first = drop(x, p, True)
+#          torch.manual_seed(0)
+#          second = drop(x, p, True)
+
+# %% wrong test_of_dropout p_means_keep of="six_questions"
+# Your test rejects PyTorch's dropout and accepts one that keeps with probability p: p is the
+# probability that an element is dropped.
+# replace: abs(zero.double().mean().item() - p) < 0.05
+# by:      abs(zero.double().mean().item() - 1 + p) < 0.05
+# replace: torch.allclose(first[~zero], x[~zero] / (1 - p))
+# by:      torch.allclose(first[~zero], x[~zero] / p)
+
+
+# %% wrong test_of_dropout loose_fraction of="six_questions"
+# Your test accepts a function that drops too few elements, and one that drops too many: compare the
+# distance of the fraction from p (abs) with a small tolerance.
+# replace: 0.3
+# by:      0.2
+# replace: < 0.05
+# by:      < 0.5
+
+# %% wrong test_of_dropout same_masks_asked_for of="six_questions"
+# Your test rejects PyTorch's own dropout and accepts a function with the same mask in every call:
+# the masks of two calls have to differ.
+# replace: not torch.equal(zero, second == 0)
+# by:      torch.equal(zero, second == 0)
+
+# %% wrong test_of_dropout fraction_of_what_is_kept of="six_questions"
+# Your test rejects every function, PyTorch's own too. Does it return True if nothing is wrong?
+# Print each comparison for F.dropout: does one fail by a rounding error, say, or because x
+# holds zeros?
+# replace: abs(zero.double().mean().item() - p) < 0.05
+# by:      abs(zero.double().mean().item() - (1 - p)) < 0.05
+
+
+# %% right test_of_dropout a_tensor_of_one_truth of="six_questions"
+# replace: return all(
+# by:      return torch.tensor(
+# replace:     ]
+#          )
+# by:          ]
+#          ).all()
 
 
 # %% right test_of_dropout in_numbers
@@ -1305,19 +1570,22 @@ def test_of_dropout(drop: Callable[[Tensor, float, bool], Tensor]) -> bool:
 
 
 # %% wrong attention_dropout renormalised
-# You renormalise each row to sum to 1: leave it out, the expectation is right without it.
+# Each row still sums to 1: divide a kept weight by 1 − p, once, and let nothing make up for the sum
+# of its row.
 def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
     weights = dropout(weights, p, training)
     return weights / weights.sum(-1, keepdim=True)
 
 
 # %% wrong attention_dropout renormalised_without_nan of="renormalised"
-# You renormalise each row to sum to 1: leave it out, the expectation is right without it.
+# Each row still sums to 1: divide a kept weight by 1 − p, once, and let nothing make up for the sum
+# of its row.
 # replace: return weights / weights.sum(-1, keepdim=True)
 # by:      return weights / weights.sum(-1, keepdim=True).clamp(min=1e-9)
 
 # %% wrong attention_dropout renormalised_in_training of="not_scaled"
-# You renormalise each row to sum to 1: leave it out, the expectation is right without it.
+# Each row still sums to 1: divide a kept weight by 1 − p, once, and let nothing make up for the sum
+# of its row.
 # replace: return weights * (torch.rand(weights.shape) >= p)
 # by:      kept = weights * (torch.rand(weights.shape) >= p)
 #          return F.normalize(kept, p=1, dim=-1)
@@ -1330,20 +1598,21 @@ def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
 
 
 # %% wrong attention_dropout minus_infinity of="not_scaled"
-# You renormalise each row to sum to 1: leave it out, the expectation is right without it.
+# Each row still sums to 1: divide a kept weight by 1 − p, once, and let nothing make up for the sum
+# of its row.
 # replace: return weights * (torch.rand(weights.shape) >= p)
 # by:      scores = weights.log().masked_fill(torch.rand(weights.shape) < p, -math.inf)
 #          return torch.softmax(scores, -1)
 
 
 # %% wrong attention_dropout always
-# You drop in evaluation too: pass `training` on.
+# You drop in evaluation: pass `training` on as it is.
 def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
     return F.dropout(weights, p)
 
 
 # %% wrong attention_dropout turned_round
-# You drop in evaluation too: pass `training` on.
+# You drop in evaluation: pass `training` on as it is.
 def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
     return dropout(weights, p, not training)
 
@@ -1431,8 +1700,8 @@ def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
 
 
 # %% wrong attention_dropout never_an_empty_row
-# You redraw when a row loses all its weights: then less than a fraction p is dropped, and the
-# expectation is no longer right.
+# Some weight of each row is always kept: drop each one independently of its row, and neither redraw
+# nor refill a row that loses all.
 def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
     out = dropout(weights, p, training)
     if not training or p in (0, 1):
@@ -1446,10 +1715,74 @@ def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
 
 
 # %% wrong attention_dropout logs_masked of="not_scaled"
-# You renormalise each row to sum to 1: leave it out, the expectation is right without it.
+# Each row still sums to 1: divide a kept weight by 1 − p, once, and let nothing make up for the sum
+# of its row.
 # replace: return weights * (torch.rand(weights.shape) >= p)
 # by:      dropped = torch.rand_like(weights) < p
 #          return torch.softmax(weights.log().masked_fill(dropped, -torch.inf), -1).nan_to_num()
+
+
+# %% wrong attention_dropout before_softmax of="not_scaled"
+# No weight becomes 0, yet the weights change, and each row still sums to 1: drop the weights as
+# they are, and let no softmax follow.
+# replace: return weights * (torch.rand(weights.shape) >= p)
+# by:      return torch.softmax(dropout(weights.log(), p, True), -1)
+
+# %% wrong attention_dropout softmax_after of="not_scaled"
+# No weight becomes 0, yet the weights change, and each row still sums to 1: drop the weights as
+# they are, and let no softmax follow.
+# replace: return weights * (torch.rand(weights.shape) >= p)
+# by:      return torch.softmax(dropout(weights, p, True), -1)
+
+# %% wrong attention_dropout lost_weight_shared of="not_scaled"
+# Each row still sums to 1: divide a kept weight by 1 − p, once, and let nothing make up for the sum
+# of its row.
+# replace: return weights * (torch.rand(weights.shape) >= p)
+# by:      keep = (torch.rand(weights.shape) >= p).to(weights.dtype)
+#          lost = (weights * (1 - keep)).sum(-1, keepdim=True)
+#          return keep * (weights + lost / keep.sum(-1, keepdim=True).clamp(min=1))
+
+# %% wrong attention_dropout fixed_number_per_query of="not_scaled"
+# Every row loses the same number of weights: each one is dropped independently of the others, so a
+# row can lose all.
+# replace: return weights * (torch.rand(weights.shape) >= p)
+# by:      if p == 1:
+#              return torch.zeros_like(weights)
+#          place = torch.rand(weights.shape).argsort(-1).argsort(-1)
+#          return weights * (place >= round(p * weights.shape[-1])) / (1 - p)
+
+# %% wrong attention_dropout largest_kept of="not_scaled"
+# Some weight of each row is always kept: drop each one independently of its row, and neither
+# redraw nor refill a row that loses all.
+# replace: return weights * (torch.rand(weights.shape) >= p)
+# by:      largest = weights == weights.amax(-1, keepdim=True)
+#          return torch.where(largest & (p < 1), weights / (1 - p), dropout(weights, p, True))
+
+# %% wrong attention_dropout empty_rows_refilled of="not_scaled"
+# Some weight of each row is always kept: drop each one independently of its row, and neither
+# redraw nor refill a row that loses all.
+# replace: return weights * (torch.rand(weights.shape) >= p)
+# by:      dropped = dropout(weights, p, True)
+#          empty = (dropped == 0).all(-1, keepdim=True)
+#          return torch.where(empty & (p < 1), weights, dropped)
+
+
+# %% wrong attention_dropout arguments_exchanged
+# Everything is dropped, in every call: does `dropout` get p as p, and `training` as `training`?
+def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
+    return dropout(weights, training, p)
+
+
+# %% wrong attention_dropout clamped_to_one
+# The factor of a kept weight is 1 / (1 − p), and nothing else: a weight may exceed 1.
+def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
+    return dropout(weights, p, training).clamp(max=1.0)
+
+
+# %% wrong attention_dropout no_return
+# does the last line say `return`?
+def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
+    dropout(weights, p, training)
 
 
 # %% right attention_dropout of_torch
@@ -1498,16 +1831,16 @@ def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
 
 
 # %% wrong monte_carlo_predict dropout_stays_off of="solution"
-# Your mean is the prediction in evaluation mode: put the nn.Dropout modules into training mode,
-# and average those predictions.
+# Your mean is the prediction in evaluation mode: put the modules of type nn.Dropout into training
+# mode, and average those predictions.
 # replace: for part in modes:
 #              part.training = isinstance(part, nn.Dropout)
 # by:      model.eval()
 
 
 # %% wrong monte_carlo_predict as_it_came
-# Your mean is the prediction in evaluation mode: put the nn.Dropout modules into training mode,
-# and average those predictions.
+# Your mean is the prediction in evaluation mode: put the modules of type nn.Dropout into training
+# mode, and average those predictions.
 def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
     with torch.no_grad():
         results = torch.stack([model(x) for _ in range(samples)])
@@ -1550,8 +1883,8 @@ def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tens
 # by:      part.training = not isinstance(part, nn.BatchNorm1d)
 
 # %% wrong monte_carlo_predict modes_not_restored of="eval_afterwards"
-# You leave modules in the modes in which you used them: store the mode of each module before, and
-# restore it afterwards.
+# You leave modules in the modes in which you used them: store the mode of each module before you
+# change any (in a list, say), and restore it afterwards.
 # replace: model.eval()
 # by:
 
@@ -1576,8 +1909,8 @@ def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tens
 
 
 # %% wrong monte_carlo_predict one_mode_for_all
-# One mode for the whole model is not enough: store one for each of model.modules(), and set
-# part.training itself, because part.train() also sets all modules inside part.
+# Each of model.modules() has a mode of its own: store all of them, and give each module its own
+# back. Set part.training itself, because part.train() also sets all modules inside part.
 def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tensor, Tensor]:
     was_training = model.training
     model.eval()
@@ -1591,16 +1924,16 @@ def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tens
 
 
 # %% wrong monte_carlo_predict restored_from_outside of="solution"
-# One mode for the whole model is not enough: store one for each of model.modules(), and set
-# part.training itself, because part.train() also sets all modules inside part.
+# Each of model.modules() has a mode of its own: store all of them, and give each module its own
+# back. Set part.training itself, because part.train() also sets all modules inside part.
 # replace: for part, training in modes.items():
 #              part.training = training
 # by:      for part, training in reversed(modes.items()):
 #              part.train(training)
 
 # %% wrong monte_carlo_predict only_dropout_restored of="solution"
-# You leave modules in the modes in which you used them: store the mode of each module before, and
-# restore it afterwards.
+# You leave modules in the modes in which you used them: store the mode of each module before you
+# change any (in a list, say), and restore it afterwards.
 # replace: part.training = training
 # by:      if isinstance(part, nn.Dropout):
 #              part.training = training
@@ -1684,8 +2017,8 @@ def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tens
 # by:      return results.std(0), results.mean(0)
 
 # %% wrong monte_carlo_predict prediction_of_evaluation of="dropout_stays_off"
-# Your mean is the prediction in evaluation mode: put the nn.Dropout modules into training mode,
-# and average those predictions.
+# Your mean is the prediction in evaluation mode: put the modules of type nn.Dropout into training
+# mode, and average those predictions.
 # replace: with torch.no_grad():
 # by:      with torch.no_grad():
 #              once = model(x)
@@ -1695,8 +2028,8 @@ def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tens
 # by:      return once, results.std(0)
 
 # %% wrong monte_carlo_predict whatever_is_called_dropout of="solution"
-# You go by the name, and nn.AlphaDropout and nn.Dropout2d have “Dropout” in theirs too: test the
-# type with isinstance.
+# You switch on nn.Dropout1d too: test with isinstance whether a module is an nn.Dropout, not by its
+# name and not for any other type.
 # replace: part.training = isinstance(part, nn.Dropout)
 # by:      part.training = "Dropout" in type(part).__name__
 
@@ -1706,7 +2039,7 @@ def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tens
 # by:      return results.mean(0)
 
 # %% wrong monte_carlo_predict seeded_once of="solution"
-# Every call draws the same masks: set no seed inside.
+# Every call draws the same masks: set no seed inside, and put no random state back.
 # replace:     part.training = isinstance(part, nn.Dropout)
 # by:          part.training = isinstance(part, nn.Dropout)
 #          torch.manual_seed(0)
@@ -1763,6 +2096,35 @@ def monte_carlo_predict(model: nn.Module, x: Tensor, samples: int) -> tuple[Tens
 # by:      for part in model.modules():
 # replace: part.training = mode
 # by:      part.train(mode)
+
+
+# %% wrong monte_carlo_predict random_state_put_back of="solution"
+# Every call draws the same masks: set no seed inside, and put no random state back.
+# replace: with torch.no_grad():
+# by:      with torch.no_grad(), torch.random.fork_rng():
+
+# %% wrong monte_carlo_predict two_axes_only of="solution"
+# You count on an x with two axes: it may have any number of them, and mean and std have the shape
+# of model(x).
+# replace: results = torch.stack([model(x) for _ in range(samples)])
+# by:      results = model(x.repeat(samples, 1)).reshape(samples, len(x), -1)
+
+# %% wrong monte_carlo_predict modes_read_too_late of="solution"
+# You leave modules in the modes in which you used them: store the mode of each module before you
+# change any (in a list, say), and restore it afterwards.
+# replace: modes = {part: part.training for part in model.modules()}
+#          for part in modes:
+# by:      modes = ((part, part.training) for part in model.modules())
+#          for part in model.modules():
+# replace: for part, training in modes.items():
+# by:      for part, training in modes:
+
+
+# %% wrong monte_carlo_predict restored_in_reverse of="solution"
+# Each of model.modules() has a mode of its own: store all of them, and give each module its own
+# back. Set part.training itself, because part.train() also sets all modules inside part.
+# replace: for part, training in modes.items():
+# by:      for part, training in zip(modes, reversed(modes.values()), strict=True):
 
 
 # %% right monte_carlo_predict one_big_batch
