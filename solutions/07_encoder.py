@@ -3,13 +3,11 @@
 #
 # **You build** the Transformer's encoder: a feed-forward network, the block that joins it to attention, and a stack of blocks. Your stack reverses a sequence of digits, and matches PyTorch's encoder.
 #
-# **You need** the ideas of lessons 3 to 6: multi-head attention, layer norm, residual connections, dropout, positional encodings. Their code comes from PyTorch, where you have trained a small network with cross-entropy and Adam.
+# **You need** the ideas of lessons 3 to 6: multi-head attention, layer norm, residual connections, dropout, positional encodings. Their code comes from PyTorch.
 #
 # **You take away** `EncoderBlock` and `Encoder`, their parameter count, and a test of what the position of each norm changes.
 #
-# **Time**: about 215 minutes: 152 for the exercises, the rest to read, predict and run. A good place to stop is marked after about 90. Part 9 has no exercise, and can wait for another day.
-#
-# Run the cells from top to bottom.
+# **Time**: about 215 minutes: 152 for the exercises, the rest to read, predict and run. Good places to stop are marked after about 90 and 160. Parts 8 and 9 have no exercise, and can wait for another day (before part 11).
 
 # %% given imports
 import re
@@ -45,7 +43,7 @@ figures.word_links(
 #
 # <details><summary>Yes, if it has two heads: one for each jump</summary>All heads of a layer choose their keys at the same time. None can use what another head has just read.</details>
 # <details><summary>Yes: every box can attend to every note</summary>It can attend to all of them. But to attend to the <em>right</em> box, for the second jump the query must know the number on the note that the first jump finds.</details>
-# <details><summary>Not directly: the second jump needs what the first one has read</summary>That is the argument. In part 8 you test it.</details>
+# <details><summary>Not directly: the second jump needs what the first one has read</summary>That is the argument. In part 7 you test it.</details>
 #
 # How do you build layers that can be stacked, so that each layer can use what the layer below has found? That is the question of this lesson.
 #
@@ -1030,7 +1028,7 @@ show_block(pre_norm, shown, sentence, title="Your pre-norm block")
 #
 # <details><summary>Which tokens change now?</summary>Only <em>too</em>. In a block, attention alone carries a change from one token to another.</details>
 #
-# The second view shows the other order, with the same weights. Before you run it: which boxes will lie on the residual stream?
+# The second view shows the other order, with the same weight matrices. Before you run it: which boxes will lie on the residual stream?
 
 # %%
 post_norm = with_large_weights(EncoderBlock(8, 2, 16, norm_first=False))
@@ -1473,113 +1471,7 @@ print(f"your arithmetic   {encoder_parameters(6, 512, 8, 2048):,}")
 print(f"your encoder      {sum(part.numel() for part in mine.parameters()):,}")
 
 # %% [markdown]
-# ## 6 · What the first step does
-#
-# **From the lecture**: “Detail: Pre-norm vs Post-norm” in *Transformers (Part 2)*, Data C182. It says of pre-norm: “Better training stability, can use larger learning rate”.
-#
-# Why? The usual explanation starts with gradients. So measure them before any training: random weights, random tokens, and for each token a random one of ten labels. How large is the gradient in the *last* block, at the weights of `linear2`?
-#
-# **Predict.** In a pre-norm stack, how large is this gradient in the last of 32 blocks, compared with the last of 2?
-#
-# <details><summary>Smaller: it adds one small part to a large sum</summary>Yes. The final norm divides that sum by its size, and the gradient with it.</details>
-# <details><summary>As large: it is the last block in both</summary>But in a deep pre-norm stack the stream that it adds to has grown.</details>
-# <details><summary>Larger: there are more blocks</summary>The gradient comes from the output. No other block lies between it and the last one.</details>
-
-
-# %%
-from functools import cache
-
-
-def first_step(depth: int, norm_first: bool, seed: int, scale: float = 1.0) -> tuple[float, float]:
-    """Take one step of Adam from random weights, with the loss multiplied by `scale`.
-
-    Return the gradient norm of the last block's linear2.weight, and how far the output moves,
-    relative to its size.
-    """
-    torch.manual_seed(seed)
-    encoder, classifier = Encoder(depth, 32, 4, 128, norm_first=norm_first), nn.Linear(32, 10)
-    xavier(encoder)
-    tokens, labels = torch.randn(16, 8, 32), torch.randint(10, (16 * 8,))
-    optimizer = torch.optim.Adam(encoder.parameters(), lr=0.0003)
-    before = encoder(tokens)
-    loss = scale * F.cross_entropy(classifier(before).flatten(0, 1), labels)
-    loss.backward()
-    named = {plain_name(name): part for name, part in encoder.named_parameters()}
-    gradient = named[f"blocks.{depth - 1}.linear2.weight"].grad
-    optimizer.step()
-    with torch.no_grad():
-        moved = (encoder(tokens) - before).norm() / before.norm()
-    return 0.0 if gradient is None else gradient.norm().item(), moved.item()
-
-
-depths = [2, 4, 8, 16, 32]
-
-
-@cache  # measures once: the next figure uses the same steps
-def first_steps(norm_first: bool) -> Tensor:
-    """Gradient norm and movement for 3 seeds and every depth: (seed, depth, 2)."""
-    return torch.tensor([[first_step(n, norm_first, seed) for n in depths] for seed in range(3)])
-
-
-# %%
-figures.curves(
-    depths,
-    {
-        "pre-norm": first_steps(norm_first=True)[..., 0].tolist(),
-        "post-norm": first_steps(norm_first=False)[..., 0].tolist(),
-    },
-    x="blocks in the stack",
-    y="gradient norm of the last linear2",
-    title="Before training: mean and range of 3 seeds",
-    logarithmic="x",
-    bottom=0.0,
-)
-
-# %% [markdown]
-# What to see: in pre-norm, the gradient in the last block shrinks from 4 blocks on. In post-norm it does not: here it even grows. (Xiong et al. 2020, *On Layer Normalization in the Transformer Architecture*, prove bounds for this gradient: for pre-norm the bound falls with depth, for post-norm it does not.) A popular conclusion: post-norm gets large gradients, so its steps are too large.
-#
-# **Predict.** Test that conclusion: multiply the loss by 0.01. Now every gradient is 100 times smaller. How far does one step of Adam move the output of the stack?
-#
-# <details><summary>A hundredth as far</summary>With plain gradient descent it would. Adam divides each gradient by a running estimate of its size.</details>
-# <details><summary>As far as before</summary>Yes. In Adam's first step each parameter moves by about the learning rate, whether its gradient is large or small.</details>
-# <details><summary>A tenth as far</summary>There is a square root in Adam, but it is the root of a squared gradient: the scale cancels.</details>
-
-# %%
-for order in ("pre-norm", "post-norm"):
-    for scale in (1.0, 0.01):
-        gradient, moved = first_step(8, order == "pre-norm", seed=0, scale=scale)
-        print(f"{order:9}  loss × {scale:<4}  gradient {gradient:.4f}  output moves by {moved:.3f}")
-
-# %% [markdown]
-# The gradient is 100 times smaller, and the output moves as far as before. So with Adam, large gradients alone cannot be the reason. In the first step, every parameter moves by about the learning rate. What can differ is how far the *output* moves when all parameters move a little. `first_steps` has measured that too. At which depth do the two orders part?
-
-# %%
-figures.curves(
-    depths,
-    {
-        "pre-norm": first_steps(norm_first=True)[..., 1].tolist(),
-        "post-norm": first_steps(norm_first=False)[..., 1].tolist(),
-    },
-    x="blocks in the stack",
-    y="relative change of the output",
-    title="One step of Adam at rate 0.0003: mean and range of 3 seeds",
-    logarithmic="x",
-    bottom=0.0,
-)
-
-# %% [markdown]
-# What to see: in *both* orders, the step moves a deeper stack further. With 2 blocks the orders hardly differ. From 8 on, post-norm moves 2 to 2.5 times as far on average, with a wide range at 32.
-#
-# **Predict.** Why does a deep pre-norm stack move less? Think of part 4.
-#
-# <details><summary>Its gradients are smaller, so its parameters move less</summary>In Adam's first step each parameter moves by about the learning rate, whatever its gradient.</details>
-# <details><summary>Its stream grows, so each later sublayer adds a smaller share of it</summary>Yes, that is the explanation of Liu et al. (below). In post-norm every norm scales the stream back, so the share stays large.</details>
-# <details><summary>Its final norm makes the output smaller</summary>Post-norm ends with a norm too, and the figure shows the change relative to the size of the output.</details>
-#
-# The **amplification effect**: the larger the share of the sublayers, the further small parameter changes move the output. Liu et al. (2020, *Understanding the Difficulty of Training Transformers*) found it in post-norm. Part 9 tests whether it harms.
-
-# %% [markdown]
-# ## 7 · Warm-up
+# ## 6 · Warm-up
 #
 # The original, post-norm Transformer had a **learning-rate schedule**, a rule for the rate of each step. At each step, the lower curve is the rate, times $\sqrt{d_{\text{model}}}$.
 
@@ -1684,9 +1576,11 @@ for last in (50, 400):
 
 # %% [markdown]
 # The **peak rate** is the largest learning rate of a schedule. To see what warm-up itself does, part 9 compares runs with and without it at the same peak rate.
+#
+# **A good place to stop.** You have a stack, its number of parameters and its schedule. Next you train it.
 
 # %% [markdown]
-# ## 8 · Training the stack
+# ## 7 · Training the stack
 #
 # The first task: read three to seven digits, followed by an end sign `|`, and reverse them. `4 7 1 |` becomes `1 7 4`. The sequences have different lengths, so there is padding, printed as `_`, and your mask hides it.
 
@@ -1783,6 +1677,8 @@ def held_out_accuracy(reader: Reader, task: Task) -> float:
 # Every step trains on 64 freshly drawn sequences. The rate comes from your `warmup_schedule`.
 
 # %%
+from functools import cache
+
 from transformer_course.widgets import show_training
 
 
@@ -2082,7 +1978,7 @@ with Check("ablate_head", "equal to a constant in the head's place") as check:
 #
 # **Predict.** Which head costs the most accuracy when you switch it off?
 #
-# <details><summary>Always the head with the largest attention weight</summary>In seed 2, the largest weight of all (0.98) is in layer 1, but a head of layer 0 costs more.</details>
+# <details><summary>Always the head with the largest attention weight</summary>Not in our networks (yours may differ): in seed 2, the largest weight of all (0.98) is in layer 1, but a head of layer 0 costs more.</details>
 # <details><summary>A head of layer 0, but the map does not tell how much it costs</summary>Yes, in our three networks. Heads with nearly equal weights cost very different amounts.</details>
 # <details><summary>A head of layer 1: it gives the answer</summary>Each head of layer 1 costs at most a tenth of the answers here. Other heads may give the answer too.</details>
 
@@ -2211,11 +2107,118 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: without residual connections, four blocks hardly beat guessing (1/8). Without norms they learn more slowly. Without $W^O$ or the ReLU, the accuracy is the same as with every part. Other tasks need the ReLU: see part 2.
+# What to see: without residual connections, four blocks hardly beat guessing (1/8). Without norms they learn more slowly.
 #
-# **Puzzle.** Are residual connections needed at any depth? Call `lacking("residual", seed, depth=2, steps=80)` for three seeds, and compare with `lacking("nothing", …)`.
+# <details><summary>Are <em>W<sup>O</sup></em> and the ReLU useless?</summary>For this task: without them, the accuracy is the same as with every part. Other tasks need the ReLU: see part 2.</details>
+#
+# **Puzzle.** Does a stack of two need residual connections? Compare `lacking("residual", seed, depth=2, steps=80)` with `lacking("nothing", …)`, three seeds each.
 #
 # <details><summary>Answer</summary>Two blocks learn one jump without residual connections, given 80 steps. So the task itself does not need them. You changed depth and steps together: to see which one mattered, try <code>depth=4, steps=80</code>.</details>
+
+# %% [markdown]
+# ## 8 · What the first step does
+#
+# **From the lecture**: “Detail: Pre-norm vs Post-norm” in *Transformers (Part 2)*, Data C182. It says of pre-norm: “Better training stability, can use larger learning rate”.
+#
+# Why? The usual explanation is the gradients. Measure them before any training, with random weights, tokens and labels: how large is the gradient in the *last* block, at the weights of `linear2`?
+#
+# **Predict.** In a pre-norm stack, how large is this gradient in the last of 32 blocks, compared with the last of 2?
+#
+# <details><summary>Smaller: it adds one small part to a large sum</summary>Yes. The final norm divides that sum by its size, and the gradient with it.</details>
+# <details><summary>As large: it is the last block in both</summary>But in a deep pre-norm stack the stream that it adds to has grown.</details>
+# <details><summary>Larger: there are more blocks</summary>The gradient comes from the output. No other block lies between it and the last one.</details>
+
+
+# %%
+
+
+def first_step(depth: int, norm_first: bool, seed: int, scale: float = 1.0) -> tuple[float, float]:
+    """Take one step of Adam from random weights, with the loss multiplied by `scale`.
+
+    Return the gradient norm of the last block's linear2.weight, and how far the output moves,
+    relative to its size.
+    """
+    torch.manual_seed(seed)
+    encoder, classifier = Encoder(depth, 32, 4, 128, norm_first=norm_first), nn.Linear(32, 10)
+    xavier(encoder)
+    tokens, labels = torch.randn(16, 8, 32), torch.randint(10, (16 * 8,))
+    optimizer = torch.optim.Adam(encoder.parameters(), lr=0.0003)
+    before = encoder(tokens)
+    loss = scale * F.cross_entropy(classifier(before).flatten(0, 1), labels)
+    loss.backward()
+    named = {plain_name(name): part for name, part in encoder.named_parameters()}
+    gradient = named[f"blocks.{depth - 1}.linear2.weight"].grad
+    optimizer.step()
+    with torch.no_grad():
+        moved = (encoder(tokens) - before).norm() / before.norm()
+    return 0.0 if gradient is None else gradient.norm().item(), moved.item()
+
+
+depths = [2, 4, 8, 16, 32]
+
+
+@cache  # measures once: the next figure uses the same steps
+def first_steps(norm_first: bool) -> Tensor:
+    """Gradient norm and movement for 3 seeds and every depth: (seed, depth, 2)."""
+    return torch.tensor([[first_step(n, norm_first, seed) for n in depths] for seed in range(3)])
+
+
+# %%
+figures.curves(
+    depths,
+    {
+        "pre-norm": first_steps(norm_first=True)[..., 0].tolist(),
+        "post-norm": first_steps(norm_first=False)[..., 0].tolist(),
+    },
+    x="blocks in the stack",
+    y="gradient norm of the last linear2",
+    title="Before training: mean and range of 3 seeds",
+    logarithmic="x",
+    bottom=0.0,
+)
+
+# %% [markdown]
+# What to see: in pre-norm, the gradient in the last block shrinks from 4 blocks on. In post-norm it does not: here it even grows. (Xiong et al. 2020, *On Layer Normalization in the Transformer Architecture*, prove bounds for this gradient: for pre-norm the bound falls with depth, for post-norm it does not.) A popular conclusion: post-norm gets large gradients, so its steps are too large.
+#
+# **Predict.** Test that conclusion: multiply the loss by 0.01. Now every gradient is 100 times smaller. How far does one step of Adam move the output of the stack?
+#
+# <details><summary>A hundredth as far</summary>With plain gradient descent it would. Adam divides each gradient by a running estimate of its size.</details>
+# <details><summary>As far as before</summary>Yes. In Adam's first step each parameter moves by about the learning rate, whether its gradient is large or small.</details>
+# <details><summary>A tenth as far</summary>There is a square root in Adam, but it is the root of a squared gradient: the scale cancels.</details>
+
+# %%
+for order in ("pre-norm", "post-norm"):
+    for scale in (1.0, 0.01):
+        gradient, moved = first_step(8, order == "pre-norm", seed=0, scale=scale)
+        print(f"{order:9}  loss × {scale:<4}  gradient {gradient:.4f}  output moves by {moved:.3f}")
+
+# %% [markdown]
+# The gradient is 100 times smaller, and the output moves as far as before. So with Adam, large gradients alone cannot be the reason. In the first step, every parameter moves by about the learning rate. What can differ is how far the *output* moves when all parameters move a little. `first_steps` has measured that too. At which depth do the two orders part?
+
+# %%
+figures.curves(
+    depths,
+    {
+        "pre-norm": first_steps(norm_first=True)[..., 1].tolist(),
+        "post-norm": first_steps(norm_first=False)[..., 1].tolist(),
+    },
+    x="blocks in the stack",
+    y="relative change of the output",
+    title="One step of Adam at rate 0.0003: mean and range of 3 seeds",
+    logarithmic="x",
+    bottom=0.0,
+)
+
+# %% [markdown]
+# What to see: in *both* orders, the step moves a deeper stack further. With 2 blocks the orders hardly differ. From 8 on, post-norm moves 2 to 2.5 times as far on average.
+#
+# **Predict.** Why does a deep pre-norm stack move less? Think of part 4.
+#
+# <details><summary>Its gradients are smaller, so its parameters move less</summary>In Adam's first step each parameter moves by about the learning rate, whatever its gradient.</details>
+# <details><summary>Its stream grows, so each later sublayer adds a smaller share of it</summary>Yes, that is the explanation of Liu et al. (2020, <em>Understanding the Difficulty of Training Transformers</em>). In post-norm every norm scales the stream back, so the share stays large.</details>
+# <details><summary>Its final norm makes the output smaller</summary>Post-norm ends with a norm too, and the figure shows the change relative to the size of the output.</details>
+#
+# The **amplification effect**: the larger the share of the sublayers, the further small parameter changes move the output.
 
 # %% [markdown]
 # ## 9 · Deep stacks and the first steps
@@ -2224,7 +2227,7 @@ figures.runs(
 #
 # - Pre-norm and post-norm use a learning rate of 0.02 from the first step.
 # - Post-norm with warm-up raises it to 0.02 over the first 40 steps.
-# - Three settings without warm-up change one thing each: twice the rate, half the rate, only two blocks.
+# - Three more change one thing each: twice the rate, half the rate, two blocks.
 #
 # **Predict.** Which setting does not learn?
 #
