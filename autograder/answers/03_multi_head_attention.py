@@ -130,6 +130,13 @@ class ConcatMultiHead(nn.Module):
 # replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
 # by:      return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
 
+# %% wrong ConcatMultiHead keys_with_bias of="averaged_weights"
+# The layers of your keys have biases, but in this exercise no layer has one.
+# replace: nn.ModuleList(nn.Linear(d_model, d_model, bias=False) for _ in range(num_heads))
+# by:      nn.ModuleList(nn.Linear(d_model, d_model) for _ in range(num_heads))
+# replace: return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1).mean(1)
+# by:      return self.w_output(torch.cat(outputs, dim=-1)), torch.stack(weights, dim=1)
+
 # %% wrong ConcatMultiHead output_with_bias of="averaged_weights"
 # Your w_output has a bias, but in this exercise no layer has one.
 # replace: self.w_output = nn.Linear(num_heads * d_model, d_model, bias=False)
@@ -479,6 +486,15 @@ flying_heads = [0.609, 0.196, 0.670, 1.0]
 # In head 1 each weight multiplies the wrong value. The first weight belongs to flying.
 flying_heads = [0.609, 0.196, 0.340, 0.330]
 
+# %% wrong flying_heads weights_swapped
+# In both heads each weight multiplies the value of the other token. The first weight belongs to
+# flying.
+flying_heads = [-0.609, 0.804, 0.340, 0.330]
+
+# %% wrong flying_heads values_of_features_2_and_3
+# In head 1 you add up features 2 and 3, its queries. Its values are features 4 and 5, as in head 0.
+flying_heads = [0.609, 0.196, 0.330, -0.340]
+
 # %% wrong flying_heads averaged
 # You average the two heads. Put them side by side: four numbers.
 flying_heads = [0.135, 0.433, 0.135, 0.433]
@@ -584,6 +600,22 @@ def who_and_whom() -> tuple[Tensor, Tensor, Tensor]:
 # should have the same sign.
 # replace: = 10.0
 # by:      = -10.0
+
+# %% wrong who_and_whom minus_infinity of="step_by_step"
+# Your matrices hold an infinity, and 0 · inf is NaN. Use large numbers instead.
+# replace: w_key[0, 2, 0] = 1.0
+# by:      w_key[0, 3, 0] = float("-inf")
+# replace: w_key[1, 3, 0] = 1.0
+# by:      w_key[1, 2, 0] = float("-inf")
+
+# %% wrong who_and_whom dog_and_cat_named of="step_by_step"
+# Your keys name dog and cat, so the heads find these words, wherever they stand.
+# replace: w_key[:, 0, 0] = 1.0
+# by:
+# replace: w_key[0, 2, 0] = 1.0
+# by:      w_key[0, 4, 0] = 1.0
+# replace: w_key[1, 3, 0] = 1.0
+# by:      w_key[1, 5, 0] = 1.0
 
 # %% wrong who_and_whom noun_asks of="step_by_step"
 # Your queries read the feature noun, so the nouns ask and the verb has a query of 0. Row 1 of
@@ -883,6 +915,18 @@ def split_heads(x: Tensor, num_heads: int) -> Tensor:
 # by:      batch, length, d_model = x.shape
 #          return x.detach().reshape(batch, length, num_heads, d_model // num_heads).transpose(1, 2)
 
+
+# %% wrong split_heads strides_of_contiguous_only
+# You read the memory of x with strides that only fit an x whose memory is in order.
+def split_heads(x: Tensor, num_heads: int) -> Tensor:
+    batch, length, d_model = x.shape
+    if d_model % num_heads:
+        raise ValueError(f"{num_heads} heads cannot share {d_model} features")
+    d_head = d_model // num_heads
+    strides = (length * d_model, d_head, d_model, 1)
+    return x.as_strided((batch, num_heads, length, d_head), strides)
+
+
 # %% wrong split_heads number_of_heads_fixed of="chunks_stacked"
 # You always make two heads. num_heads says how many.
 # replace: return torch.stack(x.chunk(num_heads, dim=-1), dim=1)
@@ -1038,10 +1082,23 @@ def merge_heads(x: Tensor) -> Tensor:
 
 
 # %% wrong merge_heads batch_lost
-# The tokens of all sequences share one axis. Keep the batch axis.
+# The result lacks the batch axis, which has size 1 here. Keep it.
 def merge_heads(x: Tensor) -> Tensor:
     _batch, heads, _length, d_head = x.shape
     return x.transpose(1, 2).reshape(-1, heads * d_head)
+
+
+# %% wrong merge_heads squeezed
+# The result lacks the batch axis, which has size 1 here. Keep it.
+def merge_heads(x: Tensor) -> Tensor:
+    return x.transpose(1, 2).flatten(2).squeeze()
+
+
+# %% wrong merge_heads transposed_in_place
+# Your code changes its input x. Make a new tensor instead.
+def merge_heads(x: Tensor) -> Tensor:
+    x.transpose_(1, 2)
+    return x.flatten(2)
 
 
 # %% wrong merge_heads forgotten_return
@@ -1177,6 +1234,32 @@ def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
     return torch.stack([x @ w_query[:, :d_head]] * num_heads, dim=1)
 
 
+# %% wrong repaired_queries always_two_heads
+# You always make two heads. num_heads says how many.
+def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
+    return split_heads(x @ w_query, 2)
+
+
+# %% wrong repaired_queries width_as_number
+# You make as many heads as a head has features. num_heads is the number of heads.
+def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
+    return split_heads(x @ w_query, x.shape[-1] // num_heads)
+
+
+# %% wrong repaired_queries matrix_reshaped_into_heads
+# You cut the matrix by a reshape, which reads it row by row. Each head needs whole columns.
+def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
+    d_model = x.shape[-1]
+    return x[:, None] @ w_query.reshape(num_heads, d_model, d_model // num_heads)
+
+
+# %% wrong repaired_queries new_random_layer
+# The numbers of w_query play no part: your code multiplies by a matrix of its own.
+def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
+    layer = nn.Linear(w_query.shape[0], w_query.shape[1], bias=False).to(x.dtype)
+    return split_heads(layer(x), num_heads)
+
+
 # %% right repaired_queries columns_of_each_head
 def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
     return torch.stack([x @ columns for columns in w_query.chunk(num_heads, 1)], dim=1)
@@ -1209,7 +1292,8 @@ def repaired_queries(x: Tensor, w_query: Tensor, num_heads: int) -> Tensor:
 
 
 # %% wrong repaired_output not_transposed
-# The matrix is still the wrong way round. Transpose it.
+# In your product the matrix is the wrong way round: `@` needs it with a row for each of the heads'
+# features, `F.linear` as it is on the slide.
 def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
     return merge_heads(heads) @ w_output
 
@@ -1221,7 +1305,7 @@ def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
 
 
 # %% wrong repaired_output heads_not_merged
-# You multiply each head by itself. First put all heads of a token side by side.
+# What you multiply is as wide as one head, not as all heads of a token side by side.
 def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
     return heads @ w_output.T
 
@@ -1241,7 +1325,7 @@ def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
 
 
 # %% wrong repaired_output heads_added
-# You add the heads up before the matrix, so all share one part of it. Put them side by side.
+# All heads share one part of the matrix, as if you added them up first. Put them side by side.
 def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
     width = heads.shape[-1]
     return heads.sum(1) @ w_output[:, :width].T
@@ -1283,6 +1367,44 @@ def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
 # You put the tokens of all heads into one row. Side by side means along the features.
 def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
     return heads.flatten(1, 2) @ w_output.T[: heads.shape[-1]]
+
+
+# %% wrong repaired_output transposed_twice
+# In your product the matrix is the wrong way round: `@` needs it with a row for each of the heads'
+# features, `F.linear` as it is on the slide.
+def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
+    return F.linear(merge_heads(heads), w_output.T)
+
+
+# %% wrong repaired_output mean_of_heads
+# What you multiply is as wide as one head, not as all heads of a token side by side.
+def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
+    return heads.mean(dim=1) @ w_output.T
+
+
+# %% wrong repaired_output first_head_alone
+# What you multiply is as wide as one head, not as all heads of a token side by side.
+def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
+    return heads[:, 0] @ w_output.T
+
+
+# %% wrong repaired_output transposed_in_place
+# Your code changes its input w_output. Make a new tensor instead.
+def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
+    return merge_heads(heads) @ w_output.t_()
+
+
+# %% wrong repaired_output matrix_cut_from_gradient
+# No gradient reaches w_output. Stay in torch: no detach, data, no_grad or NumPy.
+def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
+    return merge_heads(heads) @ w_output.data.T
+
+
+# %% wrong repaired_output new_random_layer
+# The numbers of w_output play no part: your code multiplies by a matrix of its own.
+def repaired_output(heads: Tensor, w_output: Tensor) -> Tensor:
+    layer = nn.Linear(w_output.shape[1], w_output.shape[0], bias=False).to(heads.dtype)
+    return layer(merge_heads(heads))
 
 
 # %% right repaired_output linear
@@ -1649,15 +1771,15 @@ class MultiHeadAttention(nn.Module):
 # by:      heads, weights = attention(q, k, v)
 
 # %% wrong MultiHeadAttention mask_without_heads_axis of="four_linear_layers"
-# The batch axis of a mask (batch, query or 1, key) lines up with the heads axis of your scores.
-# Insert a heads axis into the mask, after the batch.
+# Head i obeys the mask of sequence i, in every sequence. All heads of a sequence should obey the
+# mask of this sequence.
 # replace: if mask is not None and mask.dim() == 3:
 #              mask = mask[:, None]
 # by:
 
 # %% wrong MultiHeadAttention mask_axis_at_the_wrong_place of="four_linear_layers"
-# The batch axis of a mask (batch, query or 1, key) lines up with the heads axis of your scores.
-# Insert a heads axis into the mask, after the batch.
+# Head i obeys the mask of sequence i, in every sequence. All heads of a sequence should obey the
+# mask of this sequence.
 # replace: mask = mask[:, None]
 # by:      mask = mask[None]
 
@@ -1668,10 +1790,35 @@ class MultiHeadAttention(nn.Module):
 # by:      mask = mask[:, :, None]
 
 # %% wrong MultiHeadAttention every_mask_gets_an_axis of="four_linear_layers"
-# You insert an axis into a mask (query, key) as well, so its queries line up with the batch. Only
+# Your code inserts an axis into this mask (query, key), so its queries line up with the heads. Only
 # a mask with three axes needs one.
 # replace: if mask is not None and mask.dim() == 3:
 # by:      if mask is not None:
+
+# %% wrong MultiHeadAttention mask_as_numbers of="four_linear_layers"
+# Your mask forbids nothing: it is no longer bool, so its numbers are added to the scores.
+# replace: if mask is not None and mask.dim() == 3:
+# by:      if mask is not None:
+#              mask = mask.to(query.dtype)
+#          if mask is not None and mask.dim() == 3:
+
+# %% wrong MultiHeadAttention mask_of_head_0_for_all of="four_linear_layers"
+# All your heads obey the mask of head 0. A mask with four axes may differ between heads.
+# replace: if mask is not None and mask.dim() == 3:
+# by:      if mask is not None and mask.dim() == 4:
+#              mask = mask[:, 0]
+#          if mask is not None and mask.dim() == 3:
+
+# %% wrong MultiHeadAttention mask_of_the_first_sequence of="four_linear_layers"
+# All your sequences obey the mask of the first one. Each has its own.
+# replace: mask = mask[:, None]
+# by:      mask = mask[0]
+
+# %% wrong MultiHeadAttention three_axes_ignored of="four_linear_layers"
+# A mask (batch, 1, key) has no effect in your weights: the keys of the padding still get some. The
+# last axis of a mask belongs to the keys.
+# replace: mask = mask[:, None]
+# by:      mask = None
 
 # %% wrong MultiHeadAttention mask_turned_round of="four_linear_layers"
 # Your mask is inverted. True means may attend.
@@ -1729,15 +1876,15 @@ class MultiHeadAttention(nn.Module):
 #          heads = weights @ v
 
 # %% wrong MultiHeadAttention mask_repeated_in_blocks of="four_linear_layers"
-# The batch axis of a mask (batch, query or 1, key) lines up with the heads axis of your scores.
-# Insert a heads axis into the mask, after the batch.
+# Head i obeys the mask of sequence i, in every sequence. All heads of a sequence should obey the
+# mask of this sequence.
 # replace: mask = mask[:, None]
 # by:      batch, rows, keys = mask.shape
 #          mask = mask.repeat(self.num_heads, 1, 1).view(batch, self.num_heads, rows, keys)
 
 # %% wrong MultiHeadAttention padding_masked_on_queries of="four_linear_layers"
-# You mask the queries of the padding, so its keys still get weight. The last axis of a mask
-# belongs to the keys.
+# A mask (batch, 1, key) has no effect in your weights: the keys of the padding still get some. The
+# last axis of a mask belongs to the keys.
 # replace: heads, weights = attention(q, k, v, mask)
 # by:      scores = q @ k.transpose(-2, -1) / math.sqrt(q.shape[-1])
 #          if mask is not None:
@@ -1768,8 +1915,8 @@ class MultiHeadAttention(nn.Module):
 
 
 # %% wrong MultiHeadAttention axis_by_batch_size
-# You treat a mask as one per sequence when its first axis is as long as the batch. Count the axes
-# of the mask instead.
+# Your code inserts an axis into this mask (query, key), so its queries line up with the heads. Only
+# a mask with three axes needs one.
 class MultiHeadAttention(nn.Module):
     def __init__(self, d_model, num_heads, bias=True):
         super().__init__()
@@ -1792,8 +1939,7 @@ class MultiHeadAttention(nn.Module):
 
 
 # %% wrong MultiHeadAttention key_is_value of="axis_by_batch_size"
-# Keys or values come from another input when the shapes agree. Queries, keys and values each have
-# their own input.
+# You make the values from the key. Queries, keys and values each have their own input.
 # replace: v = split_heads(self.w_value(value), self.num_heads)
 #          if mask is not None and mask.shape[0] == query.shape[0] and mask.dim() < 4:
 #              mask = mask.unsqueeze(1)
@@ -2034,6 +2180,11 @@ def attention_parameters(d_model: int, bias: bool) -> int:
     return count
 
 
+# %% right attention_parameters whole_float
+def attention_parameters(d_model: int, bias: bool) -> int:
+    return 4 * d_model**2.0 + 4 * d_model * bias
+
+
 # %% right attention_parameters built
 def attention_parameters(d_model: int, bias: bool) -> int:
     block = nn.MultiheadAttention(d_model, 1, bias=bias)
@@ -2062,14 +2213,13 @@ def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
 
 
 # %% wrong heads_fit floor_division
-# Floor division drops the remainder, so heads that are a little too narrow pass. Multiply
-# instead.
+# Your division drops the remainder, so heads that are a little too narrow pass. Multiply instead.
 def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
     return d_model // num_heads == d_head
 
 
 # %% wrong heads_fit rounded_division
-# You round the quotient, so heads of nearly the right width pass. Multiply instead.
+# Heads pass when d_model / num_heads is nearly d_head. Multiply instead: a product is exact.
 def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
     return round(d_model / num_heads) == d_head
 
@@ -2117,7 +2267,7 @@ def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
 
 
 # %% wrong heads_fit always
-# You always return True.
+# You returned True in every case of this check.
 def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
     return True
 
@@ -2135,9 +2285,28 @@ def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
 
 
 # %% wrong heads_fit rounded_two
-# You round. A product is exact, so compare heads times width with d_model.
+# Heads pass when d_model / num_heads is nearly d_head. Multiply instead: a product is exact.
 def heads_fit(d_model, num_heads, d_head):
     return round(d_model / num_heads, 2) == d_head
+
+
+# %% wrong heads_fit with_tolerance
+# Heads that are nearly as wide as d_model pass. All together should be exactly d_model wide.
+def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
+    return math.isclose(num_heads * d_head, d_model, rel_tol=0.01)
+
+
+# %% wrong heads_fit two_rows_memorised
+# You returned True in every case of this check.
+def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
+    return (d_model, num_heads, d_head) not in [(2048, 24, 128), (5140, 40, 128)]
+
+
+# %% wrong heads_fit identity
+# Small widths pass, the same with larger numbers does not: `is` asks for the same object. Compare
+# numbers with ==.
+def heads_fit(d_model: int, num_heads: int, d_head: int) -> bool:
+    return num_heads * d_head is d_model
 
 
 # %% right heads_fit exact_division
@@ -2238,8 +2407,7 @@ def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> 
 # by:      for part, weight in zip(parts, theirs.in_proj_weight.chunk(3, dim=1), strict=True):
 
 # %% wrong load_from_torch interleaved_rows of="part_by_part"
-# You copy the right numbers in the wrong order. The rows of each matrix belong together, in their
-# order.
+# Each of the three matrices is a block of rows of in_proj_weight, in their order.
 # replace: for part, weight in zip(parts, theirs.in_proj_weight.chunk(3), strict=True):
 # by:      for part, weight in zip(
 #              parts, [theirs.in_proj_weight[i::3] for i in range(3)], strict=True
@@ -2321,6 +2489,33 @@ def load_from_torch(mine, theirs):
         mine.w_output.weight.copy_(theirs.out_proj.weight)
         if theirs.out_proj.bias is not None:
             mine.w_output.bias.copy_(theirs.out_proj.bias)
+
+
+# %% wrong load_from_torch theirs_frozen of="theirs_in_eval_mode"
+# Your code switches off the gradients of theirs. It should stay as it is.
+# replace: theirs.eval()
+# by:      theirs.requires_grad_(False)
+
+# %% wrong load_from_torch mine_frozen of="theirs_in_eval_mode"
+# A parameter of mine no longer needs gradients, so it cannot learn.
+# replace: theirs.eval()
+# by:      mine.requires_grad_(False)
+
+
+# %% wrong load_from_torch mine_gets_frozen_parameters
+# A parameter of mine no longer needs gradients, so it cannot learn.
+def load_from_torch(mine: MultiHeadAttention, theirs: nn.MultiheadAttention) -> None:
+    def frozen(numbers: Tensor) -> nn.Parameter:
+        return nn.Parameter(numbers.detach().clone(), requires_grad=False)
+
+    layers = (mine.w_query, mine.w_key, mine.w_value)
+    for layer, weight in zip(layers, theirs.in_proj_weight.chunk(3), strict=True):
+        layer.weight = frozen(weight)
+    mine.w_output.weight = frozen(theirs.out_proj.weight)
+    if theirs.in_proj_bias is not None:
+        for layer, bias in zip(layers, theirs.in_proj_bias.chunk(3), strict=True):
+            layer.bias = frozen(bias)
+        mine.w_output.bias = frozen(theirs.out_proj.bias)
 
 
 # %% wrong load_from_torch theirs_zeroed of="theirs_in_eval_mode"
