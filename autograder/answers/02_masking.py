@@ -80,7 +80,8 @@ def causal_mask(length: int) -> Tensor:
 
 
 # %% wrong causal_mask all_allowed
-# Nothing is masked: no query may attend to later keys.
+# Nothing is masked: every query may attend to later keys too. (`tril` returns a new tensor and
+# leaves the old one as it is.)
 def causal_mask(length: int) -> Tensor:
     return torch.ones(length, length, dtype=torch.bool)
 
@@ -114,7 +115,7 @@ def causal_mask(length: int) -> Tensor:
 
 
 # %% wrong causal_mask first_row_left_out
-# The first query may attend to nothing: your loop starts with the second one.
+# The first query may attend to nothing: its own position, key 0, is allowed.
 def causal_mask(length: int) -> Tensor:
     mask = torch.zeros(length, length, dtype=torch.bool)
     for i in range(1, length):
@@ -160,9 +161,47 @@ def causal_mask(length: int) -> Tensor:
 
 
 # %% wrong causal_mask table_of_64
-# Your table ends at length 64: build the mask for the length that is given.
+# Your mask never gets larger than 64 by 64: build it for the length that is given.
 def causal_mask(length: int) -> Tensor:
     return torch.ones(64, 64, dtype=torch.bool).tril()[:length, :length]
+
+
+# %% wrong causal_mask one_column_too_many
+# Your mask has one column too many: the keys have positions from 0 to length − 1, like the
+# queries.
+def causal_mask(length: int) -> Tensor:
+    return torch.arange(length)[:, None] >= torch.arange(length + 1)
+
+
+# %% wrong causal_mask last_row_left_out
+# The last query may attend to nothing: its row should be all True.
+def causal_mask(length: int) -> Tensor:
+    mask = torch.zeros(length, length, dtype=torch.bool)
+    for i in range(length - 1):
+        mask[i, : i + 1] = True
+    return mask
+
+
+# %% wrong causal_mask window_of_three
+# No query may attend to more than three keys: allow all earlier positions, however far back.
+def causal_mask(length: int) -> Tensor:
+    distance = torch.arange(length)[:, None] - torch.arange(length)
+    return (distance >= 0) & (distance < 3)
+
+
+# %% wrong causal_mask only_the_first_sees_itself
+# Only the first query may attend to its own position: every query may.
+def causal_mask(length: int) -> Tensor:
+    mask = torch.ones(length, length, dtype=torch.bool).tril(-1)
+    mask[0, 0] = True
+    return mask
+
+
+# %% wrong causal_mask small_integers
+# Your positions overflow: int8 ends at 127. Leave the dtype as it is.
+def causal_mask(length: int) -> Tensor:
+    positions = torch.arange(length).to(torch.int8)
+    return positions[:, None] >= positions
 
 
 # %% right causal_mask comparison
@@ -296,15 +335,13 @@ def repaired_mask(query_positions: Tensor, key_positions: Tensor) -> Tensor:
 
 
 # %% wrong repaired_mask keys_sorted
-# Your columns are in the order of sorted positions: keep the keys in the order that you are
-# given.
+# Your columns are in another order than the keys: keep the order that you are given.
 def repaired_mask(query_positions: Tensor, key_positions: Tensor) -> Tensor:
     return query_positions[:, None] >= key_positions.sort().values
 
 
 # %% wrong repaired_mask queries_sorted
-# You sort the queries, so your rows no longer match them: keep the queries in the order that you
-# are given.
+# Your rows are in another order than the queries: keep the order that you are given.
 def repaired_mask(query_positions: Tensor, key_positions: Tensor) -> Tensor:
     return query_positions.sort().values[:, None] >= key_positions
 
@@ -320,6 +357,45 @@ def repaired_mask(query_positions: Tensor, key_positions: Tensor) -> Tensor:
 # Your table ends at position 512: compare the positions directly, and any position will work.
 def repaired_mask(query_positions: Tensor, key_positions: Tensor) -> Tensor:
     return torch.ones(512, 512).tril().bool()[query_positions][:, key_positions]
+
+
+# %% wrong repaired_mask minus_infinities
+# You return what is added to the scores, 0 and −∞: the mask itself is boolean, True = may attend.
+def repaired_mask(query_positions: Tensor, key_positions: Tensor) -> Tensor:
+    later = key_positions > query_positions[:, None]
+    return torch.zeros(later.shape).masked_fill(later, -math.inf)
+
+
+# %% wrong repaired_mask distances
+# You return distances between positions: a mask says True or False. Which distances are allowed?
+def repaired_mask(query_positions: Tensor, key_positions: Tensor) -> Tensor:
+    return (query_positions[:, None] - key_positions).clamp(min=0)
+
+
+# %% wrong repaired_mask half_precision
+# You do not tell positions 3000 and 3001 apart: compare the integers as they are.
+def repaired_mask(query_positions: Tensor, key_positions: Tensor) -> Tensor:
+    return query_positions.half()[:, None] >= key_positions.half()
+
+
+# %% wrong repaired_mask repeated_in_the_wrong_order
+# Queries or keys end up in the wrong places: row i belongs to query i, column j to key j. (`view`
+# after `repeat` can mix them.)
+def repaired_mask(query_positions: Tensor, key_positions: Tensor) -> Tensor:
+    rows, columns = len(query_positions), len(key_positions)
+    return query_positions.repeat(columns).view(rows, columns) >= key_positions
+
+
+# %% wrong repaired_mask one_query_only
+# Your code works for a single query only: compare each query with each key.
+def repaired_mask(query_positions: Tensor, key_positions: Tensor) -> Tensor:
+    return (key_positions <= query_positions.item())[None]
+
+
+# %% wrong repaired_mask squeezed
+# With one query its axis is missing: do not squeeze the result.
+def repaired_mask(query_positions: Tensor, key_positions: Tensor) -> Tensor:
+    return (query_positions[:, None] >= key_positions).squeeze()
 
 
 # %% right repaired_mask keys_before
@@ -466,7 +542,8 @@ def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
 
 
 # %% wrong padding_mask the_longest_for_all
-# All sequences get the mask of the longest one: compare the positions with the length of each.
+# All sequences get the same row, that of the longest one: each needs a row of its own length. (A
+# list times n repeats one and the same list.)
 def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
     return (torch.arange(max_length) < lengths.max()).expand(len(lengths), 1, max_length)
 
@@ -495,6 +572,47 @@ def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
 # does the last line say `return`?
 def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
     (torch.arange(max_length) < lengths[:, None])[:, None]
+
+
+# %% wrong padding_mask list_times_n
+# All sequences get the same row, that of the longest one: each needs a row of its own length. (A
+# list times n repeats one and the same list.)
+def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
+    rows = [[False] * max_length] * len(lengths)
+    for row, n in zip(rows, lengths.tolist(), strict=True):
+        row[:n] = [True] * n
+    return torch.tensor(rows)[:, None]
+
+
+# %% wrong padding_mask last_key_always_allowed
+# The last key is True in every sequence, even where it is padding.
+def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
+    mask = torch.ones(len(lengths), 1, max_length, dtype=torch.bool)
+    for i, n in enumerate(lengths.tolist()):
+        mask[i, 0, n:-1] = False
+    return mask
+
+
+# %% wrong padding_mask minus_zero
+# A sequence without padding has lost all its keys. (A slice `-0:` is the whole row.)
+def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
+    mask = torch.ones(len(lengths), 1, max_length, dtype=torch.bool)
+    for i, n in enumerate(lengths.tolist()):
+        mask[i, 0, -(max_length - n) :] = False
+    return mask
+
+
+# %% wrong padding_mask lengths_sorted
+# The rows are in another order than the lengths: row i belongs to sequence i.
+def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
+    ordered = lengths.sort(descending=True).values
+    return (torch.arange(max_length) < ordered[:, None])[:, None]
+
+
+# %% wrong padding_mask at_least_one_token
+# An empty sequence keeps a key: with length 0 every key is padding.
+def padding_mask(lengths: Tensor, max_length: int) -> Tensor:
+    return (torch.arange(max_length) < lengths.clamp(min=1)[:, None])[:, None]
 
 
 # %% right padding_mask one_comparison
@@ -607,12 +725,21 @@ masked_row = [1 / 8, 0.0, 7 / 8]
 masked_row = [1 / 3, 2 / 3, float("-inf")]
 
 # %% wrong masked_row two_numbers
-# expected 3 numbers
+# The masked key is missing: give one weight for each of the three keys.
 masked_row = [1 / 3, 2 / 3]
 
 # %% wrong masked_row percent
 # These are percentages: as weights they sum to 1.
 masked_row = [33.3, 66.7, 0.0]
+
+# %% wrong masked_row softmax_of_the_weights
+# These are the softmax of 0.1 and 0.2, but those are weights already: only a division is left, so
+# that they sum to 1.
+masked_row = [0.475, 0.525, 0.0]
+
+# %% wrong masked_row divided_by_the_forbidden_one
+# You divide by 7, the exponential of the masked key: divide by the sum of the other two.
+masked_row = [1 / 7, 2 / 7, 0.0]
 
 # %% right masked_row decimals
 masked_row = [0.333, 0.667, 0]
@@ -693,14 +820,14 @@ def masked_attention(
 #              scores = scores.masked_fill(~mask, -1000.0)
 
 # %% wrong masked_attention score_becomes_zero of="nan_in_an_empty_row"
-# The masked scores become 0, and exp(0) is 1, so these keys still get weight: replace the scores
-# with −∞.
+# The masked scores become 0, or almost 0, and exp(0) is 1, so these keys still get weight:
+# replace the scores with −∞.
 # replace: scores = scores.masked_fill(~mask, -math.inf)
 # by:      scores = scores.masked_fill(~mask, 0.0)
 
 # %% wrong masked_attention scores_times_mask of="nan_in_an_empty_row"
-# The masked scores become 0, and exp(0) is 1, so these keys still get weight: replace the scores
-# with −∞.
+# The masked scores become 0, or almost 0, and exp(0) is 1, so these keys still get weight:
+# replace the scores with −∞.
 # replace: scores = scores.masked_fill(~mask, -math.inf)
 # by:      scores = scores * mask
 
@@ -737,8 +864,8 @@ def masked_attention(
 
 
 # %% wrong masked_attention nan_in_an_empty_row
-# A query that may attend to nothing has a row of −∞, and its softmax is NaN: set the weights of
-# masked keys to 0 afterwards.
+# The row of a query that may attend to nothing is NaN: at the end, set the weights of masked keys
+# to 0 with masked_fill or where. (NaN times 0 is NaN.)
 def masked_attention(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None = None
 ) -> tuple[Tensor, Tensor]:
@@ -750,8 +877,8 @@ def masked_attention(
 
 
 # %% wrong masked_attention nan_by_where of="nan_in_an_empty_row"
-# A query that may attend to nothing has a row of −∞, and its softmax is NaN: set the weights of
-# masked keys to 0 afterwards.
+# The row of a query that may attend to nothing is NaN: at the end, set the weights of masked keys
+# to 0 with masked_fill or where. (NaN times 0 is NaN.)
 # replace: scores = scores.masked_fill(~mask, -math.inf)
 # by:      scores = torch.where(mask, scores, -math.inf)
 
@@ -771,8 +898,8 @@ def masked_attention(
 
 
 # %% wrong masked_attention nan_left_in_the_weights of="nan_in_an_empty_row"
-# A query that may attend to nothing has a row of −∞, and its softmax is NaN: set the weights of
-# masked keys to 0 afterwards.
+# The row of a query that may attend to nothing is NaN: at the end, set the weights of masked keys
+# to 0 with masked_fill or where. (NaN times 0 is NaN.)
 # replace: return weights @ value, weights
 # by:      output = (weights @ value).nan_to_num()
 #          return output, weights
@@ -784,8 +911,8 @@ def masked_attention(
 # by:      return weights @ value, weights.nan_to_num()
 
 # %% wrong masked_attention minus_infinity_added of="nan_in_an_empty_row"
-# The values are right, but the gradient of a row of −∞ is NaN: replace the scores with −∞
-# (masked_fill, where) instead of adding it.
+# Your values are right, but a NaN on the way still counts in the gradient: replace masked scores
+# with −∞ (do not add it), and divide by no sum that is 0.
 # replace: scores = scores.masked_fill(~mask, -math.inf)
 # by:      scores = scores + torch.zeros_like(scores).masked_fill(~mask, -math.inf)
 # replace: weights = torch.softmax(scores, dim=-1)
@@ -793,8 +920,8 @@ def masked_attention(
 #          weights = weights.nan_to_num()
 
 # %% wrong masked_attention logarithm_of_the_mask of="nan_in_an_empty_row"
-# The values are right, but the gradient of a row of −∞ is NaN: replace the scores with −∞
-# (masked_fill, where) instead of adding it.
+# Your values are right, but a NaN on the way still counts in the gradient: replace masked scores
+# with −∞ (do not add it), and divide by no sum that is 0.
 # replace: scores = scores.masked_fill(~mask, -math.inf)
 # by:      scores = scores + mask.to(scores.dtype).log()
 # replace: weights = torch.softmax(scores, dim=-1)
@@ -987,12 +1114,39 @@ def masked_attention(
 #          weights = weights / (weights.sum(-1, keepdim=True) + 1e-6)
 
 # %% wrong masked_attention exponentials_without_a_shift of="masked_after_softmax"
-# exp of a score of 1000 is infinite: torch.softmax subtracts the maximum for you.
+# exp of a score of 10 000 is infinite, and of −10 000 it is 0: torch.softmax subtracts the
+# maximum for you.
 # replace: weights = torch.softmax(scores, dim=-1)
 # by:      powers = scores.exp()
 # replace:     weights = weights.masked_fill(~mask, 0.0)
 # by:          powers = powers * mask
 #          weights = powers / powers.sum(-1, keepdim=True)
+
+# %% wrong masked_attention exponentials_filled of="masked_after_softmax"
+# exp of a score of 10 000 is infinite, and of −10 000 it is 0: torch.softmax subtracts the
+# maximum for you.
+# replace: weights = torch.softmax(scores, dim=-1)
+# by:      powers = scores.exp()
+# replace:     weights = weights.masked_fill(~mask, 0.0)
+# by:          powers = powers.masked_fill(~mask, 0.0)
+#          weights = powers / powers.sum(-1, keepdim=True)
+
+
+# %% wrong masked_attention exponentials_of_infinity of="nan_in_an_empty_row"
+# exp of a score of 10 000 is infinite, and of −10 000 it is 0: torch.softmax subtracts the
+# maximum for you.
+# replace: weights = torch.softmax(scores, dim=-1)
+# by:      powers = scores.exp()
+#          weights = (powers / powers.sum(-1, keepdim=True)).nan_to_num()
+
+
+# %% wrong masked_attention renormalised_and_left_as_it_is of="masked_after_softmax"
+# A masked score that is far above the allowed ones takes all the weight from them: replace it
+# with −∞ before the softmax, and before you compute a maximum, if you subtract one.
+# replace:     weights = weights.masked_fill(~mask, 0.0)
+# by:          weights = weights * mask
+#              weights = weights / weights.sum(-1, keepdim=True)
+
 
 # %% wrong masked_attention no_scale of="masked_after_softmax"
 # Your weights are too peaked: you do not divide the scores by √d_k.
@@ -1084,6 +1238,56 @@ def masked_attention(
 #              weights = weights.masked_fill(~mask, 0.0)
 #          weights @ value, weights
 
+# %% wrong masked_attention nan_times_the_mask of="nan_in_an_empty_row"
+# The row of a query that may attend to nothing is NaN: at the end, set the weights of masked keys
+# to 0 with masked_fill or where. (NaN times 0 is NaN.)
+# replace: return weights @ value, weights
+# by:      if mask is not None:
+#              weights = weights * mask
+#          return weights @ value, weights
+
+
+# %% wrong masked_attention almost_zero_for_a_billion of="nan_in_an_empty_row"
+# The masked scores become 0, or almost 0, and exp(0) is 1, so these keys still get weight:
+# replace the scores with −∞.
+# replace: scores = scores.masked_fill(~mask, -math.inf)
+# by:      scores = scores.masked_fill(~mask, 1e-9)
+
+
+# %% wrong masked_attention minus_ten_thousand of="masked_after_softmax"
+# The number that replaces masked scores is too high: next to allowed scores near −10 000 it gets
+# weight. Replace them with −∞.
+# replace: scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+# by:      scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+#          if mask is not None:
+#              scores = scores.masked_fill(~mask, -10000.0)
+
+
+# %% wrong masked_attention root_of_the_value_size of="masked_after_softmax"
+# You divide by the square root of d_v, the size of a value: d_k is the size of a query.
+# replace: scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+# by:      scores = query @ key.transpose(-2, -1) / math.sqrt(value.shape[-1])
+#          if mask is not None:
+#              scores = scores.masked_fill(~mask, -math.inf)
+
+
+# %% wrong masked_attention axis_put_into_three of="masked_after_softmax"
+# You insert an axis into a mask (batch, 1, key): it broadcasts against the scores as it is.
+# replace: scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+# by:      scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+#          if mask is not None:
+#              mask = mask.unsqueeze(1) if mask.dim() == 3 else mask
+#              scores = scores.masked_fill(~mask, -math.inf)
+
+
+# %% wrong masked_attention mask_as_an_index of="masked_after_softmax"
+# A mask as an index must have the shape of the scores: masked_fill and where broadcast it.
+# replace: scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+# by:      scores = query @ key.transpose(-2, -1) / math.sqrt(query.shape[-1])
+#          if mask is not None:
+#              scores[~mask] = -math.inf
+
+
 # %% right masked_attention where_and_nan_to_num of="nan_in_an_empty_row"
 # replace:     scores = scores.masked_fill(~mask, -math.inf)
 #          weights = torch.softmax(scores, dim=-1)
@@ -1157,6 +1361,10 @@ def masked_attention(
     return weights @ value, weights
 
 
+# %% right masked_attention nan_of_a_constant of="shifted_exponentials"
+# replace: weights = powers / powers.sum(-1, keepdim=True).clamp(min=1e-30)
+# by:      weights = (powers / powers.sum(-1, keepdim=True)).nan_to_num()
+
 # %% right masked_attention logarithms of="shifted_exponentials"
 # replace: scores = scores.masked_fill(~mask, -1e30)
 #          powers = (scores - scores.amax(-1, keepdim=True)).exp() * mask
@@ -1209,20 +1417,20 @@ def masked_attention(
 
 
 # %% wrong test_of_masking ordinary_scores_only of="example_by_hand"
-# Your test uses ordinary scores only, and there −100 masks as well as −∞: lower the allowed scores
-# to −10 000, and raise the masked score to 10 000.
+# Your test finds only what goes wrong with ordinary scores: lower the allowed scores to −10 000,
+# raise the masked one to 10 000, and let every case count.
 # replace: for allowed, masked in ((0.0, 0.0), (0.0, 10000.0), (-10000.0, 0.0)):
 # by:      for allowed, masked in ((0.0, 0.0), (0.0, 1.0), (-1.0, 0.0)):
 
 # %% wrong test_of_masking allowed_scores_never_low of="example_by_hand"
-# Your test raises the masked score, but a number that replaces it does not notice that: lower the
-# allowed scores to −10 000.
+# Your test does not find a number that replaces masked scores, such as −100: lower the allowed
+# scores to −10 000, and let that case count.
 # replace: for allowed, masked in ((0.0, 0.0), (0.0, 10000.0), (-10000.0, 0.0)):
 # by:      for allowed, masked in ((0.0, 0.0), (0.0, 10000.0)):
 
 # %% wrong test_of_masking allowed_scores_not_low_enough of="example_by_hand"
-# Your test finds −100 but not −10 000: lower the allowed scores to −10 000, the lowest score that
-# the docstring names.
+# Your test finds −100 but not −10 000: lower the allowed scores to −10 000, the lowest that the
+# docstring names. (A score is divided by √d_k.)
 # replace: for allowed, masked in ((0.0, 0.0), (0.0, 10000.0), (-10000.0, 0.0)):
 # by:      for allowed, masked in ((0.0, 0.0), (0.0, 10000.0), (-1000.0, 0.0)):
 
@@ -1235,14 +1443,14 @@ def masked_attention(
 # by:      expected = torch.tensor([[1.5], [1.0]])
 
 # %% wrong test_of_masking nan_passes of="example_by_hand"
-# Your test lets an output of NaN pass: a comparison with NaN is False, whichever way it points. Ask
-# whether the difference is small, not whether it is large.
+# Your test lets NaN pass in place of any number: `difference > 1e-4` is False for NaN, and NaN
+# must not become 0. Ask whether the output, as it is, is close to the expected one.
 # replace: if not torch.allclose(attend(query, key, value, mask), expected):
 # by:      if bool(((attend(query, key, value, mask) - expected).abs() > 1e-4).any()):
 
 # %% wrong test_of_masking nan_counts_as_zero of="example_by_hand"
-# Your test lets an output of NaN pass: a comparison with NaN is False, whichever way it points. Ask
-# whether the difference is small, not whether it is large.
+# Your test lets NaN pass where the output should be 0: compare the output as it is, and ask
+# whether it equals 0.
 # replace: if not torch.allclose(attend(query, key, value, mask), expected):
 # by:      if not torch.allclose(attend(query, key, value, mask).nan_to_num(), expected):
 
@@ -1325,8 +1533,8 @@ def test_of_masking(attend: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) 
 
 
 # %% wrong test_of_masking sum_of_the_values of="example_by_hand"
-# Your test rejects every function, right ones too: compute by hand the output that you expect.
-# (Weights sum to 1.)
+# Your test rejects every function, right ones too: print the output of your own
+# `masked_attention` beside the one that you expect, numbers and shapes.
 # replace: expected = torch.tensor([[1.5], [0.0]])
 # by:      expected = torch.tensor([[3.0], [0.0]])
 
@@ -1350,6 +1558,106 @@ def test_of_masking(attend: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) 
 # does the last line say `return`?
 # replace: return True
 # by:      print("right")
+
+
+# %% wrong test_of_masking row_for_the_output of="example_by_hand"
+# Your test rejects every function, right ones too: print the output of your own
+# `masked_attention` beside the one that you expect, numbers and shapes.
+# replace: if not torch.allclose(attend(query, key, value, mask), expected):
+# by:      if not torch.allclose(attend(query, key, value, mask)[0], expected):
+
+
+# %% wrong test_of_masking equal_to_the_last_bit
+# Your test rejects right functions whose outputs differ by rounding errors: allow small
+# differences.
+def test_of_masking(attend: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> bool:
+    query, value = torch.ones(2, 1), torch.tensor([[0.1, 0.7], [2.3, -0.4], [1.1, 0.3], [6.0, 5.0]])
+    mask = torch.tensor([[True, True, True, False], [False] * 4])
+    for scores in ((0.3, 0.1, 0.7, 0.2), (0.3, 1.9, 0.7, 1e4), (-1e4, -9999.0, -9998.5, 0.0)):
+        key = torch.tensor(scores)[:, None]
+        expected = torch.softmax((query @ key.T).masked_fill(~mask, -math.inf), -1)
+        if not torch.equal(
+            attend(query, key, value, mask), expected.masked_fill(~mask, 0.0) @ value
+        ):
+            return False
+    return True
+
+
+# %% wrong test_of_masking any_case
+# Your test accepts functions that are right on some inputs only: they must be right in every case
+# that you test.
+def test_of_masking(attend: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> bool:
+    query, value = torch.ones(2, 1), torch.tensor([[1.0], [2.0], [6.0]])
+    mask = torch.tensor([[True, True, False], [False, False, False]])
+    expected = torch.tensor([[1.5], [0.0]])
+    right = []
+    for allowed, masked in ((0.0, 0.0), (0.0, 10000.0), (-10000.0, 0.0)):
+        key = torch.tensor([[allowed], [allowed], [masked]])
+        right += torch.isclose(attend(query, key, value, mask), expected).flatten().tolist()
+    return any(right)
+
+
+# %% wrong test_of_masking wide_tolerance of="example_by_hand"
+# Your test accepts weights that no longer sum to 1: compare with the output that you expect, and
+# allow rounding errors only.
+# replace: if not torch.allclose(attend(query, key, value, mask), expected):
+# by:      if not torch.allclose(attend(query, key, value, mask), expected, atol=2.0):
+
+
+# %% wrong test_of_masking returns_in_the_loop
+# Your test finds only what goes wrong with ordinary scores. Low allowed scores, high masked ones
+# and a query that may attend to nothing must count too. (Does `return` end a loop at once?)
+def test_of_masking(attend: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> bool:
+    value = torch.tensor([[1.0], [2.0], [4.0]])
+    for scores, allowed, expected in (
+        ([0.0, 0.0, 0.0], [True, True, False], 1.5),
+        ([0.0, 0.0, 10000.0], [True, True, False], 1.5),
+        ([-10000.0, -10000.0, 0.0], [True, True, False], 1.5),
+        ([0.0, 0.0, 0.0], [False, False, False], 0.0),
+    ):
+        key = torch.tensor(scores)[:, None]
+        output = attend(torch.ones(1, 1), key, value, torch.tensor([allowed]))
+        return torch.allclose(output, torch.full((1, 1), expected))
+
+
+# %% wrong test_of_masking last_case_counts
+# Your test finds only what a high masked score reveals: let low allowed scores and a query that
+# may attend to nothing count too.
+def test_of_masking(attend: Callable[[Tensor, Tensor, Tensor, Tensor], Tensor]) -> bool:
+    value, right = torch.tensor([[1.0], [2.0], [4.0]]), True
+    for scores, allowed, expected in (
+        ([0.0, 0.0, 0.0], [False, False, False], 0.0),
+        ([-10000.0, -10000.0, 0.0], [True, True, False], 1.5),
+        ([0.0, 0.0, 10000.0], [True, True, False], 1.5),
+    ):
+        key = torch.tensor(scores)[:, None]
+        output = attend(torch.ones(1, 1), key, value, torch.tensor([allowed]))
+        right = torch.allclose(output, torch.full((1, 1), expected))
+    return right
+
+
+# %% wrong test_of_masking masked_score_never_high of="example_by_hand"
+# Your test has no masked score far above the allowed ones: raise one to 10 000.
+# replace: for allowed, masked in ((0.0, 0.0), (0.0, 10000.0), (-10000.0, 0.0)):
+# by:      for allowed, masked in ((0.0, 0.0), (-10000.0, -10000.0)):
+
+
+# %% wrong test_of_masking not_above_the_expected of="example_by_hand"
+# Your test lets outputs pass that are smaller than the expected one: look at the absolute
+# difference.
+# replace: if not torch.allclose(attend(query, key, value, mask), expected):
+# by:      if not bool((attend(query, key, value, mask) - expected < 1e-4).all()):
+
+
+# %% wrong test_of_masking equal_values of="example_by_hand"
+# Your test sees the sum of the weights only, not which keys have them: give masked keys other
+# values than allowed ones.
+# replace: query, value = torch.ones(2, 1), torch.tensor([[1.0], [2.0], [6.0]])
+# by:      query, value = torch.ones(2, 1), torch.ones(3, 1)
+# replace: expected = torch.tensor([[1.5], [0.0]])
+# by:      expected = torch.tensor([[1.0], [0.0]])
+# replace: for allowed, masked in ((0.0, 0.0), (0.0, 10000.0), (-10000.0, 0.0)):
+# by:      for allowed, masked in ((0.0, 0.0), (0.0, 1.0)):
 
 
 # %% right test_of_masking example_by_hand
@@ -1462,7 +1770,7 @@ def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
 # by:      return bool((strongest.triu() > 1e-8).any())
 
 # %% wrong leaks_future any_dependence of="looks_at_the_past"
-# You test for dependence on any other token: only later ones count.
+# Your function reports a leak where an output depends on an earlier token: only later ones count.
 # replace: return bool((strongest.tril(-1) > 1e-8).any())
 # by:      own = torch.eye(len(x), dtype=torch.bool)
 #          return bool((strongest.masked_fill(own, 0.0) > 1e-8).any())
@@ -1477,8 +1785,8 @@ def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
 
 
 # %% wrong leaks_future sum_of_all_outputs
-# You take the gradient of all outputs together, which mixes earlier outputs with later ones that
-# may depend on the past: take one output at a time.
+# You report a leak if some output depends on any token but the first. Is the gradient that of one
+# output only (backward adds to `.grad`), and do only the inputs after it count?
 def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
     x = x.detach().clone().requires_grad_()
     (slope,) = torch.autograd.grad(attend(x).sum(), x)
@@ -1538,7 +1846,8 @@ def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
 # by:      strongest = slopes.abs().amax(dim=(0, 2))
 
 # %% wrong leaks_future first_feature_only of="axes_turned_round"
-# You test only one feature: a leak may run through any of them.
+# You do not test every pair of features: a leak may run from any input feature into any output
+# feature.
 # replace: strongest = slopes.abs().amax(dim=(1, 3)).T
 # by:      strongest = slopes[:, 0, :, 0].abs()
 
@@ -1597,8 +1906,8 @@ def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
 
 
 # %% wrong leaks_future no_gradient_asked_for
-# PyTorch tracks only tensors that require a gradient: make a copy of x that does, or use
-# jacobian.
+# PyTorch tracks only what is computed from a tensor that requires a gradient: make such a copy of
+# x, and compute the output from it, without detach or no_grad. (Or use jacobian.)
 def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
     output = attend(x)
     for i in range(len(x) - 1):
@@ -1609,8 +1918,8 @@ def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
 
 
 # %% wrong leaks_future gradients_added_up
-# Your function reports a leak where there is none: test only for dependence on later inputs, and
-# return False where there is none.
+# Your function reports a leak where there is none: is the gradient that of one output only?
+# backward adds to what is in `.grad` already.
 def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
     source = x.detach().clone().requires_grad_()
     output = attend(source)
@@ -1661,12 +1970,143 @@ def leaks_future(attend, x):
 # replace: jac = torch.autograd.functional.jacobian(attend, torch.zeros_like(x))
 # by:      jac = torch.autograd.functional.jacobian(attend, x.double())
 
-# %% right leaks_future one_output_at_a_time of="no_gradient_asked_for"
-# replace: output = attend(x)
-# by:      source = x.detach().clone().requires_grad_()
-#          output = attend(source)
-# replace: (slope,) = torch.autograd.grad(output[i].sum(), x, retain_graph=True)
-# by:      (slope,) = torch.autograd.grad(output[i].sum(), source, retain_graph=True)
+
+# %% wrong leaks_future features_summed
+# You combine several features, and changes of opposite sign cancel: take each feature of the
+# outputs, and of the inputs, by itself.
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    source = x.detach().clone().requires_grad_()
+    output = attend(source)
+    for i in range(len(x) - 1):
+        (slope,) = torch.autograd.grad(output[i].sum(), source, retain_graph=True)
+        if (slope[i + 1 :].abs() > 1e-8).any():
+            return True
+    return False
+
+
+# %% wrong leaks_future features_summed_backward
+# You combine several features, and changes of opposite sign cancel: take each feature of the
+# outputs, and of the inputs, by itself.
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    for i in range(len(x) - 1):
+        source = x.detach().clone().requires_grad_()
+        attend(source)[i].sum().backward()
+        assert source.grad is not None
+        if source.grad[i + 1 :].abs().amax() > 1e-8:
+            return True
+    return False
+
+
+# %% wrong leaks_future all_features_changed
+# You combine several features, and changes of opposite sign cancel: take each feature of the
+# outputs, and of the inputs, by itself.
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    before = attend(x)
+    for j in range(1, len(x)):
+        other = x.clone()
+        other[j] += 1.0
+        if ((attend(other) - before)[:j].abs() > 1e-8).any():
+            return True
+    return False
+
+
+# %% wrong leaks_future graph_freed
+# PyTorch frees the graph after the first gradient: keep it with retain_graph=True.
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    source = x.detach().clone().requires_grad_()
+    output = attend(source)
+    for i in range(len(x)):
+        for feature in range(x.shape[1]):
+            (slope,) = torch.autograd.grad(output[i, feature], source)
+            if (slope[i + 1 :].abs() > 1e-8).any():
+                return True
+    return False
+
+
+# %% wrong leaks_future output_of_the_original
+# PyTorch tracks only what is computed from a tensor that requires a gradient: make such a copy of
+# x, and compute the output from it, without detach or no_grad. (Or use jacobian.)
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    output = attend(x)
+    source = x.detach().clone().requires_grad_()
+    for i in range(len(x)):
+        (slope,) = torch.autograd.grad(output[i, 0], source, retain_graph=True)
+        if (slope[i + 1 :].abs() > 1e-8).any():
+            return True
+    return False
+
+
+# %% wrong leaks_future same_feature_only
+# You do not test every pair of features: a leak may run from any input feature into any output
+# feature.
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    slopes = torch.autograd.functional.jacobian(attend, x)
+    for feature in range(x.shape[1]):
+        if (slopes[:, feature, :, feature].triu(1).abs() > 1e-8).any():
+            return True
+    return False
+
+
+# %% wrong leaks_future first_output_feature_only of="axes_turned_round"
+# You do not test every pair of features: a leak may run from any input feature into any output
+# feature.
+# replace: strongest = slopes.abs().amax(dim=(1, 3)).T
+# by:      strongest = slopes[:, 0].abs().amax(dim=2)
+
+
+# %% wrong leaks_future mixed_by_reshape
+# Your function reports leaks where there are none. Do you reshape the Jacobian? Its axes are
+# output position, output feature, input position, input feature, and reshape does not reorder
+# them.
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    length, dim = x.shape
+    slopes = torch.autograd.functional.jacobian(attend, x)
+    strongest = slopes.reshape(length, length, dim, dim).abs().amax(dim=(2, 3))
+    return bool((strongest.triu(1) > 1e-8).any())
+
+
+# %% wrong leaks_future gradients_accumulate
+# You report a leak if some output depends on any token but the first. Is the gradient that of one
+# output only (backward adds to `.grad`), and do only the inputs after it count?
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    source = x.detach().clone().requires_grad_()
+    output = attend(source)
+    for feature in range(x.shape[1]):
+        for i in range(len(x)):
+            output[i, feature].backward(retain_graph=True)
+            assert source.grad is not None
+            if (source.grad[i + 1 :].abs() > 1e-8).any():
+                return True
+    return False
+
+
+# %% wrong leaks_future sum_over_the_positions
+# You report a leak if some output depends on any token but the first. Is the gradient that of one
+# output only (backward adds to `.grad`), and do only the inputs after it count?
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    slopes = torch.autograd.functional.jacobian(lambda y: attend(y).sum(0), x)
+    return bool((torch.as_tensor(slopes)[:, 1:].abs() > 1e-8).any())
+
+
+# %% wrong leaks_future slopes_added_up of="looks_at_the_past"
+# You add derivatives up: then small ones count together, and those of opposite sign cancel. Each
+# counts by itself.
+# replace: return bool((strongest.tril(-1) > 1e-8).any())
+# by:      added = slopes.sum(dim=(1, 3)).abs()
+#          return bool((added.triu(1) > 1e-8).any())
+
+
+# %% wrong leaks_future flattened_triangle
+# An output feature may depend on every feature of its own token: compare the positions only.
+def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
+    slopes = torch.autograd.functional.jacobian(attend, x).reshape(x.numel(), x.numel())
+    return bool((slopes.abs().triu(1) > 1e-8).any())
+
+
+# %% wrong leaks_future last_input_left_out of="looks_at_the_past"
+# You leave out the last input: it can leak into every earlier output.
+# replace: return bool((strongest.tril(-1) > 1e-8).any())
+# by:      return bool((strongest[:, :-1].triu(1) > 1e-8).any())
 
 
 # %% right leaks_future transform
@@ -1680,10 +2120,11 @@ def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
 def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
     before = attend(x)
     for j in range(1, len(x)):
-        other = x.clone()
-        other[j] += 1.0
-        if ((attend(other) - before)[:j].abs() > 1e-8).any():
-            return True
+        for feature in range(x.shape[1]):
+            other = x.clone()
+            other[j, feature] += 1.0
+            if ((attend(other) - before)[:j].abs() > 1e-8).any():
+                return True
     return False
 
 
@@ -1691,11 +2132,12 @@ def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
 def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
     step = 1e-4 if x.dtype == torch.float64 else 1e-2
     for j in range(1, len(x)):
-        moved = torch.zeros_like(x)
-        moved[j] = step
-        change = (attend(x + moved) - attend(x - moved))[:j] / (2 * step)
-        if bool((change.abs() > 1e-8).any()):
-            return True
+        for feature in range(x.shape[1]):
+            moved = torch.zeros_like(x)
+            moved[j, feature] = step
+            change = (attend(x + moved) - attend(x - moved))[:j] / (2 * step)
+            if bool((change.abs() > 1e-8).any()):
+                return True
     return False
 
 
@@ -1715,10 +2157,11 @@ def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
 # %% right leaks_future backward
 def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
     for i in range(len(x) - 1):
-        source = x.detach().clone().requires_grad_()
-        attend(source)[i].sum().backward()
-        if source.grad is not None and source.grad[i + 1 :].abs().amax() > 1e-8:
-            return True
+        for feature in range(x.shape[1]):
+            source = x.detach().clone().requires_grad_()
+            attend(source)[i, feature].backward()
+            if source.grad is not None and source.grad[i + 1 :].abs().amax() > 1e-8:
+                return True
     return False
 
 
