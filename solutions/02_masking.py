@@ -498,8 +498,8 @@ with Check("masked_attention", "scores of any size", hint) as check:
     key = torch.zeros(3, 4, dtype=torch.float64)
     key[:, 0] = torch.tensor([-10000.0, math.log(2) - 10000, 10000.0], dtype=torch.float64)
     mask, value = torch.tensor([[True, True, False]]), numbers(3, 5)
-    # with all scores near -10 000, too, to tell mistakes apart
-    check.call(query, key[[0, 1, 0]], value, mask, returns=("output", "weights"))
+    # with all scores near 10 000, too, to tell mistakes apart
+    check.call(query, -key[[0, 1, 0]], value, mask, returns=("output", "weights"))
     output, weights = check.call(query, key, value, mask, returns=("output", "weights"))
     check.equal(
         weights,

@@ -2210,7 +2210,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: in *both* orders, the step moves a deeper stack further. With 2 blocks the orders hardly differ. From 8 on, post-norm moves 2 to 2.5 times as far on average.
+# What to see: in *both* orders, the step moves a deeper stack further. With 2 blocks they hardly differ. From 8 on, post-norm moves 2 to 2.5 times as far on average.
 #
 # **Predict.** Why does a deep pre-norm stack move less? Think of part 4.
 #
@@ -2226,7 +2226,7 @@ figures.curves(
 # Again four blocks and one jump, now for 80 steps:
 #
 # - Pre-norm and post-norm use a learning rate of 0.02 from the first step.
-# - Post-norm with warm-up raises it to 0.02 over the first 40 steps.
+# - Post-norm with warm-up raises it to 0.02 over 40 steps.
 # - Three more change one thing each: twice the rate, half the rate, two blocks.
 #
 # **Predict.** Which setting does not learn?

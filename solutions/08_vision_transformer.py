@@ -7,7 +7,7 @@
 #
 # **You take away** `VisionTransformer`, two ways to inspect its attention, and measurements of what it knows about images before training, and what it learns from them.
 #
-# **Time**: about 225 minutes: 160 for the exercises, the rest to read, predict and run. A good place to stop is marked after about 130.
+# **Time**: about 225 minutes: 160 for the exercises, the rest to read, predict and run. A good place to stop is marked after about 130. Part 7 has no exercise, and can wait for another day.
 
 # %% given imports
 import copy
@@ -175,7 +175,7 @@ with Check("patchify", "one grey image, 4 by 6, in patches of 2", hint) as check
         patches[0, :, 0],
         torch.tensor([0.0, 2.0, 4.0, 12.0, 14.0, 16.0], dtype=torch.float64),
         "the patches come row by row: their upper left pixels are 0 2 4, then 12 14 16",
-        hint="after permute, the axis of patch rows comes before the axis of patch columns",
+        hint="as you read: all patches of the upper row, then those of the next",
     )
 with Check("patchify", "colours, and a batch", hint) as check:
     image = torch.arange(4 * 3 * 2 * 4, dtype=torch.float64).reshape(4, 3, 2, 4)
@@ -185,7 +185,7 @@ with Check("patchify", "colours, and a batch", hint) as check:
         patches[0, 0],
         image[0, :, :, :2].flatten(),
         "inside a patch all of channel 0 comes first, then all of channel 1, then channel 2",
-        hint="after permute, the channel axis comes before the two pixel axes",
+        hint="a patch is one square with all its channels, each channel row by row",
     )
     check.equal(
         patches[2],
@@ -256,16 +256,17 @@ def unpatchify(patches: Tensor, patch_size: int, channels: int, height: int, wid
 
 # %% check unpatchify points=1
 hint = "the same six axes as in patchify, permuted back to the order of the image"
-with Check("unpatchify", "four patches of one grey image, 2 by 8", hint) as check:
-    patches = torch.arange(16.0, dtype=torch.float64).reshape(1, 4, 4)
-    image = check.call(patches, 2, 1, 2, 8)
-    check.shape(image, batch=1, channel=1, height=2, width=8)
+with Check("unpatchify", "eight patches of one grey image, 4 by 8", hint) as check:
+    patches = torch.arange(32.0, dtype=torch.float64).reshape(1, 8, 4)
+    image = check.call(patches, 2, 1, 4, 8)
+    check.shape(image, batch=1, channel=1, height=4, width=8)
     check.equal(
-        image[0, 0],
+        image[0, 0, :2],
         torch.tensor(
             [[0, 1, 4, 5, 8, 9, 12, 13], [2, 3, 6, 7, 10, 11, 14, 15]], dtype=torch.float64
         ),
-        "the first patch is 0 1 above 2 3, and the next one, 4 5 above 6 7, is to its right",
+        "the first patch is 0 1 above 2 3, and the next one, 4 5 above 6 7, is to its right: so "
+        "begin the first two rows of pixels",
     )
 with Check("unpatchify", "colours, a batch, and several rows of patches", hint) as check:
     image = torch.arange(5 * 3 * 6 * 4, dtype=torch.float64).reshape(5, 3, 6, 4)
@@ -330,11 +331,18 @@ with Check("PatchEmbedding", "its one layer", hint) as check:
     learned = check.build((4, 6), 2, 3, 5).parameters()
     check.true(
         "projection.weight" in learned,
-        "the nn.Linear is called projection",
-        hint="The check loads weights by the name of the layer. Call it `projection`, as the "
-        "docstring says.",
+        "the weight of the nn.Linear is called projection.weight; your parameters: "
+        f"{', '.join(learned) or 'none'}",
+        hint="Create an nn.Linear in __init__, and assign it to `projection`: the check loads "
+        "weights by the name of the layer.",
     )
-    after, before = learned["projection.weight"].shape
+    weight = learned["projection.weight"]
+    check.true(
+        weight.dim() == 2,
+        f"the weight of an nn.Linear has two axes; that of your projection has {weight.dim()}",
+        hint="`projection` is an nn.Linear, as the docstring says.",
+    )
+    after, before = weight.shape
     told = {
         (5, 12): "You have swapped the two sizes of nn.Linear. The input size comes first.",
         (6, 5): "Your layer expects channels · patch_size numbers. A patch is a square, so it has "
@@ -366,13 +374,13 @@ with Check("PatchEmbedding", "an example you can do by hand", hint) as check:
         "the token of a patch is the sum of its pixels, its first pixel, and its last pixel plus 10",
     )
 with Check("PatchEmbedding", "colours, a batch, and image_size as one int", hint) as check:
-    embedding = check.build(4, 2, 3, 5).double()
-    weight, bias = numbers(5, 12, seed=1), numbers(5, seed=2)
+    embedding = check.build(6, 3, 2, 5).double()  # patches of 2 channels and 3 by 3 pixels
+    weight, bias = numbers(5, 18, seed=1), numbers(5, seed=2)
     embedding.load({"projection.weight": weight, "projection.bias": bias})
-    images = numbers(2, 3, 4, 4, seed=3)
+    images = numbers(3, 2, 6, 6, seed=3)
     tokens = embedding.call(images)
-    check.shape(tokens, batch=2, patches=4, d_model=5)
-    check.equal(tokens[:, 3], images[:, :, 2:, 2:].flatten(1) @ weight.T + bias, "the last token")
+    check.shape(tokens, batch=3, patches=4, d_model=5)
+    check.equal(tokens[:, 3], images[:, :, 3:, 3:].flatten(1) @ weight.T + bias, "the last token")
     slopes = embedding.gradients(tokens.square()).values()
     check.true(all(bool(s.abs().max() > 0) for s in slopes), "a gradient reaches the layer")
 # BEGIN HIDDEN TESTS
@@ -446,13 +454,19 @@ with Check("repaired_convolution", "an example you can do by hand", hint) as che
         tokens[0],
         torch.tensor([[10.0, 1.0, 14.0], [26.0, 5.0, 18.0]], dtype=torch.float64),
         "the token of a patch is the sum of its pixels, its first pixel, and its last pixel plus 10",
+        hint="each row of the weight is one kernel, in the same order, and each kernel has one bias",
     )
 with Check("repaired_convolution", "colours, and a batch", hint) as check:
     weight, bias, images = numbers(5, 12, seed=1), numbers(5, seed=2), numbers(2, 3, 4, 6, seed=3)
     tokens = check.call(images, weight, bias, 2)
     check.shape(tokens, batch=2, patches=6, d_model=5)
     patches = F.unfold(images, 2, stride=2).transpose(1, 2)
-    check.equal(tokens, patches @ weight.T + bias, "the output of the linear layer for each patch")
+    check.equal(
+        tokens,
+        patches @ weight.T + bias,
+        "the output of the linear layer for each patch",
+        hint="each channel meets its own part of the kernel, and all products are summed",
+    )
 # BEGIN HIDDEN TESTS
 with Check("repaired_convolution", "other sizes") as check:
     for shape, size in (((2, 3, 6, 9), 3), ((3, 2, 8, 4), 4), ((2, 4, 3, 2), 1)):
@@ -571,7 +585,8 @@ class VisionTransformer(nn.Module):
     pool="cls": a learned class token is put before the patches, and the head reads it.
     pool="mean": the head reads the mean of the patches; a class token, if any, is not in it.
     A learned table (1 + patches, d_model) is added to the tokens, the class token's row first
-    (without a class token: (patches, d_model)). Blocks: pre-norm, then one final LayerNorm.
+    (without a class token: (patches, d_model)). Blocks: pre-norm, GELU, and the only dropout;
+    then one final LayerNorm, before or after the mean.
     """
 
     def __init__(
@@ -740,6 +755,28 @@ with Check("VisionTransformer", "silent blocks: the class token gathers nothing"
         hint="the class token comes first, with row 0 of the table; the table is added once, before "
         "the first block",
     )
+with Check("VisionTransformer", "the activation of the feed-forward network", hint) as check:
+    model = check.build((6, 9), 3, 2, 5, 12, 1, 3, 20).double().eval()
+    behind, told = fixed(model.parameters()), []
+    for bias, scale in ((1.0, -0.1587), (-1.0, 0.8413)):
+        one = {
+            n: torch.full_like(p, bias)  # the activation's input
+            if tuple(p.shape) == (20,)
+            else behind[n] * scale
+            if tuple(p.shape) == (12, 20)
+            else p
+            for n, p in silent(model.parameters(), 12, 20).items()
+        }
+        model.load(one, whole=False)
+        told.append(model.call(numbers(1, 2, 6, 9, seed=1)))
+    check.equal(
+        told[1],
+        told[0],
+        "GELU makes 0.8413 of 1, and −0.1587 of −1: times −0.1587 and times 0.8413, they give the "
+        "same logits",
+        hint="the activation is GELU; PyTorch's default is another",
+        within=1e-2,
+    )
 with Check("VisionTransformer", "silent blocks, one or three", hint) as check:
     told = []
     for blocks in (1, 3):
@@ -801,6 +838,15 @@ with Check("VisionTransformer", "dropout, in both modes", hint) as check:
     )
     model.eval()
     check.equal(model.call(images), model.call(images), "in evaluation mode, two passes agree")
+    for pool in ("cls", "mean"):
+        model = check.build((6, 9), 3, 2, 5, 12, 2, 3, 20, dropout=0.5, pool=pool).double().train()
+        model.load(silent(model.parameters(), 12, 20), whole=False)
+        check.equal(
+            model.call(images),
+            model.call(images),
+            "what silent blocks drop is zero, so in training mode two passes agree",
+            hint="dropout belongs in the blocks, and nowhere else",
+        )
     model = check.build((6, 9), 3, 2, 5, 12, 2, 3, 20).double().train()
     model.load(fixed(model.parameters()), whole=False)
     check.equal(
@@ -997,11 +1043,11 @@ def train_classifier(
 ) -> Tensor:
     """Train the model in place, by cross-entropy between its logits and the labels.
 
-    images (count, channels, height, width); labels (count,), integers from 0.
+    images (count, channels, height, width), float32; labels (count,), integers from 0.
     Use one `torch.optim.AdamW` with learning rate lr. Each epoch uses every image once, in a new
     random order, in batches of batch_size (the last one may be smaller). Train in training mode,
-    and leave the model in evaluation mode. Returns (epochs,), in the images' dtype: for each
-    epoch, the mean of its batches' losses.
+    and leave the model in evaluation mode. Returns (epochs,), float32 too: for each epoch, the
+    mean of its batches' losses.
     """
     # BEGIN SOLUTION
     optimizer = torch.optim.AdamW(model.parameters(), lr=lr)
@@ -1044,11 +1090,19 @@ with Check("train_classifier", "twelve images in one batch", hint) as check:
         history[0].item(),
         expected[0],
         "the first loss is the cross-entropy of the untrained model",
+        hint="all twelve images, each once and with its own label; the loss is a mean, from logits",
         within=1e-4,
     )
-    check.equal(history.float(), torch.tensor(expected), "the loss of each epoch", within=1e-4)
+    told = torch.tensor(expected, dtype=torch.float64)
+    check.equal(history.double(), told, "the loss of each epoch", within=1e-4)
     learned = torch.cat([layer.weight, layer.bias[:, None]], dim=1).detach()
     wanted = torch.cat([same_layer.weight, same_layer.bias[:, None]], dim=1).detach()
+    check.true(
+        not torch.equal(learned[:, :6], numbers(4, 6, seed=1, scale=0.5).float()),
+        "training changes the weights of the model that it is given",
+        hint="The losses are right, but the model has the weights that it began with. Train it in "
+        "place.",
+    )
     check.equal(learned, wanted, "the weights after four steps of AdamW", within=1e-4)
     check.true(not model.training, "the model is left in evaluation mode", hint="model.eval()")
 with Check("train_classifier", "six equal images in batches of two: three steps", hint) as check:
@@ -2144,7 +2198,7 @@ def interpolate_positions(
 
 
 # %% check interpolate_positions points=2
-hint = "set the class token's row aside; treat the others as an image with d_model channels"
+hint = "set the class token's row aside; resize the others from an image of old_grid's size to new_grid"
 with Check("interpolate_positions", "from 1 by 2 to 3 by 6", hint) as check:
     table = torch.tensor([[7.0, -7.0, 5.0], [0.0, 1.0, 3.0], [6.0, 1.0, 0.0]], dtype=torch.float64)
     larger = check.call(table, (1, 2), (3, 6))
@@ -2161,7 +2215,7 @@ with Check("interpolate_positions", "from 1 by 2 to 3 by 6", hint) as check:
         torch.tensor([[0.0, 6.0]] * 3, dtype=torch.float64),
         "with three times as many columns, every third value is an old one: it lies at the centre of "
         "an old patch",
-        hint="align_corners=False, and the rows of the table in reading order",
+        hint="rows in reading order, exactly new_grid as the size, and align_corners=False",
     )
     across = larger[1:, 0].reshape(3, 6)[0, 1:5]
     check.true(
@@ -2170,12 +2224,13 @@ with Check("interpolate_positions", "from 1 by 2 to 3 by 6", hint) as check:
         hint='mode="bicubic"',
     )
     step = torch.tensor([[5.0], [0.0], [0.0], [6.0], [6.0]], dtype=torch.float64)
-    wide = check.call(step, (1, 4), (1, 12))[1:, 0]
+    wide = check.call(step, (1, 4), (1, 12))
+    check.shape(wide, rows=13, d_model=1)
     check.true(
-        bool(wide.min() < -0.05) and bool(wide.max() > 6.05),
+        bool(wide[1:].min() < -0.05) and bool(wide[1:].max() > 6.05),
         "bicubic interpolation overshoots: next to a step from 0 to 6, it goes a little below 0 and "
         "a little above 6",
-        hint='mode="bicubic"',
+        hint='mode="bicubic", and its values as they are',
     )
 with Check("interpolate_positions", "a grid that is not square", hint) as check:
     table = numbers(7, 4)
@@ -2187,6 +2242,13 @@ with Check("interpolate_positions", "a grid that is not square", hint) as check:
         table[1:],
         "at the centre of each old patch, the row is the old one",
         hint="grids are (height, width): the column index changes fastest",
+    )
+    check.shape(check.call(table, (2, 3), (4, 5)), rows=21, d_model=4)
+    check.shape(check.call(table, (2, 3), (1, 2)), rows=3, d_model=4)
+    check.true(
+        not torch.equal(check.call(table, (2, 3), (3, 2)), table),
+        "the same number of patches in another grid gives another table",
+        hint="the two grids decide, not the number of patches",
     )
 # BEGIN HIDDEN TESTS
 with Check("interpolate_positions", "transposed, scaled and added tables") as check:

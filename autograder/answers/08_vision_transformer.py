@@ -1,5 +1,7 @@
 # %% given imports
 # pyright: reportRedeclaration=false, reportReturnType=false, reportUnusedExpression=false
+import copy
+import math
 from collections.abc import Sequence
 
 import torch
@@ -114,7 +116,8 @@ def patchify(images: Tensor, patch_size: int) -> Tensor:
 
 
 # %% wrong patchify error_without_numbers
-# Your message does not say which numbers do not fit. Put the side and the patch size into it.
+# Your message does not name both numbers that do not fit: the patch size, and the side that is not
+# a multiple of it.
 def patchify(images: Tensor, patch_size: int) -> Tensor:
     if images.shape[2] % patch_size or images.shape[3] % patch_size:
         raise ValueError("the image cannot be cut into whole patches")
@@ -147,6 +150,33 @@ def patchify(images: Tensor, patch_size: int) -> Tensor:
     if height * width % patch_size**2:
         raise ValueError(f"{height} by {width} is no multiple of {patch_size}")
     return F.unfold(images, patch_size, stride=patch_size).transpose(1, 2)
+
+
+# %% wrong patchify names_the_height_only of="only_height_is_checked"
+# Your message does not name both numbers that do not fit: the patch size, and the side that is not
+# a multiple of it.
+# replace: if images.shape[2] % patch_size:
+# by:      if images.shape[2] % patch_size or images.shape[3] % patch_size:
+
+# %% wrong patchify unfold_reshaped of="numbers_before_patches"
+# A row of your result holds one pixel of every patch: the axes (numbers, patches) are read in
+# another order. Swap them with transpose, not with reshape.
+# replace: return F.unfold(images, patch_size, stride=patch_size)
+# by:      columns = F.unfold(images, patch_size, stride=patch_size)
+#          return columns.reshape(len(images), -1, columns.shape[1])
+
+# %% wrong patchify tensor_unfold_without_permute of="reshape_alone"
+# Your patches hold several squares of one channel. Bring row and column before the channel, and
+# reshape only then.
+# replace: return images.reshape(batch, -1, channels * patch_size**2)
+# by:      windows = images.unfold(2, patch_size, patch_size).unfold(3, patch_size, patch_size)
+#          return windows.reshape(batch, -1, channels * patch_size**2)
+
+# %% wrong patchify channel_behind_row of="channel_last"
+# Your patches hold several squares of one channel. Bring row and column before the channel, and
+# reshape only then.
+# replace: return cut.permute(0, 2, 4, 3, 5, 1).flatten(1, 2).flatten(2)
+# by:      return cut.permute(0, 2, 1, 4, 3, 5).reshape(batch, -1, channels * p * p)
 
 
 # %% right patchify unfold
@@ -247,13 +277,14 @@ def unpatchify(patches: Tensor, patch_size: int, channels: int, height: int, wid
 
 
 # %% wrong unpatchify same_permutation_as_forth of="patches_transposed"
-# Your image is put together from stripes. Permute the axes first, so that row is next to y and
-# column next to x; only then reshape.
+# In your order of the axes, y is next to column and x next to row. It is the other way round: row
+# and y make the height, column and x the width.
 # replace: return apart.permute(0, 3, 1, 5, 2, 4).reshape(-1, channels, height, width)
 # by:      return apart.permute(0, 2, 4, 1, 3, 5).reshape(-1, channels, height, width)
 
 # %% wrong unpatchify height_and_width_swapped of="column_by_column"
-# You have swapped height and width. The number of rows of patches comes from the height.
+# Your image has height and width swapped. height // patch_size is the number of rows of patches,
+# and width // patch_size that of patches side by side in a row.
 # replace: return apart.permute(0, 3, 2, 4, 1, 5).reshape(-1, channels, height, width)
 # by:      return apart.permute(0, 3, 1, 4, 2, 5).reshape(-1, channels, width, height)
 
@@ -267,6 +298,12 @@ def unpatchify(patches: Tensor, patch_size: int, channels: int, height: int, wid
     return apart.permute(0, 3, 1, 4, 2, 5).reshape(-1, channels, side * p, side * p)
 
 
+# %% wrong unpatchify square_grid_in_a_batch of="square_grid"
+# You assume a square grid, from the square root of the number of patches. Compute rows and columns
+# from height and width.
+# replace: apart = patches.reshape(-1, side, side, channels, p, p)
+# by:      apart = patches.reshape(len(patches), side, side, channels, p, p)
+
 # %% wrong unpatchify pixels_before_patches of="patches_transposed"
 # You put y before the row of patches. The row of patches comes first, then y inside the patch;
 # together they index the height.
@@ -275,10 +312,19 @@ def unpatchify(patches: Tensor, patch_size: int, channels: int, height: int, wid
 
 
 # %% wrong unpatchify fold_without_turning
-# `fold` expects (batch, numbers, patches). Swap the last two axes of the patches first.
+# `fold` expects (batch, numbers, patches). Swap the last two axes of the patches first: with
+# transpose, as reshape keeps the order in memory.
 def unpatchify(patches: Tensor, patch_size: int, channels: int, height: int, width: int) -> Tensor:
     turned = patches.reshape(len(patches), -1, patches.shape[1])
     return F.fold(turned, (height, width), patch_size, stride=patch_size)
+
+
+# %% wrong unpatchify fold_as_they_come of="fold_without_turning"
+# `fold` expects (batch, numbers, patches). Swap the last two axes of the patches first: with
+# transpose, as reshape keeps the order in memory.
+# replace: turned = patches.reshape(len(patches), -1, patches.shape[1])
+#          return F.fold(turned, (height, width), patch_size, stride=patch_size)
+# by:      return F.fold(patches, (height, width), patch_size, stride=patch_size)
 
 
 # %% wrong unpatchify first_image_only
@@ -296,6 +342,33 @@ def unpatchify(patches: Tensor, patch_size: int, channels: int, height: int, wid
     p = patch_size
     apart = patches.reshape(-1, channels, height // p, width // p, p, p)
     return apart.permute(0, 1, 2, 4, 3, 5).reshape(-1, channels, height, width)
+
+
+# %% wrong unpatchify counts_swapped of="patches_transposed"
+# Your grid has too many rows of patches, or too few. height // patch_size is the number of rows,
+# and width // patch_size that of patches side by side in a row.
+# replace: apart = patches.reshape(-1, height // p, width // p, channels, p, p)
+#          return apart.permute(0, 3, 1, 5, 2, 4).reshape(-1, channels, height, width)
+# by:      apart = patches.reshape(-1, width // p, height // p, channels, p, p)
+#          return apart.permute(0, 3, 1, 4, 2, 5).reshape(-1, channels, height, width)
+
+
+# %% wrong unpatchify joined_along_the_wrong_axes
+# Your image has height and width swapped. height // patch_size is the number of rows of patches,
+# and width // patch_size that of patches side by side in a row.
+def unpatchify(patches: Tensor, patch_size: int, channels: int, height: int, width: int) -> Tensor:
+    across = width // patch_size
+    squares = [one.reshape(-1, channels, patch_size, patch_size) for one in patches.unbind(1)]
+    lines = [torch.cat(squares[i : i + across], dim=2) for i in range(0, len(squares), across)]
+    return torch.cat(lines, dim=3)
+
+
+# %% wrong unpatchify from_the_bottom
+# The rows of patches come from the bottom of your image. The first patch is at the top left.
+def unpatchify(patches: Tensor, patch_size: int, channels: int, height: int, width: int) -> Tensor:
+    p = patch_size
+    apart = patches.reshape(-1, height // p, width // p, channels, p, p).flip(1)
+    return apart.permute(0, 3, 1, 4, 2, 5).reshape(-1, channels, height, width)
 
 
 # %% right unpatchify fold
@@ -337,7 +410,8 @@ def unpatchify(patches: Tensor, patch_size: int, channels: int, height: int, wid
 
 
 # %% wrong PatchEmbedding layer_with_another_name of="solution"
-# The check loads weights by the name of the layer. Call it `projection`, as the docstring says.
+# Create an nn.Linear in __init__, and assign it to `projection`: the check loads weights by the
+# name of the layer.
 # replace: self.projection = nn.Linear(channels * patch_size**2, d_model)
 # by:      self.linear = nn.Linear(channels * patch_size**2, d_model)
 # replace: return self.projection(patchify(images, self.patch_size))
@@ -403,6 +477,34 @@ def unpatchify(patches: Tensor, patch_size: int, channels: int, height: int, wid
 # replace: return self.projection(patchify(images, self.patch_size))
 # by:      tokens = self.projection(patchify(images, self.patch_size))
 #          return tokens.reshape(len(images), self.count, -1)
+
+# %% wrong PatchEmbedding layer_made_in_forward of="solution"
+# Create an nn.Linear in __init__, and assign it to `projection`: the check loads weights by the
+# name of the layer.
+# replace: self.projection = nn.Linear(channels * patch_size**2, d_model)
+# by:      self.sizes = (channels * patch_size**2, d_model)
+# replace: return self.projection(patchify(images, self.patch_size))
+# by:      self.projection = nn.Linear(*self.sizes, dtype=images.dtype)
+#          return self.projection(patchify(images, self.patch_size))
+
+# %% wrong PatchEmbedding in_a_sequential of="solution"
+# Create an nn.Linear in __init__, and assign it to `projection`: the check loads weights by the
+# name of the layer.
+# replace: self.projection = nn.Linear(channels * patch_size**2, d_model)
+# by:      self.projection = nn.Sequential(nn.Linear(channels * patch_size**2, d_model))
+
+# %% wrong PatchEmbedding a_convolution of="solution"
+# `projection` is an nn.Linear, as the docstring says.
+# replace: self.patch_size = patch_size
+#          self.projection = nn.Linear(channels * patch_size**2, d_model)
+# by:      self.projection = nn.Conv2d(channels, d_model, patch_size, patch_size)
+# replace: return self.projection(patchify(images, self.patch_size))
+# by:      return self.projection(images).flatten(2).transpose(1, 2)
+
+# %% wrong PatchEmbedding patches_of_two of="solution"
+# You cut patches of 2 by 2 pixels, whatever `patch_size` is. Keep patch_size, and cut with it.
+# replace: return self.projection(patchify(images, self.patch_size))
+# by:      return self.projection(patchify(images, 2))
 
 # %% right PatchEmbedding weight_in_a_convolution of="solution"
 # replace: self.patch_size = patch_size
@@ -495,6 +597,38 @@ def repaired_convolution(images: Tensor, weight: Tensor, bias: Tensor, patch_siz
 # Your tokens run down the columns. They should come row by row, as the patches do.
 # replace: return grid.flatten(2).transpose(1, 2)
 # by:      return grid.transpose(2, 3).flatten(2).transpose(1, 2)
+
+
+# %% wrong repaired_convolution weight_transposed of="solution"
+# Your kernels mix numbers of several rows of the weight. A row holds all numbers of one kernel, in
+# order: reshape the weight without transposing it.
+# replace: kernels = weight.reshape(len(weight), images.shape[1], patch_size, patch_size)
+# by:      kernels = weight.T.reshape(len(weight), images.shape[1], patch_size, patch_size)
+
+# %% wrong repaired_convolution grey_average of="solution"
+# You average the channels of the images and of the kernels. Each channel meets its own part of the
+# kernel, and the products are summed.
+# replace: grid = F.conv2d(images, kernels, bias, stride=patch_size)
+# by:      grey, kernels = images.mean(1, keepdim=True), kernels.mean(1, keepdim=True)
+#          grid = F.conv2d(grey, kernels, bias, stride=patch_size)
+
+# %% wrong repaired_convolution layer_of_its_own of="solution"
+# Your tokens do not come from `weight` and `bias`: make the kernels of `weight`.
+# replace: kernels = weight.reshape(len(weight), images.shape[1], patch_size, patch_size)
+#          grid = F.conv2d(images, kernels, bias, stride=patch_size)
+# by:      layer = nn.Conv2d(images.shape[1], len(weight), patch_size, patch_size)
+#          grid = layer.to(images.dtype)(images)
+
+# %% wrong repaired_convolution bias_twice of="solution"
+# The bias is in your tokens twice. Add it once.
+# replace: grid = F.conv2d(images, kernels, bias, stride=patch_size)
+# by:      grid = F.conv2d(images, kernels, bias, stride=patch_size) + bias[:, None, None]
+
+# %% wrong repaired_convolution kernels_flipped of="solution"
+# Your kernels are turned by half a turn. F.conv2d multiplies a window by the kernel as it is, so
+# leave the order of the weight's numbers.
+# replace: grid = F.conv2d(images, kernels, bias, stride=patch_size)
+# by:      grid = F.conv2d(images, kernels.flip(-1, -2), bias, stride=patch_size)
 
 
 # %% right repaired_convolution module
@@ -608,8 +742,8 @@ class VisionTransformer(nn.Module):
 # by:      x = x[:, 1:].mean(dim=1)
 
 # %% wrong VisionTransformer mean_of_all_tokens_always of="layers_of_torch"
-# You average all tokens, whatever `pool` is. With "cls" the head reads the class token only; with
-# "mean" the class token is not in the mean.
+# You average all tokens, the class token among them. With "mean" the head reads the mean of the
+# patches only, and with "cls" the class token only.
 # replace: x = x[:, 0] if self.pool == "cls" else x[:, 1:].mean(dim=1)
 # by:      x = x.mean(dim=1)
 
@@ -619,7 +753,8 @@ class VisionTransformer(nn.Module):
 # by:      x = x[:, 0]
 
 # %% wrong VisionTransformer class_token_in_the_mean of="layers_of_torch"
-# Your mean includes the class token. With "mean", average the patches only.
+# You average all tokens, the class token among them. With "mean" the head reads the mean of the
+# patches only, and with "cls" the class token only.
 # replace: x = x[:, 0] if self.pool == "cls" else x[:, 1:].mean(dim=1)
 # by:      x = x[:, 0] if self.pool == "cls" else x.mean(dim=1)
 
@@ -836,6 +971,33 @@ class VisionTransformer(nn.Module):
 #          x = self.norm(x)
 # by:          x = self.norm(block(x))
 
+# %% wrong VisionTransformer relu_by_default of="layers_of_torch"
+# Your feed-forward network makes 0 of every negative number, as ReLU does. Its activation should be
+# GELU: pass it to the blocks.
+# replace: d_model, num_heads, d_ff, dropout, "gelu", batch_first=True, norm_first=True
+# by:      d_model, num_heads, d_ff, dropout, batch_first=True, norm_first=True
+
+# %% wrong VisionTransformer dropout_after_the_positions of="layers_of_torch"
+# You drop numbers outside the blocks too. Dropout belongs in the blocks, and nowhere else.
+# replace: self.norm = nn.LayerNorm(d_model)
+# by:      self.norm, self.drop = nn.LayerNorm(d_model), nn.Dropout(dropout)
+# replace: x = x + self.positions
+# by:      x = self.drop(x + self.positions)
+
+# %% wrong VisionTransformer dropout_on_the_patches of="layers_of_torch"
+# You drop numbers outside the blocks too. Dropout belongs in the blocks, and nowhere else.
+# replace: self.norm = nn.LayerNorm(d_model)
+# by:      self.norm, self.drop = nn.LayerNorm(d_model), nn.Dropout(dropout)
+# replace: x = self.embedding(images)
+# by:      x = self.drop(self.embedding(images))
+
+# %% wrong VisionTransformer dropout_before_the_head of="layers_of_torch"
+# You drop numbers outside the blocks too. Dropout belongs in the blocks, and nowhere else.
+# replace: self.norm = nn.LayerNorm(d_model)
+# by:      self.norm, self.drop = nn.LayerNorm(d_model), nn.Dropout(dropout)
+# replace: return self.head(x)
+# by:      return self.head(self.drop(x))
+
 # %% right VisionTransformer encoder_of_torch of="layers_of_torch"
 # replace: self.blocks = nn.ModuleList(
 #              nn.TransformerEncoderLayer(
@@ -843,7 +1005,7 @@ class VisionTransformer(nn.Module):
 #              )
 #              for _ in range(num_layers)
 # by:      layer = nn.TransformerEncoderLayer(
-#              d_model, num_heads, d_ff, dropout, batch_first=True, norm_first=True
+#              d_model, num_heads, d_ff, dropout, F.gelu, batch_first=True, norm_first=True
 # replace: self.norm = nn.LayerNorm(d_model)
 # by:      self.encoder = nn.TransformerEncoder(
 #              layer, num_layers, nn.LayerNorm(d_model), enable_nested_tensor=False
@@ -914,14 +1076,11 @@ class VisionTransformer(nn.Module):
 # by:      x = torch.cat([self.class_token.expand(len(x), 1, -1), x], dim=1)
 #          x = x + self.table.weight
 
-# %% right VisionTransformer convolution_and_dropout of="layers_of_torch"
+# %% right VisionTransformer convolution of="layers_of_torch"
 # replace: self.embedding = PatchEmbedding(image_size, patch_size, channels, d_model)
 # by:      self.embedding = nn.Conv2d(channels, d_model, patch_size, patch_size)
-#          self.drop = nn.Dropout(dropout)
 # replace: x = self.embedding(images)
 # by:      x = self.embedding(images).flatten(2).transpose(1, 2)
-# replace: x = x + self.positions
-# by:      x = self.drop(x + self.positions)
 
 # %% right VisionTransformer position_by_position of="layers_of_torch"
 # replace: x = torch.cat([self.class_token.expand(len(x), -1, -1), x], dim=1)
@@ -961,7 +1120,7 @@ class VisionTransformer(nn.Module):
         )
         self.feeds = nn.ModuleList(
             nn.Sequential(
-                nn.Linear(d_model, d_ff), nn.ReLU(), nn.Linear(d_ff, d_model), nn.Dropout(dropout)
+                nn.Linear(d_model, d_ff), nn.GELU(), nn.Linear(d_ff, d_model), nn.Dropout(dropout)
             )
             for _ in range(num_layers)
         )
@@ -1028,9 +1187,16 @@ class VisionTransformer(nn.Module):
 # by:      for chosen in torch.randperm(len(images)).split(batch_size):
 
 # %% wrong train_classifier adam of="same_order_always"
-# Your optimizer is Adam. Use AdamW, which also applies weight decay.
+# Your steps have no weight decay. Use AdamW, which has it, with its own defaults.
 # replace: optimizer = torch.optim.AdamW(model.parameters(), lr=lr)
 # by:      optimizer = torch.optim.Adam(model.parameters(), lr=lr)
+# replace: for chosen in torch.arange(len(images)).split(batch_size):
+# by:      for chosen in torch.randperm(len(images)).split(batch_size):
+
+# %% wrong train_classifier no_weight_decay of="same_order_always"
+# Your steps have no weight decay. Use AdamW, which has it, with its own defaults.
+# replace: optimizer = torch.optim.AdamW(model.parameters(), lr=lr)
+# by:      optimizer = torch.optim.AdamW(model.parameters(), lr=lr, weight_decay=0.0)
 # replace: for chosen in torch.arange(len(images)).split(batch_size):
 # by:      for chosen in torch.randperm(len(images)).split(batch_size):
 
@@ -1145,7 +1311,8 @@ def train_classifier(
 #          history.append(sum(losses) / len(images))
 
 # %% wrong train_classifier shuffled_once_for_the_mean_of_the_images of="same_order_always"
-# You shuffle once and keep this order in every epoch. Draw a new order each time.
+# You return the mean over the images. Return the mean over the batches, in which the smaller last
+# batch counts like the others.
 # replace: model.train()
 # by:      model.train()
 #          order = torch.randperm(len(images))
@@ -1196,10 +1363,51 @@ def train_classifier(
 
 
 # %% wrong train_classifier drawn_with_replacement of="same_order_always"
-# You draw images at random for each batch, so some come twice in an epoch and others not at all.
-# Draw one random order, and split it into batches.
+# Some images come twice in an epoch, and others not at all. Draw one random order of all images
+# for each epoch, and split it into batches.
 # replace: for chosen in torch.arange(len(images)).split(batch_size):
 # by:      for chosen in torch.randint(len(images), (len(images),)).split(batch_size):
+
+# %% wrong train_classifier drawn_for_each_batch of="same_order_always"
+# Some images come twice in an epoch, and others not at all. Draw one random order of all images
+# for each epoch, and split it into batches.
+# replace: for chosen in torch.arange(len(images)).split(batch_size):
+# by:      for _ in range(-(-len(images) // batch_size)):
+#              chosen = torch.randint(len(images), (batch_size,))
+
+# %% wrong train_classifier labels_in_another_order of="same_order_always"
+# Your images meet the labels of other images. Take both with the same indices.
+# replace: for chosen in torch.arange(len(images)).split(batch_size):
+#              loss = F.cross_entropy(model(images[chosen]), labels[chosen])
+# by:      some, others = torch.randperm(len(images)), torch.randperm(len(images))
+#          for chosen, meant in zip(some.split(batch_size), others.split(batch_size), strict=True):
+#              loss = F.cross_entropy(model(images[chosen]), labels[meant])
+
+# %% wrong train_classifier trains_a_copy of="same_order_always"
+# The losses are right, but the model that you were given is as it was before. Its own parameters
+# should learn, and keep what they have learned.
+# replace: optimizer = torch.optim.AdamW(model.parameters(), lr=lr)
+# by:      untouched, model = model, copy.deepcopy(model)
+#          optimizer = torch.optim.AdamW(model.parameters(), lr=lr)
+# replace: for chosen in torch.arange(len(images)).split(batch_size):
+# by:      for chosen in torch.randperm(len(images)).split(batch_size):
+# replace: model.eval()
+# by:      untouched.eval()
+
+# %% wrong train_classifier gradients_clipped of="same_order_always"
+# Your steps are those of gradients scaled down to a norm of 1. Leave the clipping out.
+# replace: for chosen in torch.arange(len(images)).split(batch_size):
+# by:      for chosen in torch.randperm(len(images)).split(batch_size):
+# replace: loss.backward()
+# by:      loss.backward()
+#          nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+
+# %% wrong train_classifier sum_in_the_batch of="same_order_always"
+# Your loss is the sum over the images of a batch. cross_entropy takes the mean by default.
+# replace: for chosen in torch.arange(len(images)).split(batch_size):
+#              loss = F.cross_entropy(model(images[chosen]), labels[chosen])
+# by:      for chosen in torch.randperm(len(images)).split(batch_size):
+#              loss = F.cross_entropy(model(images[chosen]), labels[chosen], reduction="sum")
 
 # %% wrong train_classifier squared_error of="same_order_always"
 # Your loss is the squared error to the label's one-hot vector. Use cross-entropy.
@@ -1653,6 +1861,56 @@ def interpolate_positions(
 #          return larger.flatten(2)[0].T
 # by:      larger = F.interpolate(grid, size=old_grid, mode="bicubic", align_corners=False)
 #          return torch.cat([table[:1], larger.flatten(2)[0].T])
+
+
+# %% wrong interpolate_positions factor_plus_a_tenth of="solution"
+# Your values are near the right ones: the scale is not quite new size / old size. Give
+# F.interpolate the size itself.
+# replace: larger = F.interpolate(grid, size=new_grid, mode="bicubic", align_corners=False)
+# by:      factor = [(new + 0.1) / old for new, old in zip(new_grid, old_grid, strict=True)]
+#          larger = F.interpolate(grid, scale_factor=factor, mode="bicubic", align_corners=False)
+
+# %% wrong interpolate_positions no_overshoot of="solution"
+# Your values stay between the smallest and the largest old ones. Bicubic interpolation goes beyond
+# them: leave its values as they are.
+# replace: return torch.cat([table[:1], larger.flatten(2)[0].T])
+# by:      larger = larger.clamp(grid.amin((2, 3), True), grid.amax((2, 3), True))
+#          return torch.cat([table[:1], larger.flatten(2)[0].T])
+
+# %% wrong interpolate_positions shortcut_for_equal_counts of="solution"
+# You return the old table because the number of patches is the same. Six patches can form a grid of
+# 2 by 3 or of 3 by 2: interpolate there too.
+# replace: grid = table[1:].reshape(1, *old_grid, -1).permute(0, 3, 1, 2)
+# by:      if new_grid[0] * new_grid[1] == len(table) - 1:
+#              return table
+#          grid = table[1:].reshape(1, *old_grid, -1).permute(0, 3, 1, 2)
+
+# %% wrong interpolate_positions one_factor_for_both_sides of="solution"
+# Height and width of your new grid are scaled alike. Each has its own size in new_grid: give
+# F.interpolate the size itself.
+# replace: larger = F.interpolate(grid, size=new_grid, mode="bicubic", align_corners=False)
+# by:      factor = new_grid[0] / old_grid[0]
+#          larger = F.interpolate(grid, scale_factor=factor, mode="bicubic", align_corners=False)
+
+# %% wrong interpolate_positions smaller_grid_refused of="solution"
+# You return the old table where the new grid is smaller. Resize to every new_grid.
+# replace: grid = table[1:].reshape(1, *old_grid, -1).permute(0, 3, 1, 2)
+# by:      if new_grid[0] < old_grid[0] and new_grid[1] < old_grid[1]:
+#              return table
+#          grid = table[1:].reshape(1, *old_grid, -1).permute(0, 3, 1, 2)
+
+# %% wrong interpolate_positions square_root_grid of="solution"
+# You take the old grid to be square. Take its height and width from old_grid.
+# replace: grid = table[1:].reshape(1, *old_grid, -1).permute(0, 3, 1, 2)
+# by:      side = math.isqrt(len(table) - 1)
+#          grid = table[1:].reshape(1, side, side, -1).permute(0, 3, 1, 2)
+
+# %% wrong interpolate_positions whole_factor of="solution"
+# Your new grid has the wrong size where new_grid is not a multiple of old_grid. Give F.interpolate
+# the size itself.
+# replace: larger = F.interpolate(grid, size=new_grid, mode="bicubic", align_corners=False)
+# by:      factor = [new // old for new, old in zip(new_grid, old_grid, strict=True)]
+#          larger = F.interpolate(grid, scale_factor=factor, mode="bicubic", align_corners=False)
 
 
 # %% right interpolate_positions scipy_like
