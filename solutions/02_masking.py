@@ -1052,9 +1052,6 @@ with Check("leaks_future", "functions that leak, and functions that do not", hin
     def one_feature(x):
         return torch.cat([x[:, :1], x[:, 2:].flip(0), x[:, 2:]], dim=1)
 
-    def always_sums_to_one(x):
-        return x.flip(0).softmax(-1)
-
     def many_small_ones(x):
         return x + 7e-9 * x.sum(0)
 
@@ -1089,8 +1086,6 @@ with Check("leaks_future", "functions that leak, and functions that do not", hin
         a_little_of_all: "a ten-millionth of the sum of all tokens is added; derivatives of 1e-7 count",
         less_the_mean: "the mean of all tokens is subtracted; negative derivatives count",
         one_feature: "the second feature of each output comes from the third feature of the reversed tokens",
-        always_sums_to_one: "a softmax over the features of the reversed tokens; "
-        "each derivative counts, even where several sum to 0",
         above_ten: "what later inputs exceed 10 by is added, and at this x they are above 10",
     }
     other_inputs = {above_ten: x + 20, with_weights: x.float()}
@@ -1161,8 +1156,6 @@ with Check("leaks_future", "which derivatives count, and where they are taken") 
     check.true(not honest, "derivatives of 1e-10 do not count, even if there are no larger ones")
     leaky = check.call(lambda x: x + (x.flip(0) - 10).relu(), x + 20, returns=bool)
     check.true(leaky, "a later token counts at x, where it is above 10")
-    leaky = check.call(lambda x: x.flip(0) - x.flip(0).mean(1, keepdim=True), x, returns=bool)
-    check.true(leaky, "each derivative counts, even where several sum to 0")
 # END HIDDEN TESTS
 
 

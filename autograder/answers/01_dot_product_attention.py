@@ -1870,8 +1870,9 @@ def scaled_dot_product_attention(
 # %% wrong scaled_dot_product_attention axes_one_and_two of="solution"
 # Axes 1 and 2 are the last two of a batch, but not with one more leading dimension: count them from
 # the end.
-# replace: key.transpose(-2, -1)
-# by:      (key.T if key.dim() == 2 else key.transpose(1, 2))
+# replace: scores = query @ key.transpose(-2, -1)  # (…, query_length, key_length)
+# by:      turned = key.T if key.dim() == 2 else key.transpose(1, 2)
+#          scores = query @ turned
 
 # %% wrong scaled_dot_product_attention weights_of_unscaled_scores of="solution"
 # Your output is right, but the weights that you return are those of the scores before the division.

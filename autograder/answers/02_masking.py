@@ -1971,9 +1971,7 @@ def leaks_future(attend, x):
 # by:      jac = torch.autograd.functional.jacobian(attend, x.double())
 
 
-# %% wrong leaks_future features_summed
-# You combine several features, and changes of opposite sign cancel: take each feature of the
-# outputs, and of the inputs, by itself.
+# %% right leaks_future features_summed
 def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
     source = x.detach().clone().requires_grad_()
     output = attend(source)
@@ -1984,9 +1982,7 @@ def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
     return False
 
 
-# %% wrong leaks_future features_summed_backward
-# You combine several features, and changes of opposite sign cancel: take each feature of the
-# outputs, and of the inputs, by itself.
+# %% right leaks_future features_summed_backward
 def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
     for i in range(len(x) - 1):
         source = x.detach().clone().requires_grad_()
@@ -1997,9 +1993,7 @@ def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
     return False
 
 
-# %% wrong leaks_future all_features_changed
-# You combine several features, and changes of opposite sign cancel: take each feature of the
-# outputs, and of the inputs, by itself.
+# %% right leaks_future all_features_changed
 def leaks_future(attend: Callable[[Tensor], Tensor], x: Tensor) -> bool:
     before = attend(x)
     for j in range(1, len(x)):

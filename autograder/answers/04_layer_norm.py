@@ -991,7 +991,7 @@ class LayerNorm(nn.Module):
 #          self.bias = nn.Parameter(torch.zeros(d_model))
 # by:      self.both = [nn.Parameter(torch.ones(d_model)), nn.Parameter(torch.zeros(d_model))]
 # replace: return layer_norm(x, self.gain, self.bias, self.eps)
-# by:      return layer_norm(x, *self.both, self.eps)
+# by:      return layer_norm(x, self.both[0], self.both[1], self.eps)
 
 # %% wrong LayerNorm frozen_bias of="solution"
 # Only one parameter of your module learns. Gain and bias should each be an nn.Parameter that keeps
@@ -1865,8 +1865,9 @@ class Residual(nn.Module):
 # %% wrong Residual norm_called_otherwise of="norm_of_the_sublayer"
 # No part called `norm` has parameters in your module. Create one norm with gain and bias in
 # __init__, and keep it on self as `norm`.
-# replace: self.sublayer, self.norm
-# by:      self.sublayer, self.layer_norm
+# replace: self.sublayer, self.norm, self.norm_first = sublayer, nn.LayerNorm(d_model), norm_first
+# by:      self.sublayer, self.norm_first = sublayer, norm_first
+#          self.layer_norm = nn.LayerNorm(d_model)
 # replace: return x + self.norm(self.sublayer(x))
 # by:      if self.norm_first:
 #              return x + self.sublayer(self.layer_norm(x))
@@ -1893,8 +1894,9 @@ class Residual(nn.Module):
 
 # %% wrong Residual other_eps of="norm_of_the_sublayer"
 # The eps of your norm is not 0.00001. Build the norm with its default.
-# replace: nn.LayerNorm(d_model)
-# by:      nn.LayerNorm(d_model, eps=1e-12)
+# replace: self.sublayer, self.norm, self.norm_first = sublayer, nn.LayerNorm(d_model), norm_first
+# by:      self.sublayer, self.norm_first = sublayer, norm_first
+#          self.norm = nn.LayerNorm(d_model, eps=1e-12)
 # replace: return x + self.norm(self.sublayer(x))
 # by:      if self.norm_first:
 #              return x + self.sublayer(self.norm(x))

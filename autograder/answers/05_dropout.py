@@ -1131,7 +1131,7 @@ def dropout(
 # %% wrong Dropout arguments_exchanged of="solution"
 # Everything is dropped, in every call: does `dropout` get p as p, and the mode as `training`?
 # replace: return dropout(x, self.p, self.training)
-# by:      return dropout(x, self.training, self.p)
+# by:      return dropout(x, float(self.training), bool(self.p))
 
 # %% wrong Dropout whole_p of="solution"
 # Use the p that __init__ gets: store it as self.p, and pass it on.
@@ -1770,7 +1770,7 @@ def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
 # %% wrong attention_dropout arguments_exchanged
 # Everything is dropped, in every call: does `dropout` get p as p, and `training` as `training`?
 def attention_dropout(weights: Tensor, p: float, training: bool) -> Tensor:
-    return dropout(weights, training, p)
+    return dropout(weights, float(training), bool(p))
 
 
 # %% wrong attention_dropout clamped_to_one

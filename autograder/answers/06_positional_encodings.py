@@ -2171,7 +2171,10 @@ def test_of_rotation(rotate: Callable[[Tensor, Tensor], Tensor]) -> bool:
 # %% wrong test_of_rotation asserts of="solution"
 # Your test raises an error for a version that is wrong. It should return False there.
 # replace: return same_lengths and same_products and other_products and own_positions
-# by:      assert same_lengths and same_products and other_products and own_positions
+# by:      assert same_lengths
+#          assert same_products
+#          assert other_products
+#          assert own_positions
 #          return True
 
 # %% wrong test_of_rotation first_feature_alone of="solution"
@@ -2412,9 +2415,7 @@ def rotary_attention(
 # Your scores are those without rotation, and the output is rotated. Rotate queries and keys, before
 # the scores.
 # replace: return F.scaled_dot_product_attention(query, key, value)
-# by:      return rotary_embedding(
-#              F.scaled_dot_product_attention(query, key, value), positions, base
-#          )
+# by:      return rotary_embedding(F.scaled_dot_product_attention(query, key, value), positions, base)
 
 # %% wrong rotary_attention base_for_queries_only of="solution"
 # `base` reaches the queries alone. The keys need it too.

@@ -993,9 +993,7 @@ class EncoderBlock(nn.Module):
 # replace: x = self.norm1(x + self.look(x, mask))
 #          return self.norm2(x + self.think(x))
 # by:      x = self.norm1(x + attend(self.attention, x, mask)[0])
-#          return self.norm2(
-#              x + self.linear2(self.dropout(torch.relu(self.linear1(x))))
-#          )
+#          return self.norm2(x + self.linear2(self.dropout(torch.relu(self.linear1(x)))))
 
 # %% wrong EncoderBlock post_norm_without_dropout_behind_attention of="a_method_for_each_sublayer"
 # With norm_first=False nothing is dropped from the output of attention: its bias passes.
@@ -1013,9 +1011,8 @@ class EncoderBlock(nn.Module):
 # replace: x = self.norm1(x + self.look(x, mask))
 #          return self.norm2(x + self.think(x))
 # by:      x = self.dropout(self.norm1(x + attend(self.attention, x, mask)[0]))
-#          return self.dropout(
-#              self.norm2(x + self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-#          )
+#          hidden = self.dropout(torch.relu(self.linear1(x)))
+#          return self.dropout(self.norm2(x + self.linear2(hidden)))
 
 # %% wrong EncoderBlock post_norm_drops_after_the_first_norm of="a_method_for_each_sublayer"
 # With norm_first=False you use dropout on x itself, before norm2: only the output of a sublayer
@@ -1029,9 +1026,8 @@ class EncoderBlock(nn.Module):
 # replace: x = self.norm1(x + self.look(x, mask))
 #          return self.norm2(x + self.think(x))
 # by:      x = self.norm1(self.dropout(x + attend(self.attention, x, mask)[0]))
-#          return self.norm2(
-#              self.dropout(x + self.linear2(self.dropout(torch.relu(self.linear1(x)))))
-#          )
+#          hidden = self.dropout(torch.relu(self.linear1(x)))
+#          return self.norm2(self.dropout(x + self.linear2(hidden)))
 
 # %% wrong EncoderBlock relu_after_a_feed_forward of="feed_forward_inside"
 # You use a second ReLU on what your FeedForward returns: it has its own ReLU inside.

@@ -971,28 +971,23 @@ class VisionTransformer(nn.Module):
 #          x = self.norm(x)
 # by:          x = self.norm(block(x))
 
-# %% wrong VisionTransformer relu_by_default of="layers_of_torch"
-# Your feed-forward network makes 0 of every negative number, as ReLU does. Its activation should be
-# GELU: pass it to the blocks.
+# %% right VisionTransformer relu_by_default of="layers_of_torch"
 # replace: d_model, num_heads, d_ff, dropout, "gelu", batch_first=True, norm_first=True
 # by:      d_model, num_heads, d_ff, dropout, batch_first=True, norm_first=True
 
-# %% wrong VisionTransformer dropout_after_the_positions of="layers_of_torch"
-# You drop numbers outside the blocks too. Dropout belongs in the blocks, and nowhere else.
+# %% right VisionTransformer dropout_after_the_positions of="layers_of_torch"
 # replace: self.norm = nn.LayerNorm(d_model)
 # by:      self.norm, self.drop = nn.LayerNorm(d_model), nn.Dropout(dropout)
 # replace: x = x + self.positions
 # by:      x = self.drop(x + self.positions)
 
-# %% wrong VisionTransformer dropout_on_the_patches of="layers_of_torch"
-# You drop numbers outside the blocks too. Dropout belongs in the blocks, and nowhere else.
+# %% right VisionTransformer dropout_on_the_patches of="layers_of_torch"
 # replace: self.norm = nn.LayerNorm(d_model)
 # by:      self.norm, self.drop = nn.LayerNorm(d_model), nn.Dropout(dropout)
 # replace: x = self.embedding(images)
 # by:      x = self.drop(self.embedding(images))
 
-# %% wrong VisionTransformer dropout_before_the_head of="layers_of_torch"
-# You drop numbers outside the blocks too. Dropout belongs in the blocks, and nowhere else.
+# %% right VisionTransformer dropout_before_the_head of="layers_of_torch"
 # replace: self.norm = nn.LayerNorm(d_model)
 # by:      self.norm, self.drop = nn.LayerNorm(d_model), nn.Dropout(dropout)
 # replace: return self.head(x)
@@ -1005,7 +1000,7 @@ class VisionTransformer(nn.Module):
 #              )
 #              for _ in range(num_layers)
 # by:      layer = nn.TransformerEncoderLayer(
-#              d_model, num_heads, d_ff, dropout, F.gelu, batch_first=True, norm_first=True
+#              d_model, num_heads, d_ff, dropout, batch_first=True, norm_first=True
 # replace: self.norm = nn.LayerNorm(d_model)
 # by:      self.encoder = nn.TransformerEncoder(
 #              layer, num_layers, nn.LayerNorm(d_model), enable_nested_tensor=False
