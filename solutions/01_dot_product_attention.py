@@ -7,7 +7,7 @@
 #
 # **You take away** your own softmax, scaled dot-product attention, and a reason for every symbol in its formula.
 #
-# **Time**: about 215 minutes: 122 for the exercises, the rest to read, predict and run. Good places to stop are marked after about 95 and 160. Part 10 has no exercise, and can wait for another day.
+# **Time**: about 215 minutes: 122 for the exercises. Good places to stop are marked after about 95 and 160. Part 10 has no exercise, and can wait.
 #
 # Run the cells from top to bottom with Shift+Enter.
 

@@ -7,7 +7,7 @@
 #
 # **You take away** `masked_attention`, the reason for the −∞ in it, and a leak test for models that generate.
 #
-# **Time**: about 190 minutes: 110 for the exercises, the rest to read, predict and run. A good place to stop is marked after about 95. Part 7 has no exercise, and can wait for another day.
+# **Time**: about 190 minutes: 110 for the exercises. A good place to stop is marked after about 95. Part 7 has no exercise, and can wait.
 #
 # **How to work**: read, predict and run, cell by cell. This notebook runs alone.
 

@@ -7,7 +7,7 @@
 #
 # **You take away** `MultiHeadAttention`. With the weights of PyTorch's `nn.MultiheadAttention`, which later lessons use, it gives the same results.
 #
-# **Time**: about 235 minutes: 145 for the exercises, the rest to read, predict and run. A good place to stop is marked after about 125. Part 7 has no exercise, and can wait for another day.
+# **Time**: about 235 minutes: 145 for the exercises. A good place to stop is marked after about 125. Part 7 has no exercise, and can wait.
 
 # %% [markdown]
 # *The dog chased the cat.* To understand *chased*, a model needs two other tokens: who chases, and who is chased. But the attention weights of *chased* sum to 1. Suppose it gives about half to each noun:

@@ -7,7 +7,7 @@
 #
 # **You take away** `LayerNorm` and `Residual`, a reason for every symbol in them, and a test that finds a wrong one. An experiment switches off one part at a time.
 #
-# **Time**: about 170 minutes: 107 for the exercises, the rest to read, predict and run. A good place to stop is marked after about 95. Part 7 has no exercise, and can wait for another day.
+# **Time**: about 170 minutes: 107 for the exercises. A good place to stop is marked after about 95. Part 7 has no exercise, and can wait.
 
 # %% [markdown]
 # Two networks learn to read handwritten digits such as these.
@@ -1245,7 +1245,7 @@ for name, (first, second) in results.items():
     print(f"{name}: the same token differs by up to {(first - second).abs().max():.2f}")
 
 # %% [markdown]
-# What to see: both rows show the *same token*, normalised. Only with batch norm does it depend on the rest of the batch. Later tokens enter the mean, too: a leak (lesson 2).
+# What to see: both rows show the *same token*, normalised. Only with batch norm does it depend on the rest of the batch. Later tokens enter the mean, too: in a causal model, that is a leak (lesson 2).
 #
 # <details><summary>And in evaluation, after training?</summary>There, <code>nn.BatchNorm1d</code> uses its running averages instead. Then the dependence is gone, but the model computes something else than in training.</details>
 
@@ -1284,7 +1284,7 @@ for values, axes, theirs in (
 # %% [markdown]
 # ## 6 · Residual connections: add, do not replace
 #
-# A norm keeps the features in range on the way *up*, from first layer to last. Gradients travel *down*, from last to first, and each layer multiplies them too.
+# A norm keeps the features in range on the way *up*, from first layer to last. Gradients travel *down*, from last to first, and each layer multiplies them too: see part 7.
 #
 # A **residual connection** adds the input of a layer to its output: $x + f(x)$. (He and others, 2015.) So $f$ learns the *residual*, the change to $x$.
 #
@@ -2056,7 +2056,7 @@ print(f"batch_norm: largest difference {difference.abs().max():.1e}")
 # %% [markdown]
 # Differences around 1e-15 are rounding.
 #
-# Not every Transformer uses the same norm in the same position. The first Transformer and BERT use layer norm in post-norm position. GPT-2 and the Vision Transformer use layer norm in pre-norm position, and Llama uses RMS norm there.
+# Transformers differ in the norm and its position. The first Transformer and BERT use layer norm in post-norm position. GPT-2 and the Vision Transformer use layer norm in pre-norm position, and Llama uses RMS norm there. (All add a final norm: lesson 7.)
 
 # %% [markdown]
 # ## 9 · In your own words
@@ -2083,6 +2083,6 @@ show_progress("04_layer_norm")
 # - Eps counts for tokens with a standard deviation near √eps or below. It limits their gradient to about 1 / √eps.
 # - A test is good if wrong versions fail it and all right ones pass. Try it on both.
 # - A residual connection computes $x + f(x)$. Its Jacobian is $I + J$, not 1. Pre-norm keeps the residual stream free of norms.
-# - In forty blocks, the norm alone kept the size of the gradients, but they became alike, and the networks hardly learned (except without ReLU and with orthogonal matrices). With $x$ added, they learned. They learned best where each branch changed the stream little: in pre-norm, or with a small constant and no norm. A linear model without blocks did about as well as pre-norm: on these digits, depth itself brought little.
+# - In forty blocks, the norm alone kept the size of the gradients, but they became alike, and the networks hardly learned (except without ReLU and with orthogonal matrices). With $x$ added, they learned. They learned best where most branches changed the stream little. A linear model without blocks did about as well as pre-norm: on these digits, depth itself brought little.
 #
 # **What is next.** Now you can stack layers, and a large model can memorise its training examples. How do you make it generalise? Lesson 5 starts there, with dropout.

@@ -7,9 +7,9 @@
 #
 # **You take away** `sinusoidal_encoding`, `LearnedPositions`, `relative_bias`, `rotary_embedding`, and a way to choose between them by what your task needs.
 #
-# **Time**: about 220 minutes: 145 for the exercises, the rest to read, predict and run. A good place to stop is marked after about 90. Parts 7 and 8 have no exercise, and can wait for another day.
+# **Time**: about 220 minutes: 145 for the exercises. A good place to stop follows after about 90. Parts 7 and 8 have no exercise and can wait.
 #
-# **How to work**: read, predict, run, cell by cell. This notebook imports nothing from the other lessons.
+# **How to work**: read, predict, run, cell by cell. This notebook runs alone.
 
 # %% given imports
 import copy

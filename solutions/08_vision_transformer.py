@@ -7,7 +7,7 @@
 #
 # **You take away** `VisionTransformer`, two ways to inspect its attention, and measurements of what it knows about images before training, and what it learns from them.
 #
-# **Time**: about 225 minutes: 160 for the exercises, the rest to read, predict and run. A good place to stop is marked after about 130. Part 7 has no exercise, and can wait for another day.
+# **Time**: about 225 minutes: 160 for the exercises. A good place to stop is marked after about 130. Part 7 has no exercise, and can wait.
 
 # %% given imports
 import copy
