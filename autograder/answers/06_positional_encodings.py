@@ -2415,7 +2415,8 @@ def rotary_attention(
 # Your scores are those without rotation, and the output is rotated. Rotate queries and keys, before
 # the scores.
 # replace: return F.scaled_dot_product_attention(query, key, value)
-# by:      return rotary_embedding(F.scaled_dot_product_attention(query, key, value), positions, base)
+# by:      mixed = F.scaled_dot_product_attention(query, key, value)
+#          return rotary_embedding(mixed, positions, base)
 
 # %% wrong rotary_attention base_for_queries_only of="solution"
 # `base` reaches the queries alone. The keys need it too.
