@@ -1009,9 +1009,10 @@ with Check(
 from transformer_course.widgets import show_block
 
 
-def with_large_weights(block: EncoderBlock) -> EncoderBlock:
-    """Draw every matrix of a block anew, with a standard deviation of 0.5."""
+def block_with_large_weights(*, norm_first: bool = True) -> EncoderBlock:
+    """Build a block, and draw its matrices anew with a standard deviation of 0.5."""
     torch.manual_seed(0)
+    block = EncoderBlock(8, 2, 16, norm_first=norm_first)
     for weight in block.parameters():
         if weight.dim() == 2:
             nn.init.normal_(weight, std=0.5)
@@ -1020,7 +1021,7 @@ def with_large_weights(block: EncoderBlock) -> EncoderBlock:
 
 sentence = ["the", "animal", "was", "too", "tired"]
 shown = 3 * numbers(5, 8)  # (length, d_model)
-pre_norm = with_large_weights(EncoderBlock(8, 2, 16))
+pre_norm = block_with_large_weights()
 show_block(pre_norm, shown, sentence, title="Your pre-norm block")
 
 # %% [markdown]
@@ -1031,7 +1032,7 @@ show_block(pre_norm, shown, sentence, title="Your pre-norm block")
 # The second view shows the other order, with the same weight matrices. Before you run it: which boxes will lie on the residual stream?
 
 # %%
-post_norm = with_large_weights(EncoderBlock(8, 2, 16, norm_first=False))
+post_norm = block_with_large_weights(norm_first=False)
 show_block(post_norm, shown, sentence, title="Your post-norm block")
 
 # %% [markdown]
