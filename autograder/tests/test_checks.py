@@ -288,6 +288,25 @@ with Check("mix", "a gradient") as check:
     assert "no gradient flows" in failure("def mix(x):\n    return 2 * x.detach()", law)
 
 
+def test_a_frozen_parameter_is_named():
+    law = """
+with Check("Scale", "a gradient") as check:
+    scale = check.build()
+    check.true(bool(scale.gradients(scale.call(numbers(2, 3)))["s"]), "slope")
+"""
+    work = """
+class Scale(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.s = torch.nn.Parameter(torch.ones(1){})
+
+    def forward(self, x):
+        return self.s * x.requires_grad_()
+"""
+    run(work.format(""), law)
+    assert "`s` cannot learn" in failure(work.format(", requires_grad=False"), law)
+
+
 def test_a_known_misconception_is_named_and_others_are_not(monkeypatch):
     with pytest.raises(CheckFailed) as failed:
         run("def mix(x):\n    return x * x", ONE)

@@ -77,6 +77,9 @@ class Module(Wrapped):
     def gradients(self, result: Tensor) -> dict[str, Tensor]:
         """d(sum of `result`) / d(parameter), by name: zeros where nothing depends on it."""
         named = dict(self.bare.named_parameters())
+        if frozen := [name for name, weight in named.items() if not weight.requires_grad]:
+            claim = f"`{frozen[0]}` cannot learn: its requires_grad is False"
+            self._runner.fail(claim, "leave requires_grad as torch sets it", Kind.NO_GRADIENT)
         return {name: self._runner.gradient(result, weight) for name, weight in named.items()}
 
 
