@@ -7,7 +7,7 @@
 #
 # **You take away** `masked_attention`, the reason for the −∞ in it, and a leak test for models that generate.
 #
-# **Time**: about 190 minutes: 110 for the exercises. A good place to stop is marked after about 95. Part 7 has no exercise, and can wait.
+# **Time**: about 190 minutes: 110 for the exercises. Two places to stop are marked. Section 7 can wait for another day, but section 9 needs it.
 #
 # **How to work**: read, predict and run, cell by cell. This notebook runs alone.
 
@@ -879,11 +879,11 @@ print("your test passes the famous code:", test_of_masking(famous_attention))
 print("lowest number of float16:", torch.finfo(torch.float16).min)
 
 # %% [markdown]
-# The number −100 fails in the second row too, $-10^9$ in the last row only. All scores of that row are equal, so the query gets the mean of *all* values.
+# The number −100 fails in the second row too, $-10^9$ in the last row only. That row's scores are equal, so the query gets the mean of *all* values. (With −∞ alone it gets NaN.)
 #
 # Nor does $-10^9$ fit into float16. The original BERT code *adds* −10 000, which fits.
 #
-# **Predict.** Does the failure in the last row matter?
+# **Predict.** Does the last row's failure matter?
 #
 # <details><summary>Always</summary>Not where nobody reads the output of such a query, as for many padding queries.</details>
 # <details><summary>Where somebody reads the output of such a query</summary>Yes, as for a sequence of length 0: its output should not depend on padding.</details>
@@ -1176,6 +1176,8 @@ print("bidirectional attention leaks:", leaks_future(bidirectional, numbers(4, 3
 print("causal attention leaks:       ", leaks_future(causal, numbers(4, 3)))
 
 # %% [markdown]
+# **A good place to stop.** Only one written question is left.
+#
 # ## 7 · Too good to be true
 #
 # Back to the two models of the opening. They learn rows of eight digits. With probability 0.8, the next digit is the previous one plus 1 (after 9 comes 0). Otherwise it is one of the ten digits, drawn at random. So the data follow a rule, with noise.
@@ -1258,20 +1260,6 @@ def loss_of(writer: Writer, rows: Tensor) -> Tensor:
 held_out = some_rows(4000, seed=10**6)
 torch.manual_seed(0)
 print(f"loss before training: {loss_of(Writer(causal_mask(8)), held_out).item():.2f}")
-
-# %% [markdown]
-# These rows have no padding. With padding, a target can be a padding token, and your masks do not remove *targets*. Take a batch in which half of the targets are padding. The model gives each real target the probability 0.25, and each padding target 0.99. The next cell computes the mean loss twice: over all targets, and over the real ones only. Which of the two describes the model?
-
-# %%
-half = torch.tensor([0.25] * 4 + [0.99] * 4)
-two_logits = torch.stack([half.log(), (1 - half).log()], dim=1)  # class 0 is the target
-counted = torch.zeros(8, dtype=torch.long)
-left_out = torch.tensor([0] * 4 + [-100] * 4)
-print(f"padding targets counted:  {F.cross_entropy(two_logits, counted).item():.2f}")
-print(f"padding targets left out: {F.cross_entropy(two_logits, left_out, ignore_index=-100):.2f}")
-
-# %% [markdown]
-# The second one. Predicting padding is easy and useless, and it makes the first loss look half as large. `F.cross_entropy` leaves out each target that equals `ignore_index`.
 
 # %% folded=true
 # Trains a Writer for 300 steps and records its held-out loss: click to unfold
@@ -1431,7 +1419,7 @@ for name, one_mask in masks().items():
 #
 # Without a mask a model sees *all* later digits. To test which of them matters, hide only the next digit and leave the later ones visible. Compare two kinds of data: digits with the rule, and independent random digits, where there is nothing to learn. There the floor is ln 10, about 2.30.
 #
-# **Predict.** On *random* digits, which models get below the floor?
+# **Predict.** Compare three models: causal mask, no mask, only the next digit hidden. On *random* digits, which of them get below the floor?
 #
 # <details><summary>None, because nothing can be learned</summary>Nothing can be predicted, but a visible target can be copied.</details>
 # <details><summary>Only the model without a mask</summary>Yes. It sees the target. The other later digits say nothing about it.</details>
@@ -1572,13 +1560,13 @@ for rule, data, lowest in (
 figures.runs(ends, "held-out loss", "Random digits: masked scores become this number (3 seeds)")
 
 # %% [markdown]
-# What to see, on random digits: with −1 and −5 the loss falls far below the floor. Training moved the allowed scores far below the number, so nearly all weight is on later keys. As masked keys have equal scores, the loss stays above 0.
+# What to see, on random digits: with −1 and −5 the loss falls far below the floor. Training moved the allowed scores far below it: nearly all weight is on later keys. As masked keys have equal scores, the loss stays above 0.
 #
-# From −20 on the loss is at the floor. Even with −20 the weight of the later keys is near 10⁻⁸: too little to learn from.
+# From −20 on the loss is at the floor. With −20 the later keys have weights near 10⁻⁸: too little to learn from, but near your leak test's threshold, so its answers differ.
 #
-# **Predict.** On digits with the rule, −1 and −5 change neither the loss nor generation. Are they harmless there?
+# **Predict.** On digits with the rule, −1 and −5 change neither the loss nor generation. Are they harmless?
 #
-# <details><summary>Yes: the loss and generation are the best evidence</summary>They show that these models copy little. The leak test still finds a dependence on later digits.</details>
+# <details><summary>Yes: the loss and generation are the best evidence</summary>They show that these models copy little. The leak test still finds a dependence on later inputs (random vectors here).</details>
 # <details><summary>They leak, but training found a good answer without it</summary>Yes. High scores on the own position leave the masked keys almost no weight. The leak test shows it, and so does the weight of the later keys.</details>
 # <details><summary>Yes, because with a rule no leak can pay off</summary>It can: without a mask, the loss on the same data was almost 0.</details>
 #
@@ -1662,6 +1650,22 @@ def tokens_leak(model: Writer, digits: Tensor) -> bool:
 
 for name, one_mask in masks().items():
     print(f"{name:22} leaks:", [tokens_leak(Writer(one_mask), row) for row in held_out[:3]])
+
+# %% [markdown]
+# ### Padding in the loss
+#
+# The rows of digits have no padding. With padding, a target can be a padding token, and your masks do not remove *targets*. Take a batch in which half of the targets are padding. The model gives each real target the probability 0.25, and each padding target 0.99. The next cell computes the mean loss twice: over all targets, and over the real ones only. Which of the two describes the model?
+
+# %%
+half = torch.tensor([0.25] * 4 + [0.99] * 4)
+two_logits = torch.stack([half.log(), (1 - half).log()], dim=1)  # class 0 is the target
+counted = torch.zeros(8, dtype=torch.long)
+left_out = torch.tensor([0] * 4 + [-100] * 4)
+print(f"padding targets counted:  {F.cross_entropy(two_logits, counted).item():.2f}")
+print(f"padding targets left out: {F.cross_entropy(two_logits, left_out, ignore_index=-100):.2f}")
+
+# %% [markdown]
+# The second one. Predicting padding is easy and useless, and it makes the first loss look half as large. `F.cross_entropy` leaves out each target that equals `ignore_index`.
 
 # %% [markdown]
 # ## 8 · The real thing

@@ -7,7 +7,7 @@
 #
 # **You take away** `EncoderBlock` and `Encoder`, their parameter count, and a test of what the position of each norm changes.
 #
-# **Time**: about 215 minutes: 152 for the exercises, the rest to read, predict and run. Good places to stop are marked after about 90 and 160. Parts 8 and 9 have no exercise, and can wait for another day (before part 11).
+# **Time**: about 240 minutes: 152 for the exercises. Good places to stop are marked after about 90, after 160, and in part 7. Parts 8 and 9 have no exercise, and can wait for another day (before part 11).
 
 # %% given imports
 import re
@@ -465,7 +465,7 @@ def own_names(block: Module, weights: dict[str, Tensor]) -> dict[str, Tensor]:
 #
 # <details><summary>Hint 1</summary>Begin with pre-norm alone, without dropout: two lines, each of the form <code>x = x + …</code>. <code>attend</code> returns a pair: the output is its first element, <code>attend(…)[0]</code>. The checks for post-norm and for dropout come later.</details>
 # <details><summary>Hint 2</summary>Which x is the output added to: x before the norm, or after it? In the picture, where does the branch leave the residual stream?</details>
-# <details><summary>Hint 3</summary>Dropout is used in four positions. <code>nn.MultiheadAttention(…, dropout=…)</code> handles the first by itself. One <code>nn.Dropout</code> can serve the other three: it draws a new mask in every call.</details>
+# <details><summary>Hint 3</summary>Dropout is used in four positions. <code>nn.MultiheadAttention(…, dropout=…)</code> handles the first by itself. A <code>FeedForward</code> that gets <code>dropout</code> has the one after the ReLU. One <code>nn.Dropout</code> can serve the rest: it draws a new mask in every call.</details>
 
 
 # %% exercise EncoderBlock
@@ -1036,7 +1036,7 @@ post_norm = block_with_large_weights(norm_first=False)
 show_block(post_norm, shown, sentence, title="Your post-norm block")
 
 # %% [markdown]
-# What to see: in the pre-norm block, only sums lie on the residual stream, and the tokens leave larger than they came. In the post-norm block, both norms lie on it, and every token leaves with size 1.
+# What to see: in the pre-norm block, only sums lie on the residual stream, and nothing resets the sizes: here the tokens grow on average, but one of them may shrink. In the post-norm block, both norms lie on it, and every token leaves with size 1.
 
 # %% [markdown]
 # ### Bug hunt: one name too few
@@ -1806,7 +1806,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: a single block follows one jump almost perfectly. At two jumps it gets only about half of the answers. That is more than guessing, because notes can repeat. In about a third of the cases the path returns to a box already visited, so one lookup is enough. Elsewhere, guessing a frequent note is right more often than one time in eight.
+# What to see: a single block follows one jump almost perfectly. At two jumps it gets only about half of the answers. That fits the estimate above: the paths that need one lookup, and some good guesses.
 #
 # Two smaller blocks get nearly all of the answers. So on this task, with equal parameters and steps, depth helps, and a wider feed-forward network does not replace it.
 #
@@ -1863,11 +1863,13 @@ boxes = [f"box {i}: {note}" for i, note in enumerate(notes_read[1].tolist())]
 show_attention(jump_weights()[1], boxes, title="Your encoder follows two notes, by layer and head")
 
 # %% [markdown]
+# **A good place to stop.**
+#
 # ### Switch a head off
 #
-# The map shows where a head attends. Does the answer depend on it? An **ablation** removes one part of a trained model and measures what is lost. **Zero ablation** puts 0 in place of a head's output. **Mean ablation** puts its mean there: what follows gets the usual input on average, and nothing that varies with the token.
+# Does the answer depend on what a head attends to? An **ablation** removes one part of a trained model and measures what is lost. **Zero ablation** puts 0 in place of a head's output. **Mean ablation** puts its mean there: what follows gets the usual input, on average.
 #
-# `out_proj` reads the outputs $h_0, h_1, …$ of all heads, side by side. So each head has its own columns $W_i$ of `out_proj.weight`:
+# `out_proj` reads the outputs $h_0, h_1, …$ of all heads, side by side: each head has its own columns $W_i$ of `out_proj.weight`, which stands on the left (part 2 wrote $xW$):
 #
 # $$\text{output} = W_0\, h_0 + W_1\, h_1 + \dots + b$$
 #
@@ -2108,7 +2110,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: without residual connections, four blocks hardly beat guessing (1/8). Without norms they learn more slowly.
+# What to see: without residual connections, four blocks hardly beat guessing (1/8). Without norms they get to about half in 40 steps; later ones are not shown.
 #
 # <details><summary>Are <em>W<sup>O</sup></em> and the ReLU useless?</summary>For this task: without them, the accuracy is the same as with every part. Other tasks need the ReLU: see part 2.</details>
 #
@@ -2121,7 +2123,7 @@ figures.runs(
 #
 # **From the lecture**: “Detail: Pre-norm vs Post-norm” in *Transformers (Part 2)*, Data C182. It says of pre-norm: “Better training stability, can use larger learning rate”.
 #
-# Why? The usual explanation is the gradients. Measure them before any training, with random weights, tokens and labels: how large is the gradient in the *last* block, at the weights of `linear2`?
+# Why? The usual explanation is the gradients. Measure them before any training: how large is the gradient in the *last* block, at the weights of `linear2`?
 #
 # **Predict.** In a pre-norm stack, how large is this gradient in the last of 32 blocks, compared with the last of 2?
 #
@@ -2219,16 +2221,16 @@ figures.curves(
 # <details><summary>Its stream grows, so each later sublayer adds a smaller share of it</summary>Yes, that is the explanation of Liu et al. (2020, <em>Understanding the Difficulty of Training Transformers</em>). In post-norm every norm scales the stream back, so the share stays large.</details>
 # <details><summary>Its final norm makes the output smaller</summary>Post-norm ends with a norm too, and the figure shows the change relative to the size of the output.</details>
 #
-# The **amplification effect**: the larger the share of the sublayers, the further small parameter changes move the output.
+# The **amplification effect**: the larger a sublayer's share, the further small parameter changes move the output.
 
 # %% [markdown]
 # ## 9 · Deep stacks and the first steps
 #
-# Again four blocks and one jump, now for 80 steps:
+# Four blocks and one jump, for 80 steps:
 #
 # - Pre-norm and post-norm use a learning rate of 0.02 from the first step.
 # - Post-norm with warm-up raises it to 0.02 over 40 steps.
-# - Three more change one thing each: twice the rate, half the rate, two blocks.
+# - Three more, without warm-up: pre-norm at twice the rate, post-norm at half the rate, post-norm with two blocks.
 #
 # **Predict.** Which setting does not learn?
 #

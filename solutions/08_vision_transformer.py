@@ -7,7 +7,7 @@
 #
 # **You take away** `VisionTransformer`, two ways to inspect its attention, and measurements of what it knows about images before training, and what it learns from them.
 #
-# **Time**: about 225 minutes: 160 for the exercises. A good place to stop is marked after about 130. Part 7 has no exercise, and can wait.
+# **Time**: about 260 minutes: 160 for the exercises. Good places to stop are marked after about 130 and before part 7. Its text can wait, but run its cells.
 
 # %% given imports
 import copy
@@ -30,11 +30,29 @@ from transformer_course.checks import Check, numbers
 torch.set_num_threads(1)  # such small models train fastest on one core
 
 # %% [markdown]
-# As before, read, predict and run, cell by cell. This notebook runs on its own: the encoder block of lesson 7 comes from PyTorch, as `nn.TransformerEncoderLayer`.
+# The encoder block of lesson 7 comes from PyTorch, as `nn.TransformerEncoderLayer`.
+#
+# **Recall 1.** You shuffle the tokens of a sequence. The encoder has no positional encoding. What comes out?
+#
+# <details><summary>The same vectors, shuffled in the same way</summary>Yes. Without positions, an encoder is permutation equivariant (lesson 6).</details>
+# <details><summary>The same vectors in the old order</summary>Each vector stays with its token, and the tokens have moved.</details>
+# <details><summary>Quite different vectors</summary>Attention is a weighted sum, and a sum does not depend on the order of its terms.</details>
+#
+# **Recall 2.** 4 heads become 8, and `d_model` stays. What happens to the number of parameters?
+#
+# <details><summary>It doubles</summary>Each head is half as wide: d_model is divided among the heads (lesson 3).</details>
+# <details><summary>It stays the same</summary>Yes. The projections are still d_model by d_model; the heads only divide their output (lesson 3).</details>
+# <details><summary>It halves</summary>The projections keep their size: d_model by d_model (lesson 3).</details>
+#
+# **Recall 3.** Why does a pre-norm stack need one more norm at its end?
+#
+# <details><summary>To make the gradient smaller</summary>The reason lies in the forward pass: ask what the norms inside the blocks normalise.</details>
+# <details><summary>To keep dropout from shifting the mean</summary>Dropout keeps the expectation by itself (lesson 5).</details>
+# <details><summary>Because nothing has normalised the residual stream</summary>Yes. A pre-norm block normalises only what enters its branches (lesson 7).</details>
 #
 # ## 1 · A sequence made of squares
 #
-# Your encoder turns a sequence of vectors into a sequence of vectors. So far the vectors stood for words or digits. A photo has no words. How do you turn it into a sequence?
+# Your encoder turns a sequence of vectors into a sequence of vectors. A photo has no words. How do you turn it into a sequence?
 #
 # The first idea is one token for each pixel. But attention compares every token with every token.
 #
@@ -77,26 +95,6 @@ for size in (32, 16, 8):
     print(f"patches of {size} × {size} pixels: {count} tokens, {count**2:,} pairs")
 
 # %% [markdown]
-# Three questions on earlier lessons: answer each in your head, then open your choice.
-#
-# **Recall.** You shuffle the tokens of a sequence. The encoder has no positional encoding. What comes out?
-#
-# <details><summary>The same vectors, shuffled in the same way</summary>Yes. Without positions, an encoder is permutation equivariant (lesson 6).</details>
-# <details><summary>The same vectors in the old order</summary>Each vector stays with its token, and the tokens have moved.</details>
-# <details><summary>Quite different vectors</summary>Attention is a weighted sum, and a sum does not depend on the order of its terms.</details>
-#
-# **Recall.** You go from 4 heads to 8 and keep `d_model`. What happens to the number of parameters?
-#
-# <details><summary>It doubles</summary>Each head is half as wide: d_model is divided among the heads (lesson 3).</details>
-# <details><summary>It stays the same</summary>Yes. The projections are still d_model by d_model; the heads only divide their output (lesson 3).</details>
-# <details><summary>It halves</summary>The projections keep their size: d_model by d_model (lesson 3).</details>
-#
-# **Recall.** Why does a stack of pre-norm blocks need one more norm after the last block?
-#
-# <details><summary>To make the gradient smaller</summary>The reason lies in the forward pass: ask what the norms inside the blocks normalise.</details>
-# <details><summary>To keep dropout from shifting the mean</summary>Dropout keeps the expectation by itself (lesson 5).</details>
-# <details><summary>Because nothing has normalised the residual stream</summary>Yes. A pre-norm block normalises only what enters its branches (lesson 7).</details>
-#
 # ## 2 · Cut
 #
 # How do you cut an image in code? Begin with one that you can follow by hand: 4 rows of 6 pixels, numbered from 0 to 23.
@@ -1251,7 +1249,9 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: the loss falls, and still all three runs stay below the baseline. One reason is plain: the loss is still falling. Another question: what could a model know from the start?
+# What to see: all three runs stay below the baseline. One reason is plain: the loss is still falling. Another question: what could a model know from the start?
+#
+# **A good place to stop.** Part 7 is long: give it its own day.
 #
 # ## 7 · What does a model know before training?
 #
@@ -1379,7 +1379,8 @@ figures.runs(
 # If the architecture is the reason, it must show *before* any training: how much does a shift change the logits of an untrained model?
 
 
-# %%
+# %% folded=true
+# Measures how much a shift changes the logits of untrained models; click to unfold
 def change(model: nn.Module, images: Tensor, pixels: int) -> float:
     """How much a shift changes the logits; 1: as much as another held-out image does."""
     with torch.no_grad():
@@ -1398,6 +1399,7 @@ def untrained_changes(make: Callable[[], nn.Module], images: Tensor, pixels: int
     return changes
 
 
+# %%
 figures.runs(
     {
         f"{name}, by {pixels}": untrained_changes(make, test_images, pixels)
@@ -1409,9 +1411,9 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: two pixels change the logits of the control and of the ViT more than another image does, and those of the CNN about half as much: an inductive bias. But at one pixel, the CNN hardly beats its control.
+# What to see: two pixels change the logits of the control and of the ViT more than another image does, and those of the CNN about half as much: an inductive bias. At one pixel, the CNN hardly beats its control.
 #
-# Two suspects. *The border*: there, a convolution sees the zeros of its padding. *The stride of the first max pooling*: its squares move by two pixels at a time, so it is equivariant only to even shifts.
+# Two suspects. *The border*: beyond it are zeros, but after the first convolution black is not 0. *The stride of the first max pooling*: its squares move by two pixels, so it is equivariant only to even shifts.
 #
 # **Your turn.** A wider margin keeps digits from the border; with stride 1 the squares move pixel by pixel. Change `margin` to 8, then `stride` to 1. Which suspect spoils the shift by two pixels, and which the shift by one?
 
@@ -1507,7 +1509,8 @@ print(f"largest difference of the logits: {(again - logits).abs().max().item():.
 # <details><summary>Nothing changes</summary>This holds exactly for logistic regression, which has one weight for each pixel. A CNN shares its kernels.</details>
 
 
-# %%
+# %% folded=true
+# Trains three CNNs on shuffled pixels and three ViTs on shuffled patches; click to unfold
 @functools.cache  # trains at the first call
 def cnns_on_shuffled_pixels() -> list[float]:
     """The held-out accuracy of three CNNs on digits with shuffled pixels, all alike."""
@@ -1522,6 +1525,7 @@ def vits_on_shuffled_patches() -> list[float]:
     return [accuracy(trained(new_vit, train, seed)[0], test, test_labels) for seed in range(3)]
 
 
+# %%
 figures.runs(
     {
         "CNN, as it is": accuracies(new_cnn),
@@ -1602,9 +1606,9 @@ figures.curves(
 # %% [markdown]
 # What to see: with 100 images, the ViT falls much further behind than with 1,437. Locality alone is not the reason: between the two CNNs, the gap stays a few points. Even the CNN on rearranged pixels is far ahead of the ViT, and so is a linear classifier.
 #
-# But after 140 steps the ViT may also be unfinished, and so may your three ViTs of section 6, which saw all 1,437 images. Try two remedies on those three, each by itself, and compare them: more data, or more steps.
+# But after 140 steps the ViT may also be unfinished. (Here this stays open.) So may your three ViTs of section 6, which saw all 1,437 images. Try two remedies on those, each by itself: more data, or more steps.
 #
-# ### More images from few
+# ### More images, or more steps
 #
 # A digit that is turned or moved a little is still the same digit. **Data augmentation** is training on changed copies of the images, with the labels of the originals.
 
@@ -1699,13 +1703,13 @@ for name, of_runs in before_and_after_tuning().items():
 print(f"logistic regression, in place: {linear_accuracy:.1%}")
 
 # %% [markdown]
-# What to see: more steps raise the accuracy in place from about 89 % to about 95 %, close to the linear classifier. So more training alone closes much of the gap in section 6, with no assumption built in. (The CNN needed fewer steps.) (The smaller learning rate at the end may have helped too; this is not tested.) On moved digits, the assumption counts.
+# What to see: more steps raise the accuracy in place from about 89 % to about 95 %, close to the linear classifier. So more training alone closes much of the gap in section 6, with no assumption built in. (The CNN needed fewer steps.) (The smaller final learning rate may have helped too.) On moved digits, the assumption counts.
 #
 # **Your turn.** What if the copies *are* moved by two pixels? Where they are made, change `pixels=1` to 2. Run that cell again, and the one that draws the accuracies. Then change it back, and rerun both.
 #
 # <details><summary>Answer</summary>At two pixels, the accuracy rises from about 13 % to about 16 %. At one pixel, it falls by about 5 points. One copy of each image and two epochs are not much for so many positions.</details>
 #
-# Here is what one of the models with copies still misreads.
+# The next cell shows digits that one of the models with copies still misreads. Which could you have misread?
 
 # %%
 with torch.no_grad():
@@ -1724,7 +1728,7 @@ if len(missed):
 #
 # In **pretraining**, a model is first trained on a very large data set, here with labels. The **ResNet** is a CNN with residual connections.
 #
-# **Predict.** The paper pretrains both on 1.3, on 14 and on 300 million images. Where is the ViT ahead of the ResNet?
+# **Predict.** The paper pretrains both on 1.3, on 14 and on 300 million images, then fine-tunes on ImageNet (1,000 classes). Where is the ViT ahead of the ResNet?
 #
 # <details><summary>With all three</summary>With 1.3 million, it is a few points behind.</details>
 # <details><summary>Clearly only with 300 million</summary>Yes. With 14 million, the best models of both kinds are about level.</details>
@@ -1732,13 +1736,13 @@ if len(missed):
 #
 # **From the lecture** (CS60216, slide "Image Classification"): numbers of Dosovitskiy et al., 2020, table 2.
 #
-# | model | pretraining images | ImageNet accuracy | TPUv3-core-days |
+# | model | pretraining images | ImageNet accuracy | compute for pretraining (TPUv3-core-days) |
 # | --- | --- | --- | --- |
 # | ViT-L/16 | 300 million | 87.76 % | 680 |
 # | ViT-L/16 | 14 million | 85.30 % | 230 |
 # | ResNet-152x4 (BiT-L) | 300 million | 87.54 % | 9,900 |
 #
-# **Predict.** Compare the first and the last row. What does the table show?
+# **Predict.** What do the first and the last row show?
 #
 # <details><summary>Attention is better than convolution</summary>Their accuracies differ by 0.2 points. And with 1.3 million images the order is reversed.</details>
 # <details><summary>The same accuracy, for about a fifteenth of the compute</summary>Yes: 680 against 9,900 core-days.</details>
@@ -1759,7 +1763,8 @@ if len(missed):
 # <details><summary>Global context</summary>Every patch can attend to every patch. Section 8 measures how far.</details>
 # <details><summary>Scalability</summary>Your data sets are far too small to judge this. The table above supports it.</details>
 # <details><summary>Parameter efficiency</summary>Yes. Your CNN has about half the parameters of your ViT, and reads more digits after as many steps. How many parameters a model needs depends on the data and the training.</details>
-#
+
+# %% [markdown]
 # ### Does the table know the grid?
 #
 # **Predict.** The rows start as random vectors. After training, which two patches have the most similar rows?
@@ -2022,7 +2027,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: even attention goes 6 pixels far, and so does that of untrained models. In block 1, all six trained heads attend closer, to about 5.3 pixels on average. With all patches alike, the distance does not rise. So a short distance is no evidence of locality here. In the paper, on photos, some heads of the first blocks attend to a small part of the image.
+# What to see: even attention has a mean distance of 6 pixels, and untrained models nearly the same. In block 1, it is shorter in all six trained heads: 5.3 on average. With all patches alike, the distance does not rise. So a short distance is no evidence of locality here. In the paper, on photos, some heads of the first blocks attend to a small part of the image.
 #
 # ### Does the class token attend to the strokes?
 #

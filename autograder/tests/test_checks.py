@@ -30,6 +30,16 @@ with Check("mix", "two calls") as check:
     small, large = check.call(numbers(1, 2)), check.call(numbers(3, 4))
     check.equal({judged}, {expected}, "a law")
 """
+WORDS = """
+with Check("mix", "words") as check:
+    words, numbers = ["not", "a", "bad", "film"], [[3, 1], [2]]
+    check.equal(check.call(words, numbers, None, returns=list), words, "the words, unchanged")
+"""
+TEXT = """
+with Check("mix", "a text") as check:
+    text = 20 * "to be or not "
+    check.equal(check.call(text, returns=str), text + "to be", "the text, and `to be`")
+"""
 REFUSES = """
 with Check("mix", "an odd width") as check:
     check.raises(numbers(2, 7), naming=[7])
@@ -56,6 +66,23 @@ def failure(student: str, check: str) -> str:
 
 
 FAILURES = {
+    "another order": (
+        WORDS,
+        "def mix(words, numbers, nothing):\n    return sorted(words)",
+        [
+            "mix(words: ['not', 'a', 'bad', 'film'], numbers: [[3, 1], [2]], nothing: None)",
+            "expected ['not', 'a', 'bad', 'film'] got ['a', 'bad', 'film', 'not']",
+            "the same ones, in another order",
+        ],
+    ),
+    "a list changed in place": (
+        WORDS,
+        "def mix(words, *rest):\n    words.reverse()\n    return words",
+        ["expected ['not', 'a', 'bad', 'film']", "in reverse order"],
+    ),
+    "no list": (WORDS, "def mix(*given):\n    return tuple(given[0])", ["expected a list"]),
+    "a list of None": (WORDS, "def mix(*given):\n    return [None, 2]", ["got [None, 2]"]),
+    "a text cut short": (TEXT, "def mix(text):\n    return text[1:] + 'to be'", ["at 0"]),
     "forgotten return": (ONE, "def mix(x):\n    x + x", ["got None", "`return`"]),
     "wrong type": (ONE, "def mix(x):\n    return x.numpy() * 2", ["numpy.ndarray"]),
     "a tuple for a tensor": (ONE, "def mix(x):\n    return x, x", ["a tensor", "tuple"]),
@@ -331,6 +358,17 @@ def test_a_mistake_elsewhere_is_no_cause_once_the_checks_there_hold(monkeypatch)
         monkeypatch.setattr("transformer_course.checks.outcomes.OUTCOMES", outcomes)
         assert ("Or `softmax`" in failure(square, ONE)) == said
         assert "That squares." in failure(square, ONE)
+
+
+def test_a_misconception_about_a_text_is_told_from_others(monkeypatch):
+    with pytest.raises(CheckFailed) as failed:
+        run("def mix(text):\n    return text", TEXT)
+    assert failed.value.clue
+    known = {"mix": [{**failed.value.clue, "says": "`to be` is missing."}]}
+    monkeypatch.setattr(misconceptions, "_known", lambda: known)
+    assert "looks like   `to be` is missing" in failure("def mix(t):\n    return str(t)", TEXT)
+    for other in ("t + 'x'", "t[:-1] + '!'", "t.title()", "''"):
+        assert "looks like" not in failure(f"def mix(t):\n    return {other}", TEXT)
 
 
 def test_an_error_that_students_raise_themselves_is_known_by_its_text(monkeypatch):

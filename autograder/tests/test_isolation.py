@@ -330,6 +330,46 @@ def plain(kind: str, wanted: str) -> str:
     return check + f"    check.true(answer == {wanted}, 'not right yet')"
 
 
+STEPS = """
+with Check("mix", "three steps") as check:
+    asked = []
+    def step(tokens, asked=asked):
+        asked.append(tokens.shape[1])
+        return tokens[:, -1:] + 1
+    made = check.call(step, torch.zeros(2, 1, dtype=torch.int64))
+    check.equal(made, torch.tensor([[0, 1, 2, 3]] * 2), "counted on")
+    check.equal(asked, [1, 2, 3], "one call a token, of all tokens so far")
+"""
+COUNTS = """
+def mix(step, tokens):
+    for _ in range(3):
+        tokens = torch.cat([tokens, step({asked})], 1)
+    return tokens
+"""
+CACHES = """
+with Check("mix", "caches of yours") as check:
+    caches = [check.other("Mix").build() for _ in range(2)]
+    for new, kept in ((1.0, 1.0), (3.0, 4.0)):
+        check.equal(check.call(caches, torch.ones(2) * new), new * torch.ones(2), "a sum each")
+        check.equal(caches[1].call(torch.zeros(2)), kept * torch.ones(2), "kept")
+"""
+SUMS = """
+class Mix(nn.Module):
+    ours = torch.zeros(2)
+    def __init__(self):
+        super().__init__()
+        self.mine = torch.zeros(2)
+    def forward(self, x):
+        {total} = {total} + x
+        return {total}
+def mix(caches, x):
+    first, second = caches
+    before = first(torch.zeros(2))
+    second(x)
+    return first(x) - before
+"""
+
+
 # what no lesson's bank asks of the kit: a check, a right answer, a wrong one, and what it is told
 REST = {
     "module": (TRAINS, TRAINED.format(steps=400), TRAINED.format(steps=2), "within a tenth"),
@@ -351,6 +391,18 @@ REST = {
         "def mix(layer):\n    pass",
         "def mix(layer):\n    layer.weight.requires_grad_(False)",
         "the layer learns on",
+    ),
+    "a function that is called back": (
+        STEPS,
+        COUNTS.format(asked="tokens"),
+        COUNTS.format(asked="tokens[:, -1:]"),
+        "one call a token",
+    ),
+    "modules in a list": (
+        CACHES,
+        SUMS.format(total="self.mine"),
+        SUMS.format(total="Mix.ours"),
+        "a sum each",
     ),
     "float": (plain("float", "0.5"), "answer = torch.tensor(0.5)", "answer = 'half'", "a number"),
     "int": (plain("int", "8"), "answer = 8", "answer = True", "a whole number, got True"),

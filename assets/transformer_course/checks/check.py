@@ -9,7 +9,7 @@ from typing import Any, NoReturn, Self
 import torch
 from torch import Tensor, nn
 
-from transformer_course.checks import failure, formatting
+from transformer_course.checks import failure, formatting, plain_values
 from transformer_course.checks.module import Module
 from transformer_course.checks.outcomes import OUTCOMES
 from transformer_course.checks.runner import Returns, Runner
@@ -152,16 +152,22 @@ class Check:
 
     def equal(
         self,
-        actual: Tensor | float,
-        expected: Tensor | float,
+        actual: Any,
+        expected: Any,
         claim: str,
         hint: str = "",
         within: float | None = None,
     ) -> None:
-        """`actual` equals `expected`, tensors or numbers; `claim` says so in words.
+        """`actual` equals `expected`; `claim` says so in words.
 
-        To the accuracy of the dtype, or `within` an absolute difference.
+        Tensors and numbers to the accuracy of the dtype, or `within` an absolute difference; a
+        text, list, dictionary or None exactly, but for numbers' last digits.
         """
+        if not isinstance(actual, Tensor) and not isinstance(expected, (Tensor, int, float)):
+            if not plain_values.same(actual, expected):
+                self._runner.differ_plainly(claim, hint, actual, expected)
+            self._runner.calls.has_judged(actual)
+            return
         judged, actual, expected = actual, formatting.tensor(actual), formatting.tensor(expected)
         if torch.bool in (actual.dtype, expected.dtype) and actual.dtype != expected.dtype:
             claim = f"expected a tensor of {expected.dtype}, got one of {actual.dtype}"

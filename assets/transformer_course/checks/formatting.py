@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -15,15 +14,6 @@ from transformer_course.failure import TEXT_WIDTH
 WHOLE = 12  # a tensor with no more numbers is shown whole
 SHOWN = 3  # differing numbers that are shown of a larger one
 LONG = 200  # characters of what is no tensor
-# plain values that an exercise may give
-PLAIN = {
-    int: "a whole number",
-    float: "a number",
-    bool: "True or False",
-    str: "a text",
-    list: "a list",
-    dict: "a dictionary",
-}
 
 
 def named(work: Callable[..., Any], args: Any, kwargs: Any) -> dict[str, Any]:
@@ -59,17 +49,6 @@ def tensor(value: Tensor | float) -> Tensor:
     if isinstance(value, Tensor):
         return value
     return torch.tensor(value, dtype=torch.float64 if isinstance(value, float) else None)
-
-
-def plain(value: Any, kind: type) -> Any:
-    """A value as one of this kind, if it can be; a tensor of one number is that number."""
-    if isinstance(value, (Tensor, np.ndarray, np.generic)) and value.ndim == 0:
-        value = value.item()
-    if isinstance(value, (int, float)) and not isinstance(value, bool):
-        whole = isinstance(value, int) or value.is_integer()
-        if kind is float or (kind is int and whole):
-            return kind(value)
-    return value
 
 
 def mentions(text: str, number: float) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, NoReturn
 import torch
 from torch import Tensor, nn
 
-from transformer_course.checks import failure, formatting
+from transformer_course.checks import failure, formatting, plain_values
 from transformer_course.checks.calls import Call, Calls
 from transformer_course.checks.failure import CheckFailed
 from transformer_course.checks.misconceptions import clue, recognise
@@ -160,6 +160,12 @@ class Runner:
         note = partial(self.calls.note, judged, actual, expected, same)
         self.fail(claim, hint, fields=contrast, origin=self.origin(judged), note=note)
 
+    def differ_plainly(self, claim: str, hint: str, actual: Any, expected: Any) -> NoReturn:
+        """Stop because these texts, lists or dictionaries are not the same."""
+        contrast = plain_values.contrast(expected, actual).items()
+        note = partial(plain_values.symptom, actual, expected)
+        self.fail(claim, hint, fields=contrast, origin=self.origin(actual), note=note)
+
     def gradient(self, result: Tensor, source: Tensor) -> Tensor:
         """d(sum of `result`) / d`source`: zeros where nothing depends on it."""
         if not result.requires_grad:
@@ -174,8 +180,7 @@ class Runner:
 
     def _bare(self, work: Callable[..., Any], name: str, args: Any, kwargs: Any) -> tuple:
         """Arguments as the student's code takes them, and the same by its names for them."""
-        args = tuple(v.bare if isinstance(v, Wrapped) else v for v in args)
-        kwargs = {k: v.bare if isinstance(v, Wrapped) else v for k, v in kwargs.items()}
+        args, kwargs = _handed_over(args), _handed_over(kwargs)
         inputs = formatting.named(work, args, kwargs)
         self._called = ("you called", f"{name}({formatting.listed(inputs)})")
         return args, kwargs, inputs
@@ -251,12 +256,13 @@ class Runner:
 
     def plain(self, result: Any, kind: type) -> Any:
         """A result as the plain value that it should be."""
-        value = formatting.plain(result, kind)
-        if isinstance(value, (int, float)):
-            self._observed[-1] = [torch.tensor([value], dtype=torch.float64)]
+        value = plain_values.plain(result, kind)
+        if isinstance(value, tuple(plain_values.KINDS)):
+            spelled = plain_values.spelled(value)
+            self._observed[-1] = [torch.tensor(spelled, dtype=torch.float64)]
         if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
             hint = "does the last line say `return`?" if result is None else ""
-            claim = f"expected {formatting.PLAIN[kind]}, got {formatting.brief(result)}"
+            claim = f"expected {plain_values.KINDS[kind]}, got {formatting.brief(result)}"
             self.fail(claim, hint, Kind.WRONG_TYPE)
         if value != value:
             self.fail("the result is NaN (not a number)", failure.NOT_A_NUMBER)
@@ -287,3 +293,14 @@ class Runner:
         if dtypes and part.is_floating_point() and part.dtype != dtypes[0]:
             claim = f"{label} should keep the input's dtype {dtypes[0]}, got {part.dtype}"
             self.fail(claim, failure.KEEP_THE_DTYPE, Kind.DTYPE)
+
+
+def _handed_over(value: Any) -> Any:
+    """An argument as the student's code takes it: modules bare, lists that it may change."""
+    if isinstance(value, Wrapped):
+        return value.bare
+    if type(value) in (list, tuple):
+        return type(value)(map(_handed_over, value))
+    if type(value) is dict:
+        return {name: _handed_over(item) for name, item in value.items()}
+    return value
