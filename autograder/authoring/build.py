@@ -25,7 +25,7 @@ from autograder import paths
 from autograder.authoring.answer_bank import read_answers
 from autograder.authoring.lesson import AuthoringError, Lesson, read_lesson
 from autograder.authoring.listed_checks import listed_checks
-from autograder.authoring.notebook import as_text, source_notebook, student_version
+from autograder.authoring.notebook import as_text, code_of, source_notebook, student_version
 
 STAMP = "built_from"
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -78,17 +78,30 @@ def build_misconceptions(lesson: Lesson, told: Step) -> list[Path]:
 
 
 def build_solution(lesson: Lesson, source: NotebookNode, told: Step) -> list[Path]:
-    """Execute the solved lesson, if it or the kit changed since it was executed last."""
+    """Execute the solved lesson, if its code or the kit changed since; prose is just replaced."""
     target = lesson.path.with_suffix(".ipynb")
-    built_from = _digest([lesson.path, *_kit_files(lesson.course.kit)])
-    if target.exists():
-        before = nbformat.read(target, as_version=4)
-        if before.metadata.get("transformer_course", {}).get(STAMP) == built_from:
-            return []
-    told("executing the solution")
-    executed = execute(source)
+    built_from = _digest(_kit_files(lesson.course.kit), json.dumps(code_of(source)))
+    before = nbformat.read(target, as_version=4) if target.exists() else source
+    if before.metadata.get("transformer_course", {}).get(STAMP) == built_from:
+        executed = _with_outputs_of(before, source)
+    else:
+        told("executing the solution")
+        executed = execute(source)
     executed.metadata["transformer_course"] = {STAMP: built_from}
     return [target] if paths.write(target, as_text(executed)) else []
+
+
+def _with_outputs_of(executed: NotebookNode, source: NotebookNode) -> NotebookNode:
+    """The source, with what the same code gave when it was executed."""
+    notebook = copy.deepcopy(source)
+    notebook.metadata = executed.metadata
+    pairs = (
+        [cell for cell in cells if cell.cell_type == "code"]
+        for cells in (notebook.cells, executed.cells)
+    )
+    for cell, before in zip(*pairs, strict=True):
+        cell.outputs, cell.execution_count = before.outputs, before.execution_count
+    return notebook
 
 
 def execute(notebook: NotebookNode, allow_errors: bool = False) -> NotebookNode:

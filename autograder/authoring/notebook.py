@@ -83,6 +83,11 @@ def graded_cells(notebook: NotebookNode) -> dict[str, NotebookNode]:
     return {cell.metadata.nbgrader.grade_id: cell for cell in cells}
 
 
+def code_of(notebook: NotebookNode) -> list[str]:
+    """The sources of the code cells: all that decides about what executing it gives."""
+    return [cell.source for cell in notebook.cells if cell.cell_type == "code"]
+
+
 @cache
 def repository_address() -> str:
     """The course's repository, as declared in pyproject.toml."""

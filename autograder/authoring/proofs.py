@@ -16,7 +16,12 @@ from filelock import FileLock
 from autograder import paths
 from autograder.authoring.answer_bank import read_answers
 from autograder.authoring.lesson import Lesson
-from autograder.authoring.notebook import graded_cells, source_notebook, student_version
+from autograder.authoring.notebook import (
+    code_of,
+    graded_cells,
+    source_notebook,
+    student_version,
+)
 
 BANK = "answers bank"
 
@@ -66,7 +71,8 @@ def digest_of_execution(lesson: Lesson, *files: Path) -> str:
     """All that decides about what a lesson does when it is executed."""
     # no misconceptions: what is said of a check that fails changes nothing that runs
     kit = [f for f in lesson.course.kit.rglob("*") if f.suffix in (".py", ".js", ".css")]
-    return digest([versions("torch", "numpy", "matplotlib")], [lesson.path, *kit, *files])
+    run = [versions("torch", "numpy", "matplotlib"), code_of(source_notebook(lesson))]
+    return digest(run, [*kit, *files])
 
 
 def digest(values: list, files: Iterable[Path]) -> str:

@@ -74,6 +74,25 @@ def test_a_failed_write_leaves_the_old_file(tmp_path, monkeypatch):
     assert target.read_text() == "old"
 
 
+def test_new_prose_keeps_the_outputs_and_new_code_is_executed(tmp_path):
+    path = tmp_path / "solutions" / "01_small.py"
+    path.parent.mkdir()
+    told: list[str] = []
+
+    def built(title: str, code: str) -> nbformat.NotebookNode:
+        path.write_text(f"# %% [markdown]\n# # {title}\n\n# %%\n{code}\n", encoding="utf-8")
+        lesson = read_lesson(path)
+        build.build_solution(lesson, notebook.source_notebook(lesson), told.append)
+        return nbformat.read(path.with_suffix(".ipynb"), as_version=4)
+
+    first, second = built("A lesson", "print(id([]))"), built("Another", "print(id([]))")
+    assert len(told) == 1
+    assert second.cells[-1] == first.cells[-1]
+    assert "Another" in second.cells[1].source
+    assert built("Another", "print(3)").cells[-1].outputs[0].text == "3\n"
+    assert len(told) == 2
+
+
 def test_a_lesson_that_does_not_run_names_the_cell_and_writes_nothing(tmp_path):
     lesson = tmp_path / "solutions" / "01_small.py"
     lesson.parent.mkdir()

@@ -108,9 +108,18 @@ def test_another_torch_is_noticed(lesson, monkeypatch):
     assert not set(before) & set(after)
 
 
-def test_prose_changes_what_is_executed_alone(lesson, tmp_path):
+def test_prose_changes_neither(lesson, tmp_path):
     before = proofs.digest_of_bank(lesson), proofs.digest_of_execution(lesson)
     replace("solutions/01_small.py", "# # A lesson", "# # Another")(tmp_path)
+    assert (
+        proofs.digest_of_bank(again(lesson)),
+        proofs.digest_of_execution(again(lesson)),
+    ) == before
+
+
+def test_code_that_is_not_graded_changes_what_is_executed_alone(lesson, tmp_path):
+    before = proofs.digest_of_bank(lesson), proofs.digest_of_execution(lesson)
+    replace("solutions/01_small.py", "", "\n# %%\n1 + 1\n")(tmp_path)
     after = proofs.digest_of_bank(again(lesson)), proofs.digest_of_execution(again(lesson))
     assert (before[0] == after[0], before[1] == after[1]) == (True, False)
 
