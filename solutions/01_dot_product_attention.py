@@ -872,7 +872,7 @@ figures.curves(
 # **From the lecture**: *Transformers*, CSCI 4360/6360, slide "Scaled Dot Product", gives the same reason.
 
 # %% [markdown]
-# **A good place to stop.** You have softmax, a first attention, the three roles, and a reason for the scale. Next you write the full formula and train a model with it.
+# **A good place to stop.** You have softmax, a first attention, the roles and the scale. Next you write the full formula and train with it. (Back later? Run all cells above first.)
 
 # %% [markdown]
 # ## 7 · Once by hand
@@ -1465,7 +1465,7 @@ with Check("SelfAttention", "two modules do not share their weights") as check:
 # %% [markdown]
 # ## 10 · Tired or wide: a model that learns its own weights
 #
-# **Another good place to stop.** All exercises that you program are behind you. What follows is an experiment with your own attention: about 55 minutes of predicting and measuring, and one question at the end.
+# **Another good place to stop.** All exercises that you program are behind you. What follows is an experiment with your own attention: about 55 minutes of predicting and measuring, and one question at the end. (Back later? Run all cells above first.)
 #
 # Back to the question of part 1. You now train a small model, built from your `SelfAttention`, to find the noun that *it* refers to. The sentences all have the same form. Examples are **held out** when they are kept out of training and used only for testing. Here, five pairs of nouns are held out. In training, for example, *animal* and *street* never occur in the same sentence.
 

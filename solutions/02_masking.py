@@ -380,7 +380,7 @@ with Check("masked_row", "each weight") as check:
 # END HIDDEN TESTS
 
 # %% [markdown]
-# Now let softmax do this by itself: replace the masked *score* so that its exponential is 0. Which number should replace it? The next figure tries three numbers on your three keys, and above them the idea of the last question. In the left half the exponentials of the scores are 1, 2 and 7. In the right half all scores are 150 lower, which must not change any weight (lesson 1). Which rows give your result in *both* halves?
+# Now let softmax do this by itself: replace the masked *score* so that its exponential is 0. Which number should replace it? The next figure tries three numbers on your three keys, and above them the idea of the last *Predict*: weights set to 0 after the softmax. In the left half the exponentials of the scores are 1, 2 and 7. In the right half all scores are 150 lower, which must not change any weight (lesson 1). Which rows give your result in *both* halves?
 
 # %% folded=true
 # Applies four ideas to the scores ln 1, ln 2, ln 7, and to the same scores − 150: click to unfold
@@ -671,7 +671,7 @@ print(f"largest difference: {(by_equation - with_mask).abs().max().item():.1e}")
 # In none. So −∞ says "this key is not in the sum". With it all rows keep the same length, and one softmax of the matrix replaces the loop.
 
 # %% [markdown]
-# **A good place to stop.** You have both masks and an attention function that applies them. Next you hunt a bug in famous code, combine the masks, and find out what a model does when its mask is wrong.
+# **A good place to stop.** You have both masks and an attention function that applies them. Next you hunt a bug in famous code, combine the masks, and find out what a model does when its mask is wrong. (Back later? Run all cells above first.)
 
 # %% [markdown]
 # ### Bug hunt: minus a billion
@@ -695,7 +695,7 @@ print(f"causal mask: largest difference to yours {(theirs - mine).abs().max().it
 # %% [markdown]
 # On this input, nothing is wrong. A good test finds the input on which something is.
 #
-# Scores lie between −10 000 and 10 000. On which input does this code give another output than yours? Three kinds are worth a guess:
+# Scores lie between −10 000 and 10 000. On which input does this code's output differ from yours? Three kinds are worth a guess:
 #
 # - a masked score far above the allowed ones,
 # - allowed scores near −10 000,
@@ -859,7 +859,7 @@ with Check("test_of_masking", "other faults") as check:
 # END HIDDEN TESTS
 
 # %% [markdown]
-# The symbol at fault is `-1e9`. Let the values be the rows of an identity matrix, so that the output shows the weights. The third key is masked for the first two queries, and every key for the last one. In which row does each number fail?
+# The symbol at fault is `-1e9`. Let the values be the rows of an identity matrix, so that the output shows the weights. The third key is masked for the first two queries, and every key for the last one. Compare −10⁹ with −100. In which rows does each of them fail?
 
 # %%
 query_times = torch.tensor([[0.0], [1.0], [0.0]])  # scores are query × key
@@ -1176,7 +1176,7 @@ print("bidirectional attention leaks:", leaks_future(bidirectional, numbers(4, 3
 print("causal attention leaks:       ", leaks_future(causal, numbers(4, 3)))
 
 # %% [markdown]
-# **A good place to stop.** Only one written question is left.
+# **A good place to stop.** Two long sections without exercises follow, and one written question. (Back later? Run all cells above first.)
 #
 # ## 7 · Too good to be true
 #
@@ -1560,7 +1560,7 @@ for rule, data, lowest in (
 figures.runs(ends, "held-out loss", "Random digits: masked scores become this number (3 seeds)")
 
 # %% [markdown]
-# What to see, on random digits: with −1 and −5 the loss falls far below the floor. Training moved the allowed scores far below it: nearly all weight is on later keys. As masked keys have equal scores, the loss stays above 0.
+# What to see, on random digits (*later keys*: their total weight): with −1 and −5 the loss falls far below the floor. Training moved the allowed scores far below the masked ones. As masked keys have equal scores, the loss stays above 0.
 #
 # From −20 on the loss is at the floor. With −20 the later keys have weights near 10⁻⁸: too little to learn from, but near your leak test's threshold, so its answers differ.
 #

@@ -1124,7 +1124,7 @@ figures.masks(
 # What to see: what is a column in the formula is a row in the stored `weight`.
 
 # %% [markdown]
-# **A good place to stop.** Next: all parts together, and two heads against one.
+# **A good place to stop.** Next: all parts together. (Back later? Run all cells above first.)
 
 # %% [markdown]
 # ## 5 · Multi-head attention

@@ -1015,7 +1015,7 @@ with Check("rms_norm", "float32, views, and gradients") as check:
 
 
 # %% [markdown]
-# **A good place to stop.** You have layer norm (function and module) and RMS norm. You know how a wrong norm can pass a weak test. Next come batch norm, the residual connection, and the two networks from the start.
+# **A good place to stop.** You have layer norm (function and module) and RMS norm. Next come batch norm, the residual connection, and the two networks from the start. (Back later? Run all cells above first.)
 
 # %% [markdown]
 # ## 5 · Batch norm, and why Transformers avoid it

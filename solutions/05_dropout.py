@@ -1148,7 +1148,7 @@ for name, version in six_versions.items():
 # <details><summary>E</summary><code>1 - p</code>: it reads <code>p</code> as the probability of keeping, as some older libraries did.</details>
 
 # %% [markdown]
-# **A good place to stop.** You have dropout as a function and as a module, and a test for both. Next: dropout inside attention.
+# **A good place to stop.** You have dropout as a function and as a module, and a test for both. Next: dropout inside attention. (Back later? Run all cells above first.)
 
 # %% [markdown]
 # ## 6 · Dropout inside attention

@@ -711,9 +711,9 @@ longest = wavelengths(512)[-1].item()
 print(f"d_model = 512: the longest wavelength is {longest:.0f} positions; 2π · 10000 = 62832")
 
 # %% [markdown]
-# What to see: the longest wavelength is a little below $2\pi \cdot 10000$ positions, because the last exponent is 510/512, not 1. It is no limit either: the formula gives a vector for every position. Section 8 asks whether a *model* can use it.
+# What to see: the longest wavelength is just below $2\pi \cdot 10000$ positions, because the last exponent is 510/512, not 1. No limit: the formula gives a vector for every position. Section 8 asks whether a *model* can use it.
 #
-# **A good place to stop.** You have built the first Transformer's encoding and corrected two slides. Three other ways follow.
+# **A good place to stop.** You have built the first Transformer's encoding. Three others follow. (Back later? Run all cells above first.)
 
 # %% [markdown]
 # ## 4 · A learned table

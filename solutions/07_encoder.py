@@ -7,7 +7,7 @@
 #
 # **You take away** `EncoderBlock` and `Encoder`, their parameter count, and a test of what the position of each norm changes.
 #
-# **Time**: about 240 minutes: 152 for the exercises. Good places to stop are marked after about 90, after 160, and in part 7. Parts 8 and 9 have no exercise, and can wait for another day (before part 11).
+# **Time**: about 240 minutes: 152 for the exercises. Good places to stop are marked after about 90, after 160, and before part 8. Parts 8 and 9 have no exercise, and can wait for another day (before part 11).
 
 # %% given imports
 import re
@@ -1066,7 +1066,7 @@ print(
 # What to see: the test multiplies the input by 10 and switches the sublayers off. The slide adds to $x$ from *before* the norm. The friend's code has overwritten that name. So the norm is on the residual stream, and the size of the input is lost in the first block. Your first check above finds this bug.
 
 # %% [markdown]
-# **A good place to stop.** Your block is ready, in both orders. Next you stack blocks, count their parameters, and find out which stacks train.
+# **A good place to stop.** Your block is ready, in both orders. Next you stack blocks, count their parameters, and find out which stacks train. (Back later? Run all cells above first.)
 
 # %% [markdown]
 # ## 4 · A stack of blocks
@@ -1474,7 +1474,7 @@ print(f"your encoder      {sum(part.numel() for part in mine.parameters()):,}")
 # %% [markdown]
 # ## 6 · Warm-up
 #
-# The original, post-norm Transformer had a **learning-rate schedule**, a rule for the rate of each step. At each step, the lower curve is the rate, times $\sqrt{d_{\text{model}}}$.
+# The original, post-norm Transformer had a **learning-rate schedule**, a rule for the rate of each step. At each step, the rate times $\sqrt{d_{\text{model}}}$ is the lower of the two curves. What it is good for, you measure in part 9.
 
 # %%
 some_steps = list(range(4, 125, 4))
@@ -1578,7 +1578,7 @@ for last in (50, 400):
 # %% [markdown]
 # The **peak rate** is the largest learning rate of a schedule. To see what warm-up itself does, part 9 compares runs with and without it at the same peak rate.
 #
-# **A good place to stop.** You have a stack, its number of parameters and its schedule. Next you train it.
+# **A good place to stop.** You have a stack, its number of parameters and its schedule. Next you train it. (Back later? Run all cells above first.)
 
 # %% [markdown]
 # ## 7 · Training the stack
@@ -1863,13 +1863,11 @@ boxes = [f"box {i}: {note}" for i, note in enumerate(notes_read[1].tolist())]
 show_attention(jump_weights()[1], boxes, title="Your encoder follows two notes, by layer and head")
 
 # %% [markdown]
-# **A good place to stop.**
-#
 # ### Switch a head off
 #
-# Does the answer depend on what a head attends to? An **ablation** removes one part of a trained model and measures what is lost. **Zero ablation** puts 0 in place of a head's output. **Mean ablation** puts its mean there: what follows gets the usual input, on average.
+# Does the answer depend on what a head attends to? An **ablation** removes one part of a trained model and measures what is lost. **Zero ablation** puts 0 in place of a head's output. **Mean ablation** puts its mean there: what follows gets its usual input.
 #
-# `out_proj` reads the outputs $h_0, h_1, …$ of all heads, side by side: each head has its own columns $W_i$ of `out_proj.weight`, which stands on the left (part 2 wrote $xW$):
+# `out_proj` reads the outputs $h_0, h_1, …$ of all heads: each head has its own columns $W_i$ of `out_proj.weight`, which stands on the left (part 2: $xW$):
 #
 # $$\text{output} = W_0\, h_0 + W_1\, h_1 + \dots + b$$
 #
@@ -1880,7 +1878,7 @@ show_attention(jump_weights()[1], boxes, title="Your encoder follows two notes, 
 # <details><summary>W₁ becomes 0, and m joins the bias</summary>The constant m still passes through the projection, and becomes W₁ m.</details>
 
 # %% [markdown]
-# **Exercise** (12 minutes). Switch a head off. With a mean of zeros, this is zero ablation.
+# **Exercise** (12 minutes). Write the change from the last question: the mean replaces one head's output. With a mean of zeros, this is zero ablation.
 #
 # <details><summary>Hint</summary>Head 2 of size 8 has the columns 16 to 23. Work on <code>weight.clone()</code>, so that the trained model stays as it is.</details>
 
@@ -2044,20 +2042,22 @@ figures.steps(
 )
 
 # %% [markdown]
-# What to see (yours may differ): most heads cost almost nothing; zero and mean ablation nearly agree. In layer 0, the head with the largest weight costs most in each network, as the map suggests.
+# What to see (yours may differ): most heads cost almost nothing; zero and mean ablation nearly agree. In layer 0, the head with the largest weight costs most in each network.
 #
-# It does not tell how much. In layer 0 of seed 1, two heads have weights of more than 0.9: one costs a quarter of the answers, the other almost nothing.
+# The map does not tell how much: in layer 0 of seed 1, two heads have weights above 0.9; one costs a quarter of the answers, the other almost nothing.
 #
-# **Predict.** A head costs nothing when you switch it off. Does the network not use it?
+# **Predict.** A head costs nothing when you switch it off. Does that show that the network does not use it?
 #
-# <details><summary>Right: the network does not use it</summary>Another head may do the same work. Then either can go, but not both.</details>
-# <details><summary>Not known: another head may do the same</summary>Yes. Ablating one head at a time does not see <em>redundancy</em>, work that several heads share.</details>
-# <details><summary>Wrong: its attention weights are large, so it is used</summary>The weights show where it reads. They do not show whether anything depends on it.</details>
+# <details><summary>Yes: the network does not use it</summary>Another head may do the same work. Then either can go, but not both.</details>
+# <details><summary>No: another head may do the same</summary>Yes. Ablating one head at a time does not see <em>redundancy</em>, work that several heads share.</details>
+# <details><summary>No: its attention weights are large, so it is used</summary>The weights show where it reads. They do not show whether anything depends on it.</details>
 
 # %% [markdown]
-# ### Switch a part off
+# **A good place to stop.**
 #
-# Leave a part out *before* training, in four blocks and for one jump: residual connections, all norms, the output projection $W^O$ (fixed as the identity), or the ReLU.
+# ## 8 · Without a part, and the first step
+#
+# Leave a part out *before* training (four blocks, one jump): residual connections, all norms, the output projection $W^O$ (fixed as the identity), or the ReLU.
 #
 # **Predict.** Which networks learn the task in 40 steps?
 #
@@ -2110,7 +2110,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: without residual connections, four blocks hardly beat guessing (1/8). Without norms they get to about half in 40 steps; later ones are not shown.
+# What to see: without residual connections, four blocks hardly beat guessing (1/8). Without norms they get to about half in 40 steps; more were not tried.
 #
 # <details><summary>Are <em>W<sup>O</sup></em> and the ReLU useless?</summary>For this task: without them, the accuracy is the same as with every part. Other tasks need the ReLU: see part 2.</details>
 #
@@ -2119,7 +2119,7 @@ figures.runs(
 # <details><summary>Answer</summary>Two blocks learn one jump without residual connections, given 80 steps. So the task itself does not need them. You changed depth and steps together: to see which one mattered, try <code>depth=4, steps=80</code>.</details>
 
 # %% [markdown]
-# ## 8 · What the first step does
+# ### What the first step does
 #
 # **From the lecture**: “Detail: Pre-norm vs Post-norm” in *Transformers (Part 2)*, Data C182. It says of pre-norm: “Better training stability, can use larger learning rate”.
 #
@@ -2132,7 +2132,8 @@ figures.runs(
 # <details><summary>Larger: there are more blocks</summary>The gradient comes from the output. No other block lies between it and the last one.</details>
 
 
-# %%
+# %% folded=true
+# Takes one step of Adam and measures how far the output moves: click to unfold.
 
 
 def first_step(depth: int, norm_first: bool, seed: int, scale: float = 1.0) -> tuple[float, float]:
@@ -2266,12 +2267,6 @@ figures.runs(deep, "held-out accuracy", "Four blocks (the last: two), 80 steps, 
 # What to see: four post-norm blocks at 0.02 from the first step get little further than guessing, 1/8. Change any one of three things, and they learn: the order of the norms, the number of blocks, or the size of the first steps. After a warm-up the stack tolerates the very rate that stopped it before.
 #
 # Does the first step already do harm? Take it in each setting, and measure two things: how far the output moves (1 means by its own size), and how similar the outputs of two tokens are (a cosine of 1 means the same direction).
-#
-# **Predict.** A first step moves the output by about 1. Can such a stack still learn?
-#
-# <details><summary>No: what it computed is gone</summary>Before training it computed nothing useful. So a large movement need not do harm.</details>
-# <details><summary>Yes, but only in pre-norm</summary>Compare the rows of the next table with the figure: post-norm at half the rate learns as well.</details>
-# <details><summary>Yes, in both orders</summary>Yes: pre-norm at 0.04 and post-norm at 0.01 both do.</details>
 
 
 # %%

@@ -7,7 +7,7 @@
 #
 # **You take away** `VisionTransformer`, two ways to inspect its attention, and measurements of what it knows about images before training, and what it learns from them.
 #
-# **Time**: about 260 minutes: 160 for the exercises. Good places to stop are marked after about 130 and before part 7. Its text can wait, but run its cells.
+# **Time**: about 260 minutes: 160 for the exercises. Good places to stop are marked after about 130, before and after part 7. Its text can wait, but run its cells.
 
 # %% given imports
 import copy
@@ -970,7 +970,7 @@ with Check("VisionTransformer", "a mean, not a sum, of each patch with its posit
 # END HIDDEN TESTS
 
 # %% [markdown]
-# **A good place to stop.** You have a complete Vision Transformer, and it has not seen an image yet. Next you train it on handwritten digits, find out what it knows about images, and look inside. When you come back, run all cells down to here first.
+# **A good place to stop.** You have a complete Vision Transformer, and it has not seen an image yet. Next you train it on handwritten digits, find out what it knows about images, and look inside. (Back later? Run all cells above first.)
 
 # %% [markdown]
 # ## 6 · Train it
@@ -1338,7 +1338,7 @@ figures.curves(
 # %% [markdown]
 # What to see: one pixel takes the ViT and the linear classifier below one half, two pixels almost to chance. The CNN keeps most of its accuracy, although it has not seen a moved digit either. (Oddly, it reads digits moved by two pixels better than those moved by one.)
 #
-# Which part of the CNN does this: the convolutions, or the maximum over all positions? Leave the convolutions in and take the maximum out. The control *flattens*: a linear layer reads every channel at every position. It has 20 channels in place of 64, so the two CNNs have about as many parameters.
+# Which part of the CNN does this: the convolutions, or the maximum over all positions? Leave the convolutions in and take the maximum out. The control *flattens*: a linear layer reads every channel at every position. It has 20 channels in place of 64, so the two CNNs have about the same number of parameters.
 #
 # **Predict.** How does the control do on moved digits?
 #
@@ -1707,7 +1707,7 @@ print(f"logistic regression, in place: {linear_accuracy:.1%}")
 #
 # **Your turn.** What if the copies *are* moved by two pixels? Where they are made, change `pixels=1` to 2. Run that cell again, and the one that draws the accuracies. Then change it back, and rerun both.
 #
-# <details><summary>Answer</summary>At two pixels, the accuracy rises from about 13 % to about 16 %. At one pixel, it falls by about 5 points. One copy of each image and two epochs are not much for so many positions.</details>
+# <details><summary>Answer</summary>At two pixels, the accuracy is now about 16 %, against about 13 % as trained. At one pixel, it is about 5 points lower than with copies moved by one. One copy of each image and two epochs are not much for so many positions.</details>
 #
 # The next cell shows digits that one of the models with copies still misreads. Which could you have misread?
 
@@ -1756,7 +1756,7 @@ if len(missed):
 # | 2020 | ViT (Dosovitskiy et al.) | patches as tokens, and a plain encoder |
 # | 2020 | DeiT (Touvron et al.) | 1.3 million images are enough, with strong augmentation and a CNN as teacher |
 # | 2021 | Swin (Liu et al.) | attention inside shifted windows: locality is built in again |
-# | 2022 | ConvNeXt (Liu et al.) | a CNN, trained as ViTs are |
+# | 2022 | ConvNeXt (Liu et al.) | a CNN, built with design choices of ViTs and trained as they are |
 #
 # **Predict.** The slide lists global context, scalability and parameter efficiency. Which do *your* measurements contradict?
 #
@@ -1819,11 +1819,13 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: only the rows of two black patches (here the left and the right column) became somewhat alike: about 0.2 to 0.3, where 1 means the same direction. Neighbours did not. (The mean row is subtracted first, so unrelated rows come out slightly below zero.) So these digits have taught the table where ink is rare, and hardly its grid. Photos can teach the grid: in the paper, after pretraining on millions of them, neighbours are alike.
+# What to see: only the rows of two black patches (here the left and the right column) became somewhat alike: about 0.2 to 0.3, where 1 means the same direction. Neighbours did not. (The mean row is subtracted first, so unrelated rows come out slightly below zero.) So these digits have taught the table where ink is rare, and hardly its grid. Photos can: in the paper, after pretraining on millions, neighbours are alike.
+#
+# **A good place to stop.**
 #
 # ## 8 · What does the class token attend to?
 #
-# The class token gathers with attention, and attention can be inspected. PyTorch's blocks do not return their weights. The function below records the input of each block, and computes the weights again.
+# The class token gathers with attention. Inspect it in the ViTs of `augmented()`, fine-tuned on originals and copies. PyTorch's blocks do not return their weights. The function below records the input of each block, and computes the weights again.
 
 
 # %%
