@@ -41,6 +41,12 @@ def test_a_view_that_is_turned_round_arrives_so():
     assert not there_and_back(numbers(3, 4).T).is_contiguous()
 
 
+def test_a_single_number_of_a_larger_tensor_arrives():
+    row = torch.arange(6).reshape(1, 6)
+    for value in row[:, 4], numbers(1, 1, 5)[..., 2], numbers(4, 3)[:1, 1]:
+        assert there_and_back(value).tolist() == value.tolist()
+
+
 def test_conjugates_and_negatives_cross_as_what_they_stand_for():
     tensor = torch.tensor([1 + 2j, 3j])
     back = there_and_back([tensor.conj(), tensor.conj().imag])

@@ -134,7 +134,8 @@ class _Encoder:
         data = value.detach().resolve_conj().resolve_neg().cpu()
         # as it lies in memory: a view that is turned round arrives so, and `.view` refuses it there
         order = sorted(range(data.dim()), key=lambda axis: -data.stride(axis))
-        data = data.permute(order).contiguous()
+        # `contiguous` would leave a single number its stride, which the last `.view` refuses
+        data = data.permute(order).clone(memory_format=torch.contiguous_format)
         start = self._blob(data.flatten().view(torch.uint8).numpy().tobytes())
         about = {"dtype": NAMES[data.dtype], "shape": list(data.shape), "order": order}
         return {"kind": "tensor", "at": start} | about
