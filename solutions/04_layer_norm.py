@@ -7,7 +7,7 @@
 #
 # **You take away** `LayerNorm` and `Residual`, a reason for every symbol in them, and a test that finds a wrong one. An experiment switches off one part at a time.
 #
-# **Time**: about 170 minutes: 107 for the exercises. A good place to stop is marked after about 95. Part 7 has no exercise, and can wait.
+# **Time**: about 170 minutes: 107 for the exercises. Good places to stop are marked after about 95, and before part 7, which has no exercise.
 
 # %% [markdown]
 # Two networks learn to read handwritten digits such as these.
@@ -780,7 +780,7 @@ for width in (4, 64, 512):
 #
 # <details><summary>Random ones, like weight matrices</summary>Matrices start at random so that their rows differ. Here the features differ already. A random gain would only distort the scale that the norm has just set.</details>
 # <details><summary>Gain 1, bias 0</summary>Yes. At the start the module only normalises. Training finds out whether other values are better.</details>
-# <details><summary>Gain 0, bias 0</summary>With gain 0 every token becomes the zero vector, and no gradient reaches the layers before.</details>
+# <details><summary>Gain 0, bias 0</summary>With gain 0 every token becomes the zero vector, and no gradient passes back through the norm.</details>
 
 # %% [markdown]
 # **Exercise** (8 minutes). Write the module. The names of the two parameters matter: the check loads them by name.
@@ -1570,7 +1570,7 @@ for name, several in {"pre-norm": stream_through(True), "post-norm": stream_thro
     print(f"{name:9} of the input, 5 runs:", *(f"{part_of_input(sizes):.2f}" for sizes in several))
 
 # %% [markdown]
-# What to see: after six blocks, pre-norm keeps nearly three times as much of its input as post-norm.
+# What to see: after six blocks, the input makes up nearly three times as large a part of the squares in pre-norm as in post-norm.
 
 # %% [markdown]
 # ### Bug hunt: "the gradient is 1"
@@ -1647,12 +1647,12 @@ with Check("repaired_gradient", "what autograd finds") as check:
 # %% [markdown]
 # So with no norm on the stream, as in pre-norm, the Jacobian of $n$ blocks is the product $(I + J_n) \cdots (I + J_2)(I + J_1)$. Here $J_i$ is that of a whole branch, its norm included. Multiply it out: one term is $I$, the path around all branches. Without $x$ added, only $J_n \cdots J_1$ remains. In post-norm, norms stand between the factors, and no term is $I$.
 #
-# But the other terms can cancel $I$, or grow far beyond it. How large does the gradient become?
+# But the other terms can cancel $I$, or grow far beyond it. (**A good place to stop.**)
 
 # %% [markdown]
 # ## 7 · Forty blocks: switch off one part at a time
 #
-# Each block contains two matrices with a ReLU between them. As in lesson 3, the ReLU is the nonlinearity: without it, the two would collapse into one. Around them stand a norm, a residual connection, both or neither.
+# Each block contains two matrices with a ReLU between them. Without the ReLU, the two would collapse into one. Around them stand a norm, a residual connection, both or neither.
 
 
 # %% folded=true
@@ -1819,7 +1819,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: *norm only* reads about two digits in ten at the smallest rate, and only guesses at the others. *Residual only* and post-norm read more than half, pre-norm about nine in ten.
+# What to see: *norm only* reads about two digits in ten at the smallest rate, and only guesses at the others. At their chosen rates, *residual only* and post-norm read more than half, pre-norm about nine in ten.
 #
 # The *training* loss chooses the rate. The held-out digits only measure the result, so the chosen rate need not be the best one for them.
 #
@@ -2056,7 +2056,7 @@ print(f"batch_norm: largest difference {difference.abs().max():.1e}")
 # %% [markdown]
 # Differences around 1e-15 are rounding.
 #
-# Transformers differ in the norm and its position. The first Transformer and BERT use layer norm in post-norm position. GPT-2 and the Vision Transformer use layer norm in pre-norm position, and Llama uses RMS norm there. (All add a final norm: lesson 7.)
+# Transformers differ in the norm and its position. The first Transformer and BERT use layer norm in post-norm position. GPT-2 and the Vision Transformer use it in pre-norm position, Llama uses RMS norm there. (The pre-norm ones add a final norm: lesson 7.)
 
 # %% [markdown]
 # ## 9 · In your own words
