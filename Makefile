@@ -14,7 +14,7 @@ HERE := $(abspath $(VENV))
 COLAB := .venv-colab
 RIVAL := .rival
 NEW := .venv-new
-EXTRAS := lab,author,grade,colab,cluster,test
+EXTRAS := lab,author,grade,colab,cluster,parity,test
 # $(call apt,PACKAGES): what Debian has, and pip has not.
 SUDO = $(if $(filter 0,$(shell id -u)),,sudo )
 apt = { set -x; $(SUDO)apt-get update && $(SUDO)apt-get install --yes --no-install-recommends $(1); }

@@ -7,7 +7,7 @@
 #
 # **You take away** your own softmax, scaled dot-product attention, and a reason for every symbol in its formula.
 #
-# **Time**: about 215 minutes: 122 for the exercises. Good places to stop are marked after about 95 and 160. Part 10 has no exercise, and can wait.
+# **Time**: about 215 minutes: 122 for the exercises. Good places to stop are marked after about 95 and 160. Part 10 has no exercise, and can wait. What is marked *optional* goes deeper: nothing later needs it.
 #
 # Run the cells from top to bottom with Shift+Enter.
 
@@ -1712,7 +1712,7 @@ for seed in range(8):
 # So an attention map is a hypothesis: test it. (Jain and Wallace, *Attention is not Explanation*, 2019.)
 
 # %% [markdown]
-# ### Training without the division
+# ### Training without the division (optional)
 #
 # Now test part 6: take the division by $\sqrt{d_k}$ away. In a new task, each of eight tokens adds a name's vector to a colour's. For a given name, one head with $d_k = 256$ must find the colour. The loss depends on its *output*.
 

@@ -7,7 +7,7 @@
 #
 # **You take away** `masked_attention`, the reason for the −∞ in it, and a leak test for models that generate.
 #
-# **Time**: about 190 minutes: 110 for the exercises. Two places to stop are marked. Section 7 can wait for another day, but section 9 needs it.
+# **Time**: about 190 minutes: 110 for the exercises. Two places to stop are marked. Section 7 can wait for another day, but section 9 needs it. What is marked *optional* goes deeper: nothing later needs it.
 #
 # **How to work**: read, predict and run, cell by cell. This notebook runs alone.
 
@@ -1459,18 +1459,22 @@ class TwoLayers(Writer):
         return self.second.attend(super().attend(x)[0])
 
 
+def span(values: list[float]) -> str:
+    return f"{min(values):.2f} to {max(values):.2f}"
+
+
 deep = [train_writer(masks()["next key hidden"], seed, 0.0, kind=TwoLayers)[1] for seed in range(3)]
 one = [history[-1] for _, history in trained("next key hidden", 0.0)]
 two = [history[-1] for history in deep]
 print(f"next key hidden, random digits: the floor is {math.log(10):.2f}")
-print(f"one layer:  {min(one):.2f} to {max(one):.2f}")
-print(f"two layers: {min(two):.2f} to {max(two):.2f}")
+print(f"one layer:  {span(one)}")
+print(f"two layers: {span(two)}")
 
 # %% [markdown]
 # No causal model can get below this floor, with any number of layers. So the target reaches these models by way of another position. To close a leak, hide *every* later key in *every* layer.
 
 # %% [markdown]
-# ### How far from −∞ is far enough?
+# ### How far from −∞ is far enough? (optional)
 #
 # Replace the −∞ in the causal mask by a finite number, and train with it. With −1, a masked key still gets some weight. Before training, all scores are near 0, so it gets about e⁻¹ ≈ 0.37 times the weight of an allowed key. With −5 it is 0.007 times, with −20 two billionths.
 #
@@ -1500,10 +1504,6 @@ class FiniteMask(Writer):
         allowed = self.allowed[: x.shape[-2], : x.shape[-2]]
         weights = torch.softmax(torch.where(allowed, self.scores(x), self.number), dim=-1)
         return weights @ self.w_value(x), weights
-
-
-def span(values: list[float]) -> str:
-    return f"{min(values):.2f} to {max(values):.2f}"
 
 
 @functools.cache

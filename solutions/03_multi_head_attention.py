@@ -7,7 +7,7 @@
 #
 # **You take away** `MultiHeadAttention`. With the weights of PyTorch's `nn.MultiheadAttention`, which later lessons use, it gives the same results.
 #
-# **Time**: about 235 minutes: 145 for the exercises. A good place to stop is marked after about 125. Part 7 has no exercise, and can wait.
+# **Time**: about 235 minutes: 145 for the exercises. A good place to stop is marked after about 125. Part 7 has no exercise, and can wait. What is marked *optional* goes deeper: nothing later needs it.
 
 # %% [markdown]
 # *The dog chased the cat.* To understand *chased*, a model needs two other tokens: who chases, and who is chased. But the attention weights of *chased* sum to 1. Suppose it gives about half to each noun:
@@ -2065,7 +2065,7 @@ figures.runs(after_300, "accuracy, held out", "Two heads after 300 steps (3 runs
 # So averaging *learned* heads does no harm here: their values adapt. But an average has only $d / h$ features, not $d$.
 
 # %% [markdown]
-# ### Without W^O
+# ### Without W^O (optional)
 #
 # Now leave $W^O$ out: add the heads, side by side, to x.
 #
@@ -2105,7 +2105,7 @@ figures.runs(
 # This is one layer before a linear read-out, which reads all features. In general, only with $W^O$ can each head write into all of them.
 
 # %% [markdown]
-# ### Layer by layer
+# ### Layer by layer (optional)
 #
 # You can also attend twice in two layers, here of two heads. Choose each, and find *chased*.
 #

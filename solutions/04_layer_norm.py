@@ -7,7 +7,7 @@
 #
 # **You take away** `LayerNorm` and `Residual`, a reason for every symbol in them, and a test that finds a wrong one. An experiment switches off one part at a time.
 #
-# **Time**: about 170 minutes: 107 for the exercises. Good places to stop are marked after about 95, and before part 7, which has no exercise.
+# **Time**: about 170 minutes: 107 for the exercises. Good places to stop are marked after about 95, and before part 7, which has no exercise. What is marked *optional* goes deeper: nothing later needs it.
 
 # %% [markdown]
 # Two networks learn to read handwritten digits such as these.
@@ -1250,7 +1250,7 @@ for name, (first, second) in results.items():
 # <details><summary>And in evaluation, after training?</summary>There, <code>nn.BatchNorm1d</code> uses its running averages instead. Then the dependence is gone, but the model computes something else than in training.</details>
 
 # %% [markdown]
-# ### The axes of batch norm
+# ### The axes of batch norm (optional)
 #
 # **From the lecture**: *Transformer: Part I (Encoder)*, CS7150, slide "Recall: Batch Normalization for ConvNets". For vectors $x$ of shape $N \times D$, the mean runs over $N$ and has the shape $1 \times D$. The slide gives images the shape $N \times C \times H \times W$: $N$ images of $C$ channels, $H$ rows and $W$ columns.
 #

@@ -7,7 +7,7 @@
 #
 # **You take away** why dropout scales what it keeps, what it does against overfitting, how it compares with other kinds of regularisation, and the mistakes that raise no error.
 #
-# **Time**: about 190 minutes: 110 for the exercises, the rest to read, predict and run. A good place to stop is marked after about 105.
+# **Time**: about 190 minutes: 110 for the exercises, the rest to read, predict and run. A good place to stop is marked after about 105. What is marked *optional* goes deeper: nothing later needs it.
 
 # %% given imports
 import itertools
@@ -1533,7 +1533,7 @@ figures.curves(
 # But is redundancy the reason for the higher accuracy? At the left end, all units are present. Weight decay and 30 steps of training are only a few points behind, with far *less* redundancy. So most of the gain does not need as much. Whether dropout's small lead needs it remains open.
 
 # %% [markdown]
-# ### Hidden pixels
+# ### Hidden pixels (optional)
 #
 # The lecture asks: “Training with occlusions?” **Occlusion** means that an object is partly hidden. Does a network that can spare hidden units also cope with hidden *pixels*? Hide a square of each test digit, at a random position.
 
@@ -2069,7 +2069,7 @@ with Check("monte_carlo_predict", "all combinations of modes") as check:
 # END HIDDEN TESTS
 
 # %% [markdown]
-# ### Monte Carlo dropout in PyTorch's encoder layer
+# ### Monte Carlo dropout in PyTorch's encoder layer (optional)
 #
 # PyTorch's `nn.TransformerEncoderLayer` contains three `nn.Dropout` modules. The next cell puts the layer into evaluation mode, and only these three into training mode. Then it predicts fifty times under `no_grad()`.
 #

@@ -7,7 +7,7 @@
 #
 # **You take away** `sinusoidal_encoding`, `LearnedPositions`, `relative_bias`, `rotary_embedding`, and a way to choose between them by what your task needs.
 #
-# **Time**: about 220 minutes: 145 for the exercises. A good place to stop follows after about 90. Parts 7 and 8 have no exercise and can wait.
+# **Time**: about 220 minutes: 145 for the exercises. A good place to stop follows after about 90. Parts 7 and 8 have no exercise and can wait. What is marked *optional* goes deeper: nothing later needs it.
 #
 # **How to work**: read, predict, run, cell by cell. This notebook runs alone.
 
@@ -1827,7 +1827,7 @@ figures.curves(
 # An **inductive bias** is a preference that is built into a model before training. Choose the encoding whose inductive bias fits your task.
 
 # %% [markdown]
-# ### Change the positions after training
+# ### Change the positions after training (optional)
 #
 # Do the trained models still need their positions? Take them away: each copy below has the trained parameters, and its way is “none”.
 

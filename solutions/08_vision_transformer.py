@@ -7,7 +7,7 @@
 #
 # **You take away** `VisionTransformer`, two ways to inspect its attention, and measurements of what it knows about images before training, and what it learns from them.
 #
-# **Time**: about 260 minutes: 160 for the exercises. Good places to stop are marked after about 130, before and after part 7. Its text can wait, but run its cells.
+# **Time**: about 260 minutes: 160 for the exercises. Good places to stop are marked after about 130, before and after part 7. Its text can wait, but run its cells. What is marked *optional* goes deeper: nothing later needs it.
 
 # %% given imports
 import copy
@@ -1724,7 +1724,7 @@ if len(missed):
     )
 
 # %% [markdown]
-# ### At full size
+# ### At full size (optional)
 #
 # In **pretraining**, a model is first trained on a very large data set, here with labels. The **ResNet** is a CNN with residual connections.
 #
@@ -1985,7 +1985,7 @@ show_reader(7)
 # %% [markdown]
 # What to see: different heads attend to different patches. Choose another head and block (*layer*, from 0) in the view, or another digit in the last line.
 #
-# ### How far away does a head attend?
+# ### How far away does a head attend? (optional)
 #
 # A head can attend to any patch. Does it stay close? The **mean attention distance** (Dosovitskiy et al., 2020, figure 7) is the distance between a patch and those it attends to, weighted by the attention. Here, the class token is left out.
 #
