@@ -20,7 +20,7 @@ from autograder.authoring.lesson import Lesson, read_lesson
 from autograder.authoring.notebook import as_text
 from autograder.authoring.samples import filled, solved
 from autograder.commands import cli, grade_command
-from autograder.execution.executor import Execution, Job, Ran
+from autograder.execution.executor import Execution, Executor, Job, Ran
 from autograder.gradebook import pool, status, submission
 from autograder.gradebook.classroom import Classroom
 from autograder.gradebook.grade import ExecutionConfig
@@ -246,3 +246,19 @@ def recorder(monkeypatch):
 def colab(tmp_path_factory: pytest.TempPathFactory) -> Colab:
     """An environment like Colab's, with the kit."""
     return kit_on_colab(tmp_path_factory.mktemp("colab"), tmp_path_factory.mktemp("wheel"))
+
+
+@pytest.fixture(scope="module")
+def warm_executor():
+    """All commands of a test file share their executors: starting one takes seconds."""
+    with contextlib.ExitStack() as running, pytest.MonkeyPatch.context() as patch:
+
+        @functools.cache
+        def started(wanted: frozenset[str], sandboxed: bool) -> Executor:
+            return running.enter_context(Executor(wanted, sandboxed))
+
+        def kept(wanted: set[str], sandboxed: bool) -> contextlib.AbstractContextManager[Executor]:
+            return contextlib.nullcontext(started(frozenset(wanted), sandboxed))
+
+        patch.setattr(pool, "Executor", kept)
+        yield

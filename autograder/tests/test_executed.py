@@ -1,6 +1,6 @@
 """The lessons, executed: as they come, with every stub filled, and as plain scripts.
 
-Filled, each is executed always; as it comes and as a script, where that was not proven before.
+Each is skipped where it was proven before, and nothing that it rests on has changed.
 """
 
 import re
@@ -15,7 +15,7 @@ from nbformat import NotebookNode
 from autograder.authoring import build
 from autograder.authoring.lesson import Lesson, all_lessons, read_lesson
 from autograder.authoring.notebook import source_notebook
-from autograder.authoring.proofs import digest_of_execution
+from autograder.authoring.proofs import digest, digest_of_execution
 from autograder.authoring.samples import filled, solved
 from autograder.paths import COURSE
 from autograder.tests.support.proven import proof
@@ -38,21 +38,23 @@ def test_untouched_it_runs_and_only_stubs_stop_it(path, everything):
 @each_lesson
 def test_with_every_stub_filled_it_runs_and_shows_what_is_committed(path, everything):
     lesson = read_lesson(path)
-    executed = build.execute(filled(lesson, solved(lesson)), allow_errors=True)
-    outputs = _outputs(executed)
-    assert [o.evalue for o in outputs if o.output_type == "error"] == []
-    pages = [o.data["text/html"] for o in outputs if "text/html" in o.get("data", {})]
-    images = [page for page in pages if "your checks see" not in page]  # the view of progress
-    assert len(images) == len(pages) - 1
-    assert images
-    assert all(re.search(r'<img alt="[^"]{20,}', image) for image in images)
     committed = nbformat.read(COURSE.solutions / f"{path.stem}.ipynb", as_version=4)
-    if differing := differing_cells(lesson, executed, committed):
-        # another processor adds in another order; twice on one, all is the same
-        warnings.warn(f"{path.stem}: not as committed: {differing}", stacklevel=1)
-    if differing or everything:
-        again = build.execute(source_notebook(lesson))
-        assert differing_cells(lesson, executed, again) == []
+    rests_on = digest([digest_of_execution(lesson), _outputs(committed)], [])
+    with proof("filled", lesson, rests_on, again=everything):
+        executed = build.execute(filled(lesson, solved(lesson)), allow_errors=True)
+        outputs = _outputs(executed)
+        assert [o.evalue for o in outputs if o.output_type == "error"] == []
+        pages = [o.data["text/html"] for o in outputs if "text/html" in o.get("data", {})]
+        images = [page for page in pages if "your checks see" not in page]  # the view of progress
+        assert len(images) == len(pages) - 1
+        assert images
+        assert all(re.search(r'<img alt="[^"]{20,}', image) for image in images)
+        if differing := differing_cells(lesson, executed, committed):
+            # another processor adds in another order; twice on one, all is the same
+            warnings.warn(f"{path.stem}: not as committed: {differing}", stacklevel=1)
+        if differing or everything:
+            again = build.execute(source_notebook(lesson))
+            assert differing_cells(lesson, executed, again) == []
 
 
 def differing_cells(lesson: Lesson, one: NotebookNode, other: NotebookNode) -> list[str]:

@@ -98,16 +98,17 @@ def _run(source: str, name: str, namespace: dict) -> None:
 
 
 @each_lesson
-def test_a_wrong_answer_to_each_exercise_is_told_the_same_apart_as_beside(path):
+def test_a_wrong_answer_to_each_exercise_is_told_the_same_apart_as_beside(path, everything):
     lesson = read_lesson(path)
     answers = read_answers(COURSE.answers / path.name, lesson)
     wrong = [a for a in answers if not a.right and is_plain(a.source)]
     first = {answer.exercise: answer for answer in reversed(wrong)}
-    with BankRunner(lesson) as bench:
-        apart = list(bench.each(bench.judge, first.values()))
-    for verdict in apart:
-        message = verdict.visible.message if verdict.visible else ""
-        assert message.removeprefix("CheckFailed: ") == told_beside(lesson, verdict.answer)
+    with proof("told beside", lesson, proofs.digest_of_bank(lesson), again=everything):
+        with BankRunner(lesson) as bench:
+            apart = list(bench.each(bench.judge, first.values()))
+        for verdict in apart:
+            message = verdict.visible.message if verdict.visible else ""
+            assert message.removeprefix("CheckFailed: ") == told_beside(lesson, verdict.answer)
 
 
 SOFTMAX = "def softmax(scores, dim):\n    return torch.softmax(scores, {dim})"

@@ -15,6 +15,8 @@ from autograder.gradebook.status import State
 from autograder.paths import Course
 from autograder.tests.conftest import SMALL, Instructor
 
+pytestmark = pytest.mark.usefixtures("warm_executor")
+
 ANSWER = "\n# %% answer why [markdown] points=3\n# BEGIN SOLUTION\n# Because.\n# END SOLUTION\n"
 CORRECTED = ("assert double(3) == 6", "assert double(0.5) == 1")
 
