@@ -229,6 +229,28 @@ def mix(x):
     assert said(execution.cells[3]) == ""
 
 
+@pytest.mark.parametrize(
+    "work",
+    [
+        "x(torch.zeros(3000, 5000).double())",
+        "x([[[0] * 300] * 300] * 300)",
+        "x((lambda deep: [deep := [deep] for _ in range(5000)][-1])([]))",
+        "x(object())",
+        "x(nn.Linear(2, 2))",
+        "x(lambda y: x(y))",
+        "x(x)",
+        "x(torch.ones(2), out=torch.ones(2))",
+        "x.__class__(None, 0, None)(torch.ones(2))",
+        "x(type('Liar', (torch.Tensor,), {'shape': property(lambda self: 1 / 0)})())",
+    ],
+)
+def test_what_is_handed_to_the_checks_own_function_costs_no_other_check_its_points(executor, work):
+    student = f"def mix(x):\n    return {work} if callable(x) else 2 * x"
+    failed, passed = executed(executor, student, CALLBACK, DOUBLES).cells[2:]
+    assert said(failed)
+    assert said(passed) == ""
+
+
 def test_a_check_that_is_over_leaves_nothing_to_call(executor):
     student = """
 kept = []
