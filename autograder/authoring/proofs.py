@@ -69,10 +69,21 @@ def digest_of_bank(lesson: Lesson) -> str:
 
 def digest_of_execution(lesson: Lesson, *files: Path) -> str:
     """All that decides about what a lesson does when it is executed."""
-    # no misconceptions: what is said of a check that fails changes nothing that runs
+    code = code_of(source_notebook(lesson))
+    run = [versions("torch", "numpy", "matplotlib"), code]
+    return digest(run, [*_kit_behind(lesson, "".join(code)), *files])
+
+
+def _kit_behind(lesson: Lesson, code: str) -> list[Path]:
+    """The kit's programs, without the views that the code does not name.
+
+    No view uses another. No misconceptions: what is said of a check that fails changes nothing
+    that runs.
+    """
     kit = [f for f in lesson.course.kit.rglob("*") if f.suffix in (".py", ".js", ".css")]
-    run = [versions("torch", "numpy", "matplotlib"), code_of(source_notebook(lesson))]
-    return digest(run, [*kit, *files])
+    views = [f.stem for f in kit if f"\ndef show_{f.stem}(" in f.read_text(encoding="utf-8")]
+    left_out = {"widgets/__init__", *(f"widgets/{v}" for v in views if f"show_{v}(" not in code)}
+    return [f for f in kit if f"{f.parent.name}/{f.stem}" not in left_out]
 
 
 def digest(values: list, files: Iterable[Path]) -> str:

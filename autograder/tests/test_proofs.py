@@ -1,5 +1,6 @@
 """What was proven is not proven again, until something changes that it rests on."""
 
+import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -124,10 +125,33 @@ def test_code_that_is_not_graded_changes_what_is_executed_alone(lesson, tmp_path
     assert (before[0] == after[0], before[1] == after[1]) == (True, False)
 
 
-def test_a_program_of_a_view_changes_what_is_executed(lesson, tmp_path):
-    before = proofs.digest_of_execution(lesson)
-    replace("assets/transformer_course/widgets/view.js", "", "\n// changed\n")(tmp_path)
-    assert proofs.digest_of_execution(lesson) != before
+@pytest.mark.parametrize(
+    ("program", "code", "counts"),
+    [
+        ("view.js", "", True),
+        ("mask.js", "show_mask(scores)", True),
+        ("mask.py", "show_mask(scores)", True),
+        ("mask.js", "show_block(block)", False),
+        ("mask.py", "show_block(block)", False),
+    ],
+)
+def test_a_program_of_a_view_changes_what_is_executed_where_it_is_shown(
+    lesson, tmp_path, program, code, counts
+):
+    replace("solutions/01_small.py", "", f"\n# %%\n{code}\n")(tmp_path)
+    before = proofs.digest_of_execution(again(lesson))
+    replace(f"assets/transformer_course/widgets/{program}", "", "\n\n")(tmp_path)
+    assert (proofs.digest_of_execution(again(lesson)) != before) == counts
+
+
+def test_no_view_uses_another():
+    programs = {path.stem: path for path in (COURSE.kit / "widgets").glob("*.py")}
+    del programs["__init__"]
+    views = [name for name, path in programs.items() if f"def show_{name}(" in path.read_text()]
+    assert views
+    for name, path in programs.items():
+        imported = re.findall(r"transformer_course\.widgets\.(\w+)", path.read_text())
+        assert not {*imported} & {*views} - {name}
 
 
 def test_a_proof_that_fails_is_not_kept(lesson):
