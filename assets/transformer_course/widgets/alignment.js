@@ -1,0 +1,229 @@
+// Alignments: two columns of tokens joined by lines as strong as the weights, beside the matrix.
+const SIDE = 440; // maximum size of the matrix, in CSS pixels, unless there are many tokens
+const GAP = 120; // between the two columns of tokens
+const NUMBERS = 76; // for the chosen output's weights, as bars and numbers
+const BAR = 38;
+const OTHERS = "#0072b2";
+const CHOSEN = "#d55e00";
+const FAINT = 0.01; // lines of smaller weights are left out
+
+/** One pair's weights by one head: sizes, tokens, the chosen cell, and `weight(row, column)`. */
+export function mapped(pairs, { pair, layer, head, row, column }) {
+  const { shape, value, outputs, sources } = pairs[pair];
+  const [, heads, rows, columns] = shape;
+  const start = (layer * heads + head) * rows * columns;
+  const chosen = { row: Math.min(row, rows - 1), column: Math.min(column, columns - 1) };
+  const weight = (r, c) => value(start + r * columns + c);
+  return { rows, columns, outputs, sources, ...chosen, weight };
+}
+
+/** The sources of an output token with their weights, the largest first. */
+export function ranked({ columns, sources, weight }, row) {
+  return Array.from({ length: columns }, (_, column) => ({
+    column, name: sources[column], weight: weight(row, column),
+  })).sort((one, other) => other.weight - one.weight);
+}
+
+/** Describe the chosen output token and the chosen source token; `exact` weights have a sum. */
+export function described(map, exact) {
+  const { row, column, outputs, sources, weight } = map;
+  const all = ranked(map, row);
+  const most = all.slice(0, 3).map((one) => `“${one.name}” ${one.weight.toFixed(2)}`);
+  const sum = all.reduce((total, one) => total + one.weight, 0);
+  const wrong = Math.abs(sum - 1) > 0.01 ? "⚠ " : "";
+  const said = exact ? `; ${wrong}all its weights sum to ${sum.toFixed(2)}` : "";
+  const cell = `weight on source ${column} “${sources[column]}”: ${weight(row, column).toFixed(3)}`;
+  return `output ${row} “${outputs[row]}” attends most to ${most.join(", ")}; ${cell}${said}`;
+}
+
+/** The name of a pair in a list: its tokens, cut if there are many. */
+export function pairName({ outputs, sources }, number) {
+  const text = (tokens) => tokens.join(tokens.every((token) => token.length === 1) ? "" : " ");
+  const cut = (one) => (one.length > 28 ? `${one.slice(0, 27)}…` : one);
+  return `${number}: ${cut(text(sources))} → ${cut(text(outputs))}`;
+}
+
+/** How all is placed: the room for names, the height of a row, the box of the matrix. */
+export function placed(pairs) {
+  const most = (list) => Math.max(...list);
+  const longest = (side) =>
+    Math.min(90, 10 + 7 * most(pairs.flatMap((one) => one[side].map((name) => name.length))));
+  const [left, right] = [longest("sources"), longest("outputs")];
+  const [rows, columns] = ["outputs", "sources"].map((side) =>
+    most(pairs.map((one) => one[side].length)),
+  );
+  const cell = Math.max(10, Math.min(24, SIDE / Math.max(rows, columns)));
+  const top = 22 + Math.max(left, 20);
+  return { left, right, rows, columns, cell, top, height: top + cell * Math.max(rows, columns) + 6 };
+}
+
+function render({ model, el }) {
+  const view = open({ model, el });
+  const { outputs, sources } = model.get("options");
+  const pairs = Object.values(arrays(model)).map((one, i) => ({
+    ...one, outputs: outputs[i], sources: sources[i],
+  }));
+  const exact = pairs.every(({ data }) => data instanceof Float32Array);
+  const [layers, heads] = pairs[0].shape;
+  const listed = (name, count, text) => {
+    if (count < 2) return;
+    choice(view, { name, label: name, options: Array.from({ length: count }, (_, i) => [i, text(i)]) });
+  };
+  listed("pair", pairs.length, (i) => pairName(pairs[i], i));
+  listed("layer", layers, (i) => `layer ${i}`);
+  listed("head", heads, (i) => `head ${i}`);
+  tick(view, { name: "all", label: "lines of all output tokens" });
+
+  const places = placed(pairs);
+  const now = () => mapped(pairs, view.state);
+  const grid = {
+    place: ["row", "column"],
+    get rows() {
+      return now().rows;
+    },
+    get columns() {
+      return now().columns;
+    },
+    tell: (state) => described(mapped(pairs, state), exact),
+  };
+  lines(view, pairs, places, grid);
+  matrix(view, pairs, places, grid);
+  view.draws.push((state) => view.say(grid.tell(state)));
+  if (places.rows * places.columns <= 400) {
+    const names = { outputs: [], sources: [] }; // of the chosen pair
+    view.draws.push((state) => {
+      const map = mapped(pairs, state);
+      for (const side in names) names[side].splice(0, Infinity, ...map[side]);
+    });
+    table(view, names.outputs, names.sources, (row, column, state) =>
+      brief(mapped(pairs, state).weight(row, column)));
+  }
+  return view.close;
+}
+
+// the two columns of tokens, and at the left the chosen output's weights
+function lines(view, pairs, { left, right, cell, top, height }, grid) {
+  const from = NUMBERS + left;
+  const to = from + GAP;
+  const middle = (i) => top + (i + 0.5) * cell;
+  canvas(view, {
+    width: to + right,
+    height,
+    label: "source tokens and output tokens, joined by lines as strong as the weights",
+    grid: {
+      ...grid,
+      get rows() {
+        return grid.rows;
+      },
+      get columns() {
+        return grid.columns;
+      },
+      at(x, y) {
+        const map = mapped(pairs, view.state);
+        const i = Math.floor((y - top) / cell);
+        const side = x < from + 10 ? "column" : x > to - 10 ? "row" : null;
+        if (!side || i < 0 || i >= map[`${side}s`]) return null;
+        return { row: map.row, column: map.column, [side]: i };
+      },
+    },
+    draw(context, state) {
+      const map = mapped(pairs, state);
+      context.textBaseline = "middle";
+      const order = [...Array(map.rows).keys()].filter((row) => row !== map.row);
+      for (const row of state.all ? [...order, map.row] : [map.row])
+        joined(context, map, row, [from + 4, to - 4], middle);
+      names(context, map, { from, to, cell, middle, left, right });
+      headed(context, from, to, top);
+      for (let column = 0; column < map.columns; column++)
+        weightBar(context, map.weight(map.row, column), middle(column), cell);
+    },
+  });
+}
+
+function joined(context, map, row, [from, to], middle) {
+  const chosen = row === map.row;
+  context.save();
+  context.strokeStyle = chosen ? CHOSEN : OTHERS;
+  for (let column = 0; column < map.columns; column++) {
+    const weight = Math.max(0, Math.min(1, map.weight(row, column)));
+    if (weight < FAINT) continue;
+    context.globalAlpha = (chosen ? 0.25 : 0.08) + (chosen ? 0.75 : 0.62) * weight;
+    context.lineWidth = 0.5 + 5 * weight;
+    context.beginPath();
+    context.moveTo(from, middle(column));
+    context.lineTo(to, middle(row));
+    context.stroke();
+  }
+  context.restore();
+}
+
+function names(context, map, { from, to, cell, middle, left, right }) {
+  const write = (name, i, chosen, x, room) => {
+    context.font = `${chosen ? "bold " : ""}${Math.min(13, cell)}px system-ui, sans-serif`;
+    context.fillText(name, x, middle(i), room);
+  };
+  context.fillStyle = context.ink;
+  context.textAlign = "right";
+  map.sources.forEach((name, i) => write(name, i, i === map.column, from - 2, left - 6));
+  context.textAlign = "left";
+  map.outputs.forEach((name, i) => write(name, i, i === map.row, to + 2, right - 6));
+}
+
+function headed(context, from, to, top) {
+  context.font = "italic 12px system-ui, sans-serif";
+  context.textAlign = "right";
+  context.fillText("source", from - 2, top - 12);
+  context.textAlign = "left";
+  context.fillText("output", to + 2, top - 12);
+  context.fillText("weights", 2, top - 12);
+}
+
+function weightBar(context, weight, y, cell) {
+  context.save();
+  context.fillStyle = CHOSEN;
+  const wide = BAR * Math.max(0, Math.min(1, weight));
+  context.fillRect(NUMBERS - 2 - BAR, y - Math.min(10, cell - 2) / 2, wide, Math.min(10, cell - 2));
+  context.fillStyle = context.ink;
+  context.font = `${Math.min(12, cell)}px system-ui, sans-serif`;
+  context.textAlign = "right";
+  context.fillText(weight.toFixed(2), NUMBERS - 6 - BAR, y);
+  context.restore();
+}
+
+function matrix(view, pairs, { left, right, rows, columns, cell, top, height }, grid) {
+  const boxed = ({ rows, columns }) =>
+    ({ x: right + 18, y: top, width: cell * columns, height: cell * rows, rows, columns });
+  canvas(view, {
+    width: right + 24 + cell * columns,
+    height: Math.min(height, top + cell * rows + 6),
+    label: "the same weights as a matrix: a row for each output token, a column for each source",
+    grid: {
+      ...grid,
+      get rows() {
+        return grid.rows;
+      },
+      get columns() {
+        return grid.columns;
+      },
+      at: (x, y) => cellAt(boxed(mapped(pairs, view.state)), x, y),
+    },
+    draw(context, state) {
+      const map = mapped(pairs, state);
+      const box = boxed(map);
+      heatmap(context, box, map.rows, map.columns, map.weight);
+      cellNames(context, box, map.outputs, map.sources);
+      outline(context, box, { row: map.row }, CHOSEN, 2);
+      outline(context, box, map, CHOSEN, 3);
+      context.font = "italic 12px system-ui, sans-serif";
+      context.fillText("source →", box.x, top - left - 8);
+      context.save();
+      context.translate(11, top);
+      context.rotate(-Math.PI / 2);
+      context.textAlign = "right";
+      context.fillText("← output", 0, 0);
+      context.restore();
+    },
+  });
+}
+
+export default { render };
