@@ -1,6 +1,6 @@
 // Alignments: two columns of tokens joined by lines as strong as the weights, beside the matrix.
 const SIDE = 440; // maximum size of the matrix, in CSS pixels, unless there are many tokens
-const GAP = 120; // between the two columns of tokens
+const GAP = 170; // between the two columns of tokens
 const NUMBERS = 76; // for the chosen output's weights, as bars and numbers
 const BAR = 38;
 const OTHERS = "#0072b2";
@@ -46,14 +46,15 @@ export function pairName({ outputs, sources }, number) {
 /** How all is placed: the room for names, the height of a row, the box of the matrix. */
 export function placed(pairs) {
   const most = (list) => Math.max(...list);
-  const longest = (side) =>
-    Math.min(90, 10 + 7 * most(pairs.flatMap((one) => one[side].map((name) => name.length))));
-  const [left, right] = [longest("sources"), longest("outputs")];
+  const longest = (side) => most(pairs.flatMap((one) => one[side].map((name) => name.length)));
+  // at least as wide as the headings
+  const room = (side) => Math.max(50, Math.min(90, 10 + 7 * longest(side)));
+  const [left, right] = [room("sources"), room("outputs")];
   const [rows, columns] = ["outputs", "sources"].map((side) =>
     most(pairs.map((one) => one[side].length)),
   );
   const cell = Math.max(10, Math.min(24, SIDE / Math.max(rows, columns)));
-  const top = 22 + Math.max(left, 20);
+  const top = 26 + left;
   return { left, right, rows, columns, cell, top, height: top + cell * Math.max(rows, columns) + 6 };
 }
 
@@ -76,7 +77,8 @@ function render({ model, el }) {
 
   const places = placed(pairs);
   const now = () => mapped(pairs, view.state);
-  const grid = {
+  const tell = (state) => described(mapped(pairs, state), exact);
+  const grid = (at) => ({
     place: ["row", "column"],
     get rows() {
       return now().rows;
@@ -84,11 +86,12 @@ function render({ model, el }) {
     get columns() {
       return now().columns;
     },
-    tell: (state) => described(mapped(pairs, state), exact),
-  };
+    at: (x, y) => at(now(), x, y),
+    tell,
+  });
   lines(view, pairs, places, grid);
   matrix(view, pairs, places, grid);
-  view.draws.push((state) => view.say(grid.tell(state)));
+  view.draws.push((state) => view.say(tell(state)));
   if (places.rows * places.columns <= 400) {
     const names = { outputs: [], sources: [] }; // of the chosen pair
     view.draws.push((state) => {
@@ -105,37 +108,33 @@ function render({ model, el }) {
 function lines(view, pairs, { left, right, cell, top, height }, grid) {
   const from = NUMBERS + left;
   const to = from + GAP;
-  const middle = (i) => top + (i + 0.5) * cell;
+  // the shorter column stands beside the middle of the longer one
+  const start = (map, side) => top + ((Math.max(map.rows, map.columns) - map[`${side}s`]) / 2) * cell;
+  const middles = (map) => {
+    const [row, column] = [start(map, "row"), start(map, "column")];
+    return { row: (i) => row + (i + 0.5) * cell, column: (i) => column + (i + 0.5) * cell };
+  };
   canvas(view, {
     width: to + right,
     height,
     label: "source tokens and output tokens, joined by lines as strong as the weights",
-    grid: {
-      ...grid,
-      get rows() {
-        return grid.rows;
-      },
-      get columns() {
-        return grid.columns;
-      },
-      at(x, y) {
-        const map = mapped(pairs, view.state);
-        const i = Math.floor((y - top) / cell);
-        const side = x < from + 10 ? "column" : x > to - 10 ? "row" : null;
-        if (!side || i < 0 || i >= map[`${side}s`]) return null;
-        return { row: map.row, column: map.column, [side]: i };
-      },
-    },
+    grid: grid((map, x, y) => {
+      const side = x < from + 10 ? "column" : x > to - 10 ? "row" : null;
+      const i = side && Math.floor((y - start(map, side)) / cell);
+      if (!side || i < 0 || i >= map[`${side}s`]) return null;
+      return { row: map.row, column: map.column, [side]: i };
+    }),
     draw(context, state) {
       const map = mapped(pairs, state);
       context.textBaseline = "middle";
+      const middle = middles(map);
       const order = [...Array(map.rows).keys()].filter((row) => row !== map.row);
       for (const row of state.all ? [...order, map.row] : [map.row])
         joined(context, map, row, [from + 4, to - 4], middle);
-      names(context, map, { from, to, cell, middle, left, right });
+      names(context, map, middle, { from, to, cell, left, right });
       headed(context, from, to, top);
       for (let column = 0; column < map.columns; column++)
-        weightBar(context, map.weight(map.row, column), middle(column), cell);
+        weightBar(context, map.weight(map.row, column), middle.column(column), cell);
     },
   });
 }
@@ -147,35 +146,35 @@ function joined(context, map, row, [from, to], middle) {
   for (let column = 0; column < map.columns; column++) {
     const weight = Math.max(0, Math.min(1, map.weight(row, column)));
     if (weight < FAINT) continue;
-    context.globalAlpha = (chosen ? 0.25 : 0.08) + (chosen ? 0.75 : 0.62) * weight;
+    context.globalAlpha = chosen ? 0.25 + 0.75 * weight : 0.1 + 0.65 * weight;
     context.lineWidth = 0.5 + 5 * weight;
     context.beginPath();
-    context.moveTo(from, middle(column));
-    context.lineTo(to, middle(row));
+    context.moveTo(from, middle.column(column));
+    context.lineTo(to, middle.row(row));
     context.stroke();
   }
   context.restore();
 }
 
-function names(context, map, { from, to, cell, middle, left, right }) {
-  const write = (name, i, chosen, x, room) => {
+function names(context, map, middle, { from, to, cell, left, right }) {
+  const write = (name, y, chosen, x, room) => {
     context.font = `${chosen ? "bold " : ""}${Math.min(13, cell)}px system-ui, sans-serif`;
-    context.fillText(name, x, middle(i), room);
+    context.fillText(name, x, y, room);
   };
   context.fillStyle = context.ink;
   context.textAlign = "right";
-  map.sources.forEach((name, i) => write(name, i, i === map.column, from - 2, left - 6));
+  map.sources.forEach((name, i) => write(name, middle.column(i), i === map.column, from - 2, left - 6));
   context.textAlign = "left";
-  map.outputs.forEach((name, i) => write(name, i, i === map.row, to + 2, right - 6));
+  map.outputs.forEach((name, i) => write(name, middle.row(i), i === map.row, to + 2, right - 6));
 }
 
 function headed(context, from, to, top) {
   context.font = "italic 12px system-ui, sans-serif";
   context.textAlign = "right";
-  context.fillText("source", from - 2, top - 12);
+  context.fillText("source", from - 2, top - 14);
   context.textAlign = "left";
-  context.fillText("output", to + 2, top - 12);
-  context.fillText("weights", 2, top - 12);
+  context.fillText("output", to + 2, top - 14);
+  context.fillText("weights", 2, top - 14);
 }
 
 function weightBar(context, weight, y, cell) {
@@ -194,19 +193,10 @@ function matrix(view, pairs, { left, right, rows, columns, cell, top, height }, 
   const boxed = ({ rows, columns }) =>
     ({ x: right + 18, y: top, width: cell * columns, height: cell * rows, rows, columns });
   canvas(view, {
-    width: right + 24 + cell * columns,
+    width: right + 24 + Math.max(150, cell * columns),
     height: Math.min(height, top + cell * rows + 6),
     label: "the same weights as a matrix: a row for each output token, a column for each source",
-    grid: {
-      ...grid,
-      get rows() {
-        return grid.rows;
-      },
-      get columns() {
-        return grid.columns;
-      },
-      at: (x, y) => cellAt(boxed(mapped(pairs, view.state)), x, y),
-    },
+    grid: grid((map, x, y) => cellAt(boxed(map), x, y)),
     draw(context, state) {
       const map = mapped(pairs, state);
       const box = boxed(map);
@@ -215,7 +205,8 @@ function matrix(view, pairs, { left, right, rows, columns, cell, top, height }, 
       outline(context, box, { row: map.row }, CHOSEN, 2);
       outline(context, box, map, CHOSEN, 3);
       context.font = "italic 12px system-ui, sans-serif";
-      context.fillText("source →", box.x, top - left - 8);
+      context.fillText("source →", box.x, 12);
+      scale(context, box.x + 62, 2);
       context.save();
       context.translate(11, top);
       context.rotate(-Math.PI / 2);
@@ -224,6 +215,20 @@ function matrix(view, pairs, { left, right, rows, columns, cell, top, height }, 
       context.restore();
     },
   });
+}
+
+// the colours of weights from 0 to 1
+function scale(context, x, y) {
+  context.save();
+  context.font = "11px system-ui, sans-serif";
+  context.fillText("0", x, y + 10);
+  for (let i = 0; i < 50; i++) {
+    context.fillStyle = `rgb(${colour(i / 49)})`;
+    context.fillRect(x + 10 + i, y, 1.5, 12);
+  }
+  context.fillStyle = context.ink;
+  context.fillText("1", x + 65, y + 10);
+  context.restore();
 }
 
 export default { render };

@@ -109,18 +109,18 @@ def _picture(pairs: list[Pair], title: str) -> Picture:
     values, outputs, sources = pairs[0]
     weights = values[0, 0]
     few = max(weights.shape) <= NAMED
-    high = 1.6 + 0.27 * max(weights.shape) if few else 7.0
+    high = 1.5 + 0.24 * max(weights.shape) if few else 6.0
     across = 1.5 + (0.3 * len(sources) if few else 4.0)
     figure = Figure(figsize=(4.2 + across, high), layout="constrained")
     lines, cells = figure.subplots(1, 2, width_ratios=[3.4, across])
     _lines(lines, weights, outputs if few else [], sources if few else [])
     heatmap(cells, weights, [], numbers=False)
     cells.images[0].set_clim(0, 1)
-    figure.colorbar(cells.images[0], ax=cells, label="weight")
+    figure.colorbar(cells.images[0], ax=cells, label="weight", shrink=0.7)
     if few:
         cells.set_xticks(range(len(sources)), sources, rotation=90)
         cells.set_yticks(range(len(outputs)), outputs)
-    cells.set(xlabel="source", ylabel="output")
+    cells.set(xlabel="source", ylabel="output", aspect="equal")
     layers, heads = values.shape[:2]
     which = _which(len(pairs), layers, heads)
     figure.suptitle(title + (f"\n{which}" if which else ""), fontsize=11)

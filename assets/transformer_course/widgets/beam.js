@@ -2,7 +2,7 @@
 const WIDE = 102; // of a step, in CSS pixels
 const HIGH = 42; // of a hypothesis
 const BOX = { width: 84, height: 34 };
-const TOP = 44;
+const TOP = 62;
 const OPEN = 1;
 const ENDED = 2;
 const KEPT = "#0072b2";
@@ -44,8 +44,7 @@ export function described(node, nodes, { alpha, end }) {
   const fate = ["dropped", "kept, still open", `kept, ended with ${end}`][node.fate];
   const added = signed(node.sum - nodes[node.parent].sum);
   const sum = `log-probability ${signed(node.sum)}, to which “${node.name}” adds ${added}`;
-  const tokens = node.step === 1 ? "1 token" : `${node.step} tokens`;
-  const score = alpha ? `; score ${signed(node.sum)} / ${tokens}^${alpha} = ${signed(node.score)}` : "";
+  const score = alpha ? `; score ${signed(node.sum)} / ${node.step}^${alpha} = ${signed(node.score)}` : "";
   return `step ${node.step}, “${node.text}”: ${fate}; ${sum}${score}`;
 }
 
@@ -82,8 +81,11 @@ function render({ model, el }) {
     view.told.before(make("div", { textContent: `⚠ ${fault}`, style: "font-weight: 600" }));
   const about = make("p", { style: "margin: 4px 0" });
   view.told.before(about);
-  tree(view, nodes, { ...options, last });
-  view.draws.push((state) => (about.textContent = summary(nodes, state.step, options)));
+  const fit = tree(view, nodes, { ...options, last });
+  view.draws.push(({ step }) => {
+    const hidden = firstShown(step, fit) ? " Move the slider back to see earlier steps." : "";
+    about.textContent = summary(nodes, step, options) + hidden;
+  });
   if (nodes.length <= 100) listed(view, nodes.slice(1), options);
   return view.close;
 }
@@ -96,6 +98,7 @@ function listed(view, nodes, { alpha, end }) {
   });
 }
 
+// the tree; returns for how many columns there is room
 function tree(view, nodes, options) {
   const room = Math.min(948, view.root.clientWidth || 948);
   const fit = Math.max(2, Math.min(options.last + 1, Math.floor(room / WIDE)));
@@ -136,7 +139,7 @@ function tree(view, nodes, options) {
       const first = firstShown(state.step, fit);
       const returned = state.step === options.last;
       for (let step = Math.max(1, first); step <= state.step; step++)
-        context.fillText(`step ${step}`, (step - first + 0.5) * WIDE - 18, 38);
+        centred(context, `step ${step}`, (step - first + 0.5) * WIDE, 54);
       for (const [i, { x, y }] of at) {
         const { parent, fate, path } = nodes[i];
         const style = { fate, path: path && returned };
@@ -150,6 +153,7 @@ function tree(view, nodes, options) {
     },
   });
   view.draws.push((state) => view.say(tell(state)));
+  return fit;
 }
 
 /** Where nodes are drawn: index -> { x, y }; those of a step stand around the same height. */
@@ -167,6 +171,13 @@ function stroked(context, { fate, path }) {
   context.strokeStyle = path ? PATH : fate ? KEPT : context.ink;
   context.lineWidth = path ? 3.5 : fate ? 1.75 : 1;
   context.setLineDash(fate ? [] : [4, 3]);
+}
+
+function centred(context, text, x, y, room) {
+  context.save();
+  context.textAlign = "center";
+  context.fillText(text, x, y, room);
+  context.restore();
 }
 
 function branch(context, from, to, style) {
@@ -194,12 +205,11 @@ function hypothesis(context, { name, step, sum, score, fate }, { x, y }, alpha, 
   context.stroke();
   context.setLineDash([]);
   context.fillStyle = fate === ENDED ? "white" : context.ink;
-  context.textAlign = "center";
   context.font = `${here ? "bold " : ""}${ordinary}`;
-  context.fillText(name, x, step ? y - 3 : y + 4, BOX.width - 8);
+  centred(context, name, x, step ? y - 3 : y + 4, BOX.width - 8);
   context.font = "11px system-ui, sans-serif";
   const numbers = alpha ? `${signed(sum)} → ${signed(score)}` : signed(sum);
-  if (step) context.fillText(numbers, x, y + 11, BOX.width - 6);
+  if (step) centred(context, numbers, x, y + 11, BOX.width - 6);
   if (here) {
     context.strokeStyle = context.ink;
     context.lineWidth = 1.5;
@@ -229,9 +239,8 @@ function legend(context, alpha) {
   context.fill();
   context.restore();
   context.fillText("kept, ended", x + 31, 15);
-  x += 44 + context.measureText("kept, ended").width;
-  const numbers = `log-probability${alpha ? ` → score, by length^${alpha}` : ""}`;
-  context.fillText(`number: ${numbers}`, x, 15);
+  const numbers = `its log-probability${alpha ? ` → its score, divided by length^${alpha}` : ""}`;
+  context.fillText(`below each token: ${numbers}`, 4, 35);
 }
 
 export default { render };

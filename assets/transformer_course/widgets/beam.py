@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.patches import FancyBboxPatch
 
 from transformer_course.figures import INK, LINES, Picture
 from transformer_course.widgets.alignment import visible
@@ -18,6 +19,7 @@ from transformer_course.widgets.beam_trace import (
     Tokens,
     Trace,
     final_scores,
+    signed,
     trace_beam,
 )
 from transformer_course.widgets.view import View, explains_stubs
@@ -26,6 +28,7 @@ WIDEST = 12  # hypotheses
 LONGEST = 64  # steps
 DRAWN = 9  # steps in the picture
 FATES = ("dropped", OPEN, ENDED)
+LETTERS = 11  # of a name in the picture
 
 
 @explains_stubs
@@ -45,8 +48,10 @@ def show_beam(
     `beam_search(step, begin, end, width, max_length, alpha=alpha)`, yours, is called once, for one
     source. It calls `step` with its open hypotheses, int64 (rows, so far), `begin` first, all at
     once or row by row, and gets their logits (rows, vocab). It returns `(tokens, score)`. `names`:
-    a str for each token of the vocabulary. `width` is at most 12, `max_length` at most 64; others,
-    and results that are no such search's, are a `ValueError`. Its exceptions propagate.
+    a str for each token of the vocabulary. What is in the next call was kept; no call shows what
+    ended, or the last step: there the `width` likeliest count as kept. `width` is at most 12,
+    `max_length` at most 64; others, and calls and results that are no such search's, are a
+    `ValueError`. Exceptions of your function propagate.
     """
     _refuse_sizes(begin, end, width, max_length, len(names))
     shown = [visible(str(name)) for name in names]
@@ -106,7 +111,7 @@ def _picture(
     shown = tree[tree[:, 0] <= DRAWN]
     steps = int(shown[:, 0].max())
     counts = [int((shown[:, 0] == number).sum()) for number in range(steps + 1)]
-    figure = Figure(figsize=(1.1 + 1.05 * steps, 0.9 + 0.42 * max(counts)), layout="constrained")
+    figure = Figure(figsize=(1.1 + 1.05 * steps, 0.9 + 0.44 * max(counts)), layout="constrained")
     axes = figure.subplots()
     # the nodes of a step around the same height
     heights = np.concatenate([(count - 1) / 2 - np.arange(count) for count in counts])
@@ -118,7 +123,7 @@ def _picture(
     axes.set(xlim=(-0.5, steps + 0.5), ylim=(-max(counts) / 2 - 0.2, max(counts) / 2 + 0.7))
     axes.axis("off")
     cut = f", the first {DRAWN} of {len(trace.levels)} steps" if len(trace.levels) > DRAWN else ""
-    heading = f"{title}{cut}\ndashed: dropped; thick: returned; below each: log-probability"
+    heading = f"{title}{cut}\nthick: returned; blue: kept; filled: kept, ended; dashed: dropped"
     figure.suptitle(heading, fontsize=10)
     return Picture(figure, _alt_text(trace, settings, title))
 
@@ -129,12 +134,17 @@ def _node(axes: Axes, row: np.ndarray, height: float, name: str, heights: np.nda
     colour = LINES[1] if path else INK if dropped else LINES[0]
     line = {"linestyle": "--" if dropped else "-", "linewidth": 2.5 if path else 1.0}
     if parent >= 0:
-        ends = [number - 1 + 0.4, number - 0.4], [heights[int(parent)], height]
-        axes.plot(*ends, color=colour, **line, zorder=1)
-    box = {"boxstyle": "round", "facecolor": "none", "edgecolor": colour, **line}
-    text = f"{name}\n{log_probability:.2f}" if parent >= 0 else name
-    style = {"ha": "center", "va": "center", "fontsize": 8, "color": INK}
-    axes.text(number, height, text, bbox=box, **style)
+        ends = [number - 1 + 0.41, number - 0.41], [heights[int(parent)], height]
+        axes.plot(*ends, color=colour, **line)
+    ended = FATES[int(fate)] == ENDED
+    style = f"round,pad=0,rounding_size={0.25 if ended else 0.06}"
+    corner = number - 0.41, height - 0.38
+    face = f"{LINES[0]}40" if ended else "none"  # a light blue
+    box = FancyBboxPatch(corner, 0.82, 0.76, style, facecolor=face, edgecolor=colour, **line)
+    axes.add_patch(box)
+    short = name if len(name) <= LETTERS else f"{name[: LETTERS - 1]}…"
+    text = f"{short}\n{signed(log_probability)}" if parent >= 0 else short
+    axes.text(number, height, text, ha="center", va="center", fontsize=8, color=INK)
 
 
 def _alt_text(trace: Trace, settings: Settings, title: str) -> str:
@@ -142,14 +152,14 @@ def _alt_text(trace: Trace, settings: Settings, title: str) -> str:
 
     def listed(several: Sequence[Tokens]) -> str:
         ranked = sorted(several, key=lambda one: -sums[one])
-        return ", ".join(f"{settings.written(one)} {sums[one]:.2f}" for one in ranked)
+        return ", ".join(f"{settings.written(one)} {signed(sums[one])}" for one in ranked)
 
     steps = []
     for number, level in enumerate(trace.levels[:DRAWN], 1):
         dropped = f"; drops {listed(level.dropped)}" if level.dropped else ""
         steps.append(f"Step {number} keeps {listed(list(level.kept))}{dropped}.")
     scores = final_scores(trace, settings)
-    score = f", score {scores[trace.returned]:.2f}" if trace.returned in scores else ""
+    score = f", score {signed(scores[trace.returned])}" if trace.returned in scores else ""
     result = f"Returned: {settings.written(trace.returned)}{score}."
     faults = "".join(f" Careful: {fault}." for fault in trace.faults)
     return f"{title}, with log-probabilities. {' '.join(steps)} {result}{faults}"

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 DROPPED = 3  # of the dropped continuations of a step, the best ones are kept for the tree
+TOLD = 2  # steps with a fault; the others are counted
 OPEN, ENDED = "open", "ended"
 
 Tokens = tuple[int, ...]
@@ -34,6 +35,11 @@ class Settings:
     def written(self, tokens: Tokens) -> str:
         """The tokens by their names."""
         return f"“{' '.join(self.names[token] for token in tokens)}”"
+
+
+def signed(value: float) -> str:
+    """A number with two decimals and a true minus sign."""
+    return f"{value:.2f}".replace("-", "−")
 
 
 @dataclass
@@ -130,9 +136,14 @@ def trace_beam(beam_search: Callable[..., Any], step: Step, settings: Settings) 
     if not recording.asked or () not in recording.asked[0]:
         raise ValueError("beam_search must call step, first with a row of begin alone")
     trace = Trace([], {(): 0.0}, returned, score, [])
+    found = []
     for asked, following in zip_longest(recording.asked, recording.asked[1:]):
         fault = _add_level(trace, asked, following, settings)
-        trace.faults += [f"step {len(trace.levels)} {fault}"] if fault else []
+        found += [f"step {len(trace.levels)} {fault}"] if fault else []
+    trace.faults += found[:TOLD]
+    if found[TOLD:]:
+        more = f"{len(found[TOLD:])} more of the {len(trace.levels)} steps"
+        trace.faults.append(f"{more} have faults like these")
     if recording.too_long:
         longest = f"max_length = {settings.max_length}"
         trace.faults.append(f"step is called with hypotheses that already have {longest} tokens")
@@ -186,12 +197,28 @@ def _add_level(
             sums[*hypothesis, token] = sums[hypothesis] + float(log_probabilities[token])
             ranked += [(*hypothesis, token)] if np.isfinite(log_probabilities[token]) else []
     ranked.sort(key=lambda one: -sums[one])
-    likeliest = ranked[: settings.width]
-    level = Level(dict.fromkeys(likeliest if following is None else following, OPEN))
-    level.kept |= {one: ENDED for one in likeliest if one[-1] == settings.end}
+    if following is None:  # no call shows what was kept last
+        kept = ranked[: settings.width]
+        ended = [one for one in kept if one[-1] == settings.end]
+    else:
+        kept, ended = list(following), _ended(ranked, len(following), sums, settings)
+    level = Level(dict.fromkeys(kept, OPEN) | dict.fromkeys(ended, ENDED))
     level.dropped = [one for one in ranked if one not in level.kept][:DROPPED]
     trace.levels.append(level)
     return _unlike(level, ranked, sums, settings)
+
+
+def _ended(
+    ranked: list[Tokens], still_open: int, sums: dict[Tokens, float], settings: Settings
+) -> list[Tokens]:
+    """The continuations with `end` among the likeliest; of equally likely ones, those with room."""
+    width, ends = settings.width, [one for one in ranked if one[-1] == settings.end]
+    if len(ranked) <= width:
+        return ends
+    last, next_one = sums[ranked[width - 1]], sums[ranked[width]]
+    sure = [one for one in ends if sums[one] > next_one + _tolerance(next_one)]
+    tied = [one for one in ends if one not in sure and sums[one] >= last - _tolerance(last)]
+    return sure + tied[: max(0, width - still_open - len(sure))]
 
 
 def _unlike(
@@ -207,11 +234,11 @@ def _unlike(
         return ""
     best = level.dropped[0]
     missing = len(kept) < min(settings.width, len(ranked))
-    said = f"{settings.written(best)} ({sums[best]:.2f})"
+    said = f"{settings.written(best)} ({signed(sums[best])})"
     if missing:
         return f"drops {said}, one of the {settings.width} likeliest"
     if sums[best] > sums[kept[-1]] + _tolerance(sums[best]):
-        return f"drops {said} and keeps {settings.written(kept[-1])} ({sums[kept[-1]]:.2f})"
+        return f"drops {said} and keeps {settings.written(kept[-1])} ({signed(sums[kept[-1]])})"
     return ""
 
 
@@ -235,10 +262,12 @@ def _judge(trace: Trace, settings: Settings) -> None:
         trace.faults.append(f"{written} is returned: it {fault}")
     own, best = scores[trace.returned], max(scores, key=lambda one: scores[one])
     if scores[best] > own + _tolerance(own):
-        better = f"{settings.written(best)} has a better score, {scores[best]:.2f}"
-        trace.faults.append(f"{written} is returned with {own:.2f}, but {better}")
+        better = f"{settings.written(best)} has a better score, {signed(scores[best])}"
+        trace.faults.append(f"{written} is returned with {signed(own)}, but {better}")
     if not abs(trace.score - own) <= 1e-3 * max(1.0, abs(own)):
-        trace.faults.append(f"the score {trace.score:.4g} is returned; it should be {own:.4g}")
+        trace.faults.append(
+            f"the score {signed(trace.score)} is returned; it should be {signed(own)}"
+        )
 
 
 def final_scores(trace: Trace, settings: Settings) -> dict[Tokens, float]:
