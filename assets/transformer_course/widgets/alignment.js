@@ -67,10 +67,16 @@ function render({ model, el }) {
   const exact = pairs.every(({ data }) => data instanceof Float32Array);
   const [layers, heads] = pairs[0].shape;
   const listed = (name, count, text) => {
-    if (count < 2) return;
-    choice(view, { name, label: name, options: Array.from({ length: count }, (_, i) => [i, text(i)]) });
+    if (count < 2) return null;
+    return choice(view, { name, label: name, options: Array.from({ length: count }, (_, i) => [i, text(i)]) });
   };
-  listed("pair", pairs.length, (i) => pairName(pairs[i], i));
+  // what was chosen in a longer pair may not be in this one
+  const within = () => {
+    const { row, column } = mapped(pairs, view.state);
+    view.set({ row, column });
+  };
+  const pair = listed("pair", pairs.length, (i) => pairName(pairs[i], i));
+  pair?.addEventListener("change", within, { signal: view.signal });
   listed("layer", layers, (i) => `layer ${i}`);
   listed("head", heads, (i) => `head ${i}`);
   tick(view, { name: "all", label: "lines of all output tokens" });

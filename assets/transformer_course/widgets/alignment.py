@@ -85,8 +85,9 @@ def _pair(weights: Weights, outputs: Sequence[str], sources: Sequence[str], of: 
         raise ValueError(
             f"weights{of} must be (output, source), here ({columns}, {rows}); got {(rows, columns)}"
         )
-    names = labels(outputs, f"outputs{of}", rows), labels(sources, f"sources{of}", columns)
-    return values, *([visible(name) for name in side] for side in names)
+    rows_are = labels(outputs, f"outputs{of}", rows)
+    columns_are = labels(sources, f"sources{of}", columns)
+    return values, [visible(name) for name in rows_are], [visible(name) for name in columns_are]
 
 
 def visible(name: str) -> str:

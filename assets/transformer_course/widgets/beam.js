@@ -75,8 +75,13 @@ function render({ model, el }) {
   const last = nodes.at(-1).step;
   const text = (value) => `${value} of ${last}`;
   // a single step needs no slider
-  if (last > 1) slider(view, { name: "step", label: "step", min: 1, max: last, text });
-  if (nodes.some(({ fate }) => !fate)) tick(view, { name: "dropped", label: "the best of the dropped" });
+  const steps = last > 1 && slider(view, { name: "step", label: "step", min: 1, max: last, text });
+  const dropping = nodes.some(({ fate }) => !fate);
+  const dropped = dropping && tick(view, { name: "dropped", label: "the best of the dropped" });
+  // the first node of the newest step is chosen
+  const newest = () => view.set({ column: view.state.step, row: 0 });
+  for (const control of [steps, dropped])
+    if (control) control.addEventListener("input", newest, { signal: view.signal });
   for (const fault of options.faults)
     view.told.before(make("div", { textContent: `⚠ ${fault}`, style: "font-weight: 600" }));
   const about = make("p", { style: "margin: 4px 0" });

@@ -91,7 +91,7 @@ def _tree(trace: Trace, settings: Settings) -> tuple[np.ndarray, list[Tokens]]:
     """
     order: list[Tokens] = [()]
     rows: list[list[float]] = [[0, -1, 0.0, 0.0, FATES.index(OPEN), 1]]
-    at = {(): 0}
+    at: dict[Tokens, int] = {(): 0}
     for number, level in enumerate(trace.levels, 1):
         fates = dict.fromkeys(level.dropped, FATES[0]) | level.kept
         sums = trace.log_probabilities

@@ -75,7 +75,7 @@ class RecordingStep:
         self.calls += 1
         most = 8 * self.settings.width * (self.settings.max_length + 1)
         if self.calls > most:
-            raise ValueError(f"beam_search has called step {most} times: does it ever stop?")
+            raise ValueError(f"beam_search has called step {self.calls - 1} times: does it ever stop?")
         logits = self.step(tokens)
         expected = (len(rows), len(self.settings.names))
         if not isinstance(logits, Tensor) or logits.shape != expected:
@@ -187,16 +187,8 @@ def _add_level(
         if one[:-1] not in asked:
             row = f"a row of {1 + len(one)} tokens continues no row that was open before"
             raise ValueError(f"beam_search must continue open hypotheses; {row}")
-    most = len(following or ()) + settings.width + DROPPED
     sums = trace.log_probabilities
-    ranked: list[Tokens] = []
-    for hypothesis, log_probabilities in asked.items():
-        chosen = {int(token) for token in np.argsort(-log_probabilities)[:most]}
-        chosen |= {one[-1] for one in following or () if one[:-1] == hypothesis}
-        for token in chosen:
-            sums[*hypothesis, token] = sums[hypothesis] + float(log_probabilities[token])
-            ranked += [(*hypothesis, token)] if np.isfinite(log_probabilities[token]) else []
-    ranked.sort(key=lambda one: -sums[one])
+    ranked = _ranked(asked, list(following or ()), sums, settings)
     if following is None:  # no call shows what was kept last
         kept = ranked[: settings.width]
         ended = [one for one in kept if one[-1] == settings.end]
@@ -206,6 +198,23 @@ def _add_level(
     level.dropped = [one for one in ranked if one not in level.kept][:DROPPED]
     trace.levels.append(level)
     return _unlike(level, ranked, sums, settings)
+
+
+def _ranked(
+    asked: dict[Tokens, np.ndarray],
+    following: list[Tokens],
+    sums: dict[Tokens, float],
+    settings: Settings,
+) -> list[Tokens]:
+    """The continuations that may matter, the likeliest first; adds their log-probabilities."""
+    most = len(following) + settings.width + DROPPED
+    for hypothesis, log_probabilities in asked.items():
+        chosen = {int(token) for token in np.argsort(-log_probabilities)[:most]}
+        chosen |= {one[-1] for one in following if one[:-1] == hypothesis}
+        for token in chosen:
+            sums[*hypothesis, token] = sums[hypothesis] + float(log_probabilities[token])
+    found = [one for one in sums if one and one[:-1] in asked and np.isfinite(sums[one])]
+    return sorted(found, key=lambda one: -sums[one])
 
 
 def _ended(

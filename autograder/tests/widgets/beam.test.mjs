@@ -60,5 +60,7 @@ test("a step is described: what competes, what is kept, and at last what is retu
   assert.equal(summary(NODES, 1, OPTIONS), one);
   const last = summary(NODES, 2, OPTIONS);
   assert.match(last, /kept: 2, of which 1 ended and 1 stay open\. Of 2 ended or open hypotheses, “the <\/s>” is returned: score −0\.38\.$/);
+  const ended = NODES.map((node) => (node.name === "cat" ? { ...node, fate: DROPPED } : node));
+  assert.match(summary(ended, 2, OPTIONS), /^Step 2: 1 open hypothesis .* kept: 1, of which 1 ended and 0 stay open/);
   assert.match(summary(NODES, 2, { ...OPTIONS, max_length: 3 }), /The search stops before step 3\./);
 });

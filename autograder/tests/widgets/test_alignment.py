@@ -1,10 +1,14 @@
 """What is special to `show_alignment`: one pair or several, what crosses, refusals."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 import torch
 from transformer_course.checks import numbers
 from transformer_course.widgets import show_alignment
+
+from autograder.bench.browser import chromium
 
 WEIGHTS = torch.softmax(numbers(3, 4, 2, 5), -1).float()
 OUTPUTS, SOURCES = ["le", "chat"], ["the", " ", "cat", "is", "here"]
@@ -103,3 +107,23 @@ def test_what_is_refused_is_told_in_one_line(said: str) -> None:
     with pytest.raises(ValueError, match=r"\A.+\Z") as caught:
         REFUSED[said]()
     assert said in str(caught.value)
+
+
+def test_the_cursor_stays_in_the_matrix_of_a_smaller_pair(tmp_path: Path) -> None:
+    file = tmp_path / "alignment.html"
+    pairs = [WEIGHTS[:, :, [0, 1, 0, 1]], WEIGHTS[..., :2]]
+    names = [[*OUTPUTS, *OUTPUTS], OUTPUTS], [SOURCES, SOURCES[:2]]
+    file.write_text(show_alignment(pairs, *names).to_html(), encoding="utf-8")
+    with chromium(viewport={"width": 1000, "height": 800}) as context:
+        page = context.pages[0]
+        page.goto(file.as_uri())
+        told, lines = page.locator(".course-view .told"), page.locator(".course-view canvas").first
+        for control, key, said in (
+            (lines, "ArrowDown", "output 1 “chat”"),
+            (lines, "ArrowDown", "output 2 “le”"),
+            (lines, "ArrowDown", "output 3 “chat”"),
+            (page.get_by_label("pair"), "ArrowDown", "output 1 “chat”"),
+            (lines, "ArrowUp", "output 0 “le”"),
+        ):
+            control.press(key)
+            told.filter(has_text=said).wait_for(timeout=5000)

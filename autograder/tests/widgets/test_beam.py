@@ -1,6 +1,7 @@
 """What is special to `show_beam`: what a search keeps and drops, read from its calls."""
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,7 @@ import torch
 from torch import Tensor
 from transformer_course.widgets import show_beam
 
+from autograder.bench.browser import chromium
 from autograder.tests.widgets.examples import beam_search, next_word
 
 BEGIN, END = 0, 1
@@ -291,3 +293,22 @@ def test_a_long_and_wide_search_stays_small() -> None:
     assert len(view.data) < 30_000
     assert "the first 9 of" not in view.options["title"]
     assert view.picture.png
+
+
+def test_the_cursor_stays_in_the_tree_as_it_shrinks_and_grows(tmp_path: Path) -> None:
+    file = tmp_path / "beam.html"
+    file.write_text(show(max_length=4).to_html(), encoding="utf-8")
+    with chromium(viewport={"width": 1000, "height": 800}) as context:
+        page = context.pages[0]
+        page.goto(file.as_uri())
+        told = page.locator(".course-view .told")
+        for control, key, said in (
+            ("canvas", "ArrowDown", "step 4, “a a a a”"),
+            ("input[type=range]", "ArrowLeft", "step 3, “a a <end>”"),
+            ("input[type=range]", "ArrowLeft", "step 2, “a a”"),
+            ("canvas", "ArrowLeft", "step 1, “a”"),
+            ("canvas", "ArrowDown", "step 1, “b”"),
+            ("input[type=checkbox]", "Space", "step 2, “a a”"),
+        ):
+            page.locator(f".course-view {control}").press(key)
+            told.filter(has_text=said).wait_for(timeout=5000)
