@@ -56,7 +56,7 @@ export function summary(nodes, step, { vocab, max_length: longest, alpha }) {
   const [kept, ended] = [count(step, OPEN), count(step, ENDED)];
   const rows = `${before === 1 ? "1 open hypothesis" : `${before} open hypotheses`}`;
   const all = `Step ${step}: ${rows} × ${vocab} tokens = ${some(before * vocab, "continuation")}`;
-  const said = `${all}; kept: ${kept + ended}, of which ${ended} ended and ${kept} stay open.`;
+  const said = `${all}; kept: ${kept + ended}, of which ${ended} ended and ${kept} ${kept === 1 ? "stays" : "stay"} open.`;
   const last = Math.max(...nodes.map((node) => node.step));
   if (step < last) return said;
   const stopped = kept && last < longest ? ` The search stops before step ${longest}.` : "";

@@ -75,7 +75,9 @@ class RecordingStep:
         self.calls += 1
         most = 8 * self.settings.width * (self.settings.max_length + 1)
         if self.calls > most:
-            raise ValueError(f"beam_search has called step {self.calls - 1} times: does it ever stop?")
+            raise ValueError(
+                f"beam_search has called step {self.calls - 1} times: does it ever stop?"
+            )
         logits = self.step(tokens)
         expected = (len(rows), len(self.settings.names))
         if not isinstance(logits, Tensor) or logits.shape != expected:

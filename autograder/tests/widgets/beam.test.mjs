@@ -56,10 +56,10 @@ test("a node is described with both scores", () => {
 });
 
 test("a step is described: what competes, what is kept, and at last what is returned", () => {
-  const one = "Step 1: 1 open hypothesis × 9 tokens = 9 continuations; kept: 1, of which 0 ended and 1 stay open.";
+  const one = "Step 1: 1 open hypothesis × 9 tokens = 9 continuations; kept: 1, of which 0 ended and 1 stays open.";
   assert.equal(summary(NODES, 1, OPTIONS), one);
   const last = summary(NODES, 2, OPTIONS);
-  assert.match(last, /kept: 2, of which 1 ended and 1 stay open\. Of 2 ended or open hypotheses, “the <\/s>” is returned: score −0\.38\.$/);
+  assert.match(last, /kept: 2, of which 1 ended and 1 stays open\. Of 2 ended or open hypotheses, “the <\/s>” is returned: score −0\.38\.$/);
   const ended = NODES.map((node) => (node.name === "cat" ? { ...node, fate: DROPPED } : node));
   assert.match(summary(ended, 2, OPTIONS), /^Step 2: 1 open hypothesis .* kept: 1, of which 1 ended and 0 stay open/);
   assert.match(summary(NODES, 2, { ...OPTIONS, max_length: 3 }), /The search stops before step 3\./);
