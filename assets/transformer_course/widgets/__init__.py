@@ -7,8 +7,10 @@ import importlib
 
 from IPython.core.getipython import get_ipython
 
+from transformer_course.widgets.alignment import show_alignment
 from transformer_course.widgets.attention import show_attention
 from transformer_course.widgets.attention_steps import show_attention_steps
+from transformer_course.widgets.beam import show_beam
 from transformer_course.widgets.block import show_block
 from transformer_course.widgets.dropout import show_dropout
 from transformer_course.widgets.encoding import show_encoding
@@ -24,8 +26,10 @@ from transformer_course.widgets.training import TrainingPlot, show_training
 __all__ = [
     "MaskView",
     "TrainingPlot",
+    "show_alignment",
     "show_attention",
     "show_attention_steps",
+    "show_beam",
     "show_block",
     "show_dropout",
     "show_encoding",

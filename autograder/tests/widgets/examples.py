@@ -1,5 +1,7 @@
 """One example of each live view, small enough to be read: what all of them are held to."""
 
+from collections.abc import Callable
+
 import torch
 from transformer_course import widgets
 from transformer_course.checks import numbers
@@ -34,6 +36,34 @@ def attend(
     return weights @ value, weights
 
 
+def beam_search(
+    step: Callable[[torch.Tensor], torch.Tensor],
+    begin: int,
+    end: int,
+    width: int,
+    max_length: int,
+    alpha: float = 0.0,
+) -> tuple[torch.Tensor, torch.Tensor]:
+    rows, sums, final = torch.tensor([[begin]]), torch.zeros(1), []
+    for length in range(1, max_length + 1):
+        scores = sums[:, None] + step(rows).log_softmax(-1)  # (open, vocab)
+        sums, at = scores.flatten().topk(min(width, scores.numel()))
+        rows = torch.cat([rows[at // scores.shape[1]], at[:, None] % scores.shape[1]], 1)
+        over = (rows[:, -1] == end) | (length == max_length)
+        final += [
+            (row[1:], one / length**alpha) for row, one in zip(rows[over], sums[over], strict=True)
+        ]
+        rows, sums = rows[~over], sums[~over]
+        if not len(rows):
+            break
+    return max(final, key=lambda one: one[1])
+
+
+def next_word(tokens: torch.Tensor) -> torch.Tensor:
+    """Logits of 6 tokens, which depend on the last token and on the length."""
+    return 2 * numbers(6, 6)[tokens[:, -1]] + tokens.shape[1] * torch.tensor([-9, 0.4, 0, 0, 0, 0])
+
+
 def pre_norm() -> torch.nn.Module:
     torch.manual_seed(0)
     return torch.nn.TransformerEncoderLayer(4, 2, 8, norm_first=True)
@@ -47,8 +77,16 @@ def trained() -> widgets.TrainingPlot:
 
 
 EXAMPLES = {
+    "alignment": lambda: widgets.show_alignment(
+        [torch.softmax(3 * numbers(2, 3, *size), -1) for size in ((4, 5), (3, 2))],
+        [WORDS[1:], ["le", "chat", "."]],
+        [WORDS, ["the", "cat"]],
+    ),
     "attention": lambda: widgets.show_attention(WEIGHTS, WORDS, mask=CAUSAL),
     "attention_steps": lambda: widgets.show_attention_steps(attend, *QUERY_KEY_VALUE, WORDS),
+    "beam": lambda: widgets.show_beam(
+        beam_search, next_word, 0, 1, width=3, max_length=5, names=["<begin>", "<end>", *WORDS[:4]]
+    ),
     "block": lambda: widgets.show_block(pre_norm(), numbers(5, 4), WORDS),
     "hull": lambda: widgets.show_hull(attend, numbers(4, 2), numbers(4, 2, seed=1), WORDS[:4]),
     "mask": lambda: widgets.show_mask(numbers(5, 5), CAUSAL, WORDS),
