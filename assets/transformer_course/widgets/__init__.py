@@ -12,8 +12,10 @@ from transformer_course.widgets.attention import show_attention
 from transformer_course.widgets.attention_steps import show_attention_steps
 from transformer_course.widgets.beam import show_beam
 from transformer_course.widgets.block import show_block
+from transformer_course.widgets.cached import show_cached
 from transformer_course.widgets.dropout import show_dropout
 from transformer_course.widgets.encoding import show_encoding
+from transformer_course.widgets.generation import show_generation
 from transformer_course.widgets.hull import show_hull
 from transformer_course.widgets.mask import MaskView, show_mask
 from transformer_course.widgets.norm_axes import show_norm_axes
@@ -31,8 +33,10 @@ __all__ = [
     "show_attention_steps",
     "show_beam",
     "show_block",
+    "show_cached",
     "show_dropout",
     "show_encoding",
+    "show_generation",
     "show_hull",
     "show_mask",
     "show_norm_axes",

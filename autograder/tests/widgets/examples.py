@@ -64,6 +64,15 @@ def next_word(tokens: torch.Tensor) -> torch.Tensor:
     return 2 * numbers(6, 6)[tokens[:, -1]] + tokens.shape[1] * torch.tensor([-9, 0.4, 0, 0, 0, 0])
 
 
+def probabilities(
+    logits: torch.Tensor, temperature: float = 1.0, top_k: int | None = None
+) -> torch.Tensor:
+    if temperature == 0:
+        return torch.nn.functional.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits)
+    least = logits.topk(top_k or logits.shape[-1]).values[..., -1:]
+    return (logits.masked_fill(logits < least, -torch.inf) / temperature).softmax(-1)
+
+
 def pre_norm() -> torch.nn.Module:
     torch.manual_seed(0)
     return torch.nn.TransformerEncoderLayer(4, 2, 8, norm_first=True)
@@ -88,6 +97,12 @@ EXAMPLES = {
         beam_search, next_word, 0, 1, width=3, max_length=5, names=["<begin>", "<end>", *WORDS[:4]]
     ),
     "block": lambda: widgets.show_block(pre_norm(), numbers(5, 4), WORDS),
+    "cached": lambda: widgets.show_cached(
+        [(0, 2), (0, 3), (0, 4)], [(0, 2), (2, 3), (3, 4)], WORDS
+    ),
+    "generation": lambda: widgets.show_generation(
+        probabilities, 3 * numbers(3, 16), [7, 0, 15, 3, 9], "abcdefghijklmno\n"
+    ),
     "hull": lambda: widgets.show_hull(attend, numbers(4, 2), numbers(4, 2, seed=1), WORDS[:4]),
     "mask": lambda: widgets.show_mask(numbers(5, 5), CAUSAL, WORDS),
     "norm_axes": lambda: widgets.show_norm_axes(lengths=[4, 2, 3], x=numbers(3, 4, 5)),
