@@ -606,10 +606,15 @@ def copying(
     return model
 
 
-one_vector = [rows_right_by_length(copying(OneVector, s), tested_lengths) for s in range(3)]
+@cache
+def one_vector() -> list[list[float]]:
+    """How many rows are right, by length, for three seeds."""
+    return [rows_right_by_length(copying(OneVector, s), tested_lengths) for s in range(3)]
+
+
 figures.curves(
     tested_lengths,
-    {"one vector": one_vector},
+    {"one vector": one_vector()},
     x="digits in the row",
     y="rows copied without an error",
     title=f"Your encoder, one vector, {COPY_STEPS} steps: mean and range of 3 seeds",
@@ -629,7 +634,7 @@ figures.curves(
 
 # %%
 recorded_one_vector = {
-    "200 steps, width 64": one_vector,
+    "200 steps, width 64": one_vector(),
     "200 steps, width 256": [
         [1.000, 0.902, 0.440, 0.076, 0.008, 0.000],
         [1.000, 0.934, 0.426, 0.104, 0.002, 0.000],
@@ -1768,11 +1773,18 @@ for name, model in {"one vector": one, "attention": Translator(DIGITS + 1, DIGIT
 
 # %%
 longer = [*tested_lengths, 14]
-all_states = [rows_right_by_length(copying(Translator, seed), longer) for seed in range(3)]
+
+
+@cache
+def all_states() -> list[list[float]]:
+    """The same with attention."""
+    return [rows_right_by_length(copying(Translator, seed), longer) for seed in range(3)]
+
+
 figures.curves(
     longer,
     {
-        "all states (attention)": all_states,
+        "all states (attention)": all_states(),
         "one vector": [rows_right_by_length(copying(OneVector, seed), longer) for seed in range(3)],
     },
     x="digits in the row (up to 12 in training)",
@@ -2302,7 +2314,7 @@ recorded_positions = [
 ]
 figures.curves(
     longer,
-    {"attention": all_states, "positions (recorded)": recorded_positions},
+    {"attention": all_states(), "positions (recorded)": recorded_positions},
     x="digits in the row (up to 12 in training)",
     y="rows copied without an error",
     title=f"Copying, {COPY_STEPS} steps: mean and range of 3 seeds",

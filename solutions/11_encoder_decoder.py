@@ -1573,8 +1573,17 @@ def trained() -> tuple[Transformer, Transformer, float]:
     return model.eval(), copies[0].eval(), sum(losses[80:100]) / 20
 
 
-translator, beginner, beginner_loss = trained()
-print(f"{sum(part.numel() for part in translator.parameters()):,} parameters")
+def translator() -> Transformer:
+    """Your model after 300 steps."""
+    return trained()[0]
+
+
+def beginner() -> Transformer:
+    """Your model after 100 steps."""
+    return trained()[1]
+
+
+print(f"{sum(part.numel() for part in translator().parameters()):,} parameters")
 
 # %% [markdown]
 # The loss falls to nearly 0. But in training the model always reads the right words before each position. After training there are only its own. Can it write a sentence?
@@ -1793,8 +1802,8 @@ print(
     "test sentences that occurred in training:", sum(tuple(p.english) in seen for p in test_pairs)
 )
 print("English ", *shown.english)
-print("model   ", *translate(translator, [shown])[0])
-print(f"without any error: {share_right(translator):.1%} of 250 sentences")
+print("model   ", *translate(translator(), [shown])[0])
+print(f"without any error: {share_right(translator()):.1%} of 250 sentences")
 
 # %% [markdown]
 # What to see: nearly all sentences are right, with all agreements, all positions of adjectives, and both parts of each negation. That is what the dictionary could not do.
@@ -1828,7 +1837,7 @@ def cross_weights(model: Transformer, pair: Pair) -> Tensor:
     return torch.cat(collected)
 
 
-print("(layers, heads, output, source):", tuple(cross_weights(translator, shown).shape))
+print("(layers, heads, output, source):", tuple(cross_weights(translator(), shown).shape))
 
 # %% [markdown]
 # **Puzzle.** A row belongs to the word that is *written*, not to the word that the decoder reads there. Find a head that attends to the right English word for nearly every French word, also where the order differs. One French word is an exception in all heads of layer 1: which one?
@@ -1841,7 +1850,7 @@ from transformer_course.widgets import show_alignment
 
 several = [shown, *[p for p in test_pairs if len(p.english) > 9][:3]]
 show_alignment(
-    [cross_weights(translator, pair) for pair in several],
+    [cross_weights(translator(), pair) for pair in several],
     [[*pair.french, "<end>"] for pair in several],
     [pair.english for pair in several],
     title="What your decoder attends to in the source",
@@ -1863,7 +1872,7 @@ def aligned_weight(model: Transformer) -> Tensor:
     return torch.cat(found, -1).mean(-1)
 
 
-both = torch.cat([aligned_weight(new_transformer(0).eval()), aligned_weight(translator)])
+both = torch.cat([aligned_weight(new_transformer(0).eval()), aligned_weight(translator())])
 models = [f"{kind}, layer {layer}" for kind in ("untrained", "trained") for layer in range(2)]
 heads = [f"head {i}" for i in range(4)]
 figures.steps({"mean weight on the right English word": (both, "head", heads)}, "model", models)
@@ -1916,7 +1925,7 @@ for name, hide_aligned in {
     "its English word is hidden": True,
     "another word is hidden": False,
 }.items():
-    shares = survival(translator, hide_aligned)
+    shares = survival(translator(), hide_aligned)
     print(f"{name:26}", *(f"   {word} {share:.0%}" for word, share in shares.items()))
 
 # %% [markdown]
@@ -1971,7 +1980,7 @@ def without_mask_result() -> tuple[float, float]:
 loss, right = without_mask_result()
 print(f"after 100 steps without the mask: training loss {loss:.2f}, sentences right {right:.1%}")
 print(
-    f"after 100 steps with it:          training loss {beginner_loss:.2f}, sentences right {share_right(beginner):.1%}"
+    f"after 100 steps with it:          training loss {trained()[2]:.2f}, sentences right {share_right(beginner()):.1%}"
 )
 
 # %% [markdown]
@@ -2237,7 +2246,7 @@ def validation_loss(model: Transformer, masked: bool) -> float:
     ).item()
 
 
-for name, model in {"after 100 steps": beginner, "after 300 steps": translator}.items():
+for name, model in {"after 100 steps": beginner(), "after 300 steps": translator()}.items():
     print(
         f"{name:15} with the mask {validation_loss(model, True):.3f}   without {validation_loss(model, False):.3f}"
     )
@@ -2630,8 +2639,8 @@ def beam_translate(model: Transformer, pair: Pair, width: int) -> tuple[list[str
 
 def rescued() -> Pair:
     """The first test sentence that beam search translates and greedy decoding does not."""
-    for pair, words in zip(test_pairs, translate(beginner, test_pairs), strict=True):
-        if words != pair.french and beam_translate(beginner, pair, 4)[0] == pair.french:
+    for pair, words in zip(test_pairs, translate(beginner(), test_pairs), strict=True):
+        if words != pair.french and beam_translate(beginner(), pair, 4)[0] == pair.french:
             return pair
     return test_pairs[0]
 
@@ -2639,7 +2648,7 @@ def rescued() -> Pair:
 hard = rescued()
 print("English", *hard.english)
 for beam_width in (1, 4):
-    words, score = beam_translate(beginner, hard, beam_width)
+    words, score = beam_translate(beginner(), hard, beam_width)
     print(f"width {beam_width}", *words, f"  log-probability {score:.2f}")
 
 # %% [markdown]
@@ -2652,7 +2661,7 @@ from transformer_course.widgets import show_beam
 
 show_beam(
     beam_search,
-    next_word(beginner, hard),
+    next_word(beginner(), hard),
     BEGIN,
     END,
     3,
@@ -2855,7 +2864,7 @@ with Check("bleu", "longer texts") as check:
 # %%
 some_references = [pair.french for pair in test_pairs]
 print(f"dictionary            {bleu(looked_up, some_references):.1f}")
-for name, model in {"after 100 steps": beginner, "after 300 steps": translator}.items():
+for name, model in {"after 100 steps": beginner(), "after 300 steps": translator()}.items():
     print(f"model {name:15} {bleu(translate(model, test_pairs), some_references):.1f}")
 
 # %% [markdown]
@@ -2899,7 +2908,7 @@ print(f"one wrong word in each sentence:   BLEU {bleu(wrong_words, originals):.1
 @cache
 def beam_results(width: int) -> tuple[float, float]:
     """The mean log-probability of what beam search finds, and its BLEU, on 60 test sentences."""
-    found = [beam_translate(beginner, pair, width) for pair in test_pairs[:60]]
+    found = [beam_translate(beginner(), pair, width) for pair in test_pairs[:60]]
     score = sum(score for _, score in found) / len(found)
     return score, bleu([words for words, _ in found], some_references[:60])
 
@@ -3000,7 +3009,7 @@ def after_100_steps(name: str) -> float:
     return learn(model, 100, seed=0, peak=0.008)[1]
 
 
-for name, model in {"RNN": new_recurrent(0), "Transformer": beginner}.items():
+for name, model in {"RNN": new_recurrent(0), "Transformer": beginner()}.items():
     print(
         f"{name:12} {parameters(model):,} parameters   sentences right {after_100_steps(name):.1%}"
     )
@@ -3181,7 +3190,7 @@ def decoder_only_result() -> float:
 one_stack = parameters(new_stack("decoder-only", 0))
 print(f"decoder-only  {one_stack:,} parameters   right after 100 steps {decoder_only_result():.1%}")
 print(
-    f"two stacks    {parameters(beginner):,} parameters   right after 100 steps {after_100_steps('Transformer'):.1%}"
+    f"two stacks    {parameters(beginner()):,} parameters   right after 100 steps {after_100_steps('Transformer'):.1%}"
 )
 
 # %% [markdown]
@@ -3314,7 +3323,7 @@ def sacrebleu_of(candidates: list[list[str]], references: list[list[str]]) -> fl
 if importlib.util.find_spec("sacrebleu"):
     for name, some_candidates in {
         "dictionary": looked_up,
-        "model after 100 steps": translate(beginner, test_pairs),
+        "model after 100 steps": translate(beginner(), test_pairs),
     }.items():
         difference = sacrebleu_of(some_candidates, some_references) - bleu(
             some_candidates, some_references

@@ -4,7 +4,7 @@
 # pyright: reportAttributeAccessIssue=false, reportIncompatibleVariableOverride=false
 # pyright: reportOptionalMemberAccess=false, reportOperatorIssue=false
 # pyright: reportGeneralTypeIssues=false, reportUndefinedVariable=false
-# pyright: reportOptionalSubscript=false, reportPossiblyUnbound=false
+# pyright: reportOptionalSubscript=false, reportPossiblyUnboundVariable=false
 import math
 from collections.abc import Callable
 
