@@ -256,10 +256,14 @@ def translation_loss(logits: Tensor, target: Tensor, padding: int) -> Tensor:
 # replace: ignore_index=padding
 # by:      ignore_index=0
 
-# %% wrong translation_loss padding_is_the_last_id of="solution"
+
+# %% wrong translation_loss padding_is_the_last_id
 # You leave out the last id of the vocabulary, whatever `padding` is.
-# replace: ignore_index=padding
-# by:      ignore_index=logits.shape[-1] - 1
+def translation_loss(logits: Tensor, target: Tensor, padding: int) -> Tensor:
+    return F.cross_entropy(
+        logits.flatten(0, 1), target.flatten(), ignore_index=logits.shape[-1] - 1
+    )
+
 
 # %% wrong translation_loss summed of="by_steps"
 # You return the sum: divide by the number of tokens.
@@ -286,26 +290,39 @@ def translation_loss(logits: Tensor, target: Tensor, padding: int) -> Tensor:
 # replace: return (losses * kept).sum() / kept.sum()
 # by:      return ((losses * kept).sum(0) / kept.sum(0).clamp(min=1)).mean()
 
-# %% wrong translation_loss shifted_again of="solution"
-# You shift once more: these logits are for the token at their own position.
-# replace: logits.flatten(0, 1), target.flatten()
-# by:      logits[:, :-1].flatten(0, 1), target[:, 1:].flatten()
 
-# %% wrong translation_loss shifted_back of="solution"
+# %% wrong translation_loss shifted_again
+# You shift once more: these logits are for the token at their own position.
+def translation_loss(logits: Tensor, target: Tensor, padding: int) -> Tensor:
+    return F.cross_entropy(
+        logits[:, :-1].flatten(0, 1), target[:, 1:].flatten(), ignore_index=padding
+    )
+
+
+# %% wrong translation_loss shifted_back
 # You compare each logit with the token before: these logits are for the token at their own
 # position.
-# replace: logits.flatten(0, 1), target.flatten()
-# by:      logits[:, 1:].flatten(0, 1), target[:, :-1].flatten()
+def translation_loss(logits: Tensor, target: Tensor, padding: int) -> Tensor:
+    return F.cross_entropy(
+        logits[:, 1:].flatten(0, 1), target[:, :-1].flatten(), ignore_index=padding
+    )
 
-# %% wrong translation_loss rows_mixed of="solution"
+
+# %% wrong translation_loss rows_mixed
 # You put logits and tokens into different orders: flatten both in the same one.
-# replace: logits.flatten(0, 1)
-# by:      logits.transpose(0, 1).flatten(0, 1)
+def translation_loss(logits: Tensor, target: Tensor, padding: int) -> Tensor:
+    return F.cross_entropy(
+        logits.transpose(0, 1).flatten(0, 1), target.flatten(), ignore_index=padding
+    )
 
-# %% wrong translation_loss reshaped of="solution"
+
+# %% wrong translation_loss reshaped
 # You reshape where you should transpose: the logits of a position are torn apart.
-# replace: logits.flatten(0, 1), target.flatten()
-# by:      logits.reshape(logits.shape[0], logits.shape[2], -1), target
+def translation_loss(logits: Tensor, target: Tensor, padding: int) -> Tensor:
+    return F.cross_entropy(
+        logits.reshape(logits.shape[0], logits.shape[2], -1), target, ignore_index=padding
+    )
+
 
 # %% wrong translation_loss classes_last of="solution"
 # F.cross_entropy expects the classes on axis 1: flatten batch and length, or transpose.
@@ -359,10 +376,14 @@ def translation_loss(logits: Tensor, target: Tensor, padding: int) -> Tensor:
 # replace: return (losses * kept).sum() / kept.sum()
 # by:      return -((losses * kept).sum() / kept.sum()).log()
 
-# %% wrong translation_loss label_smoothing of="solution"
+
+# %% wrong translation_loss label_smoothing
 # You smooth the targets: here the whole probability belongs to the token.
-# replace: ignore_index=padding
-# by:      ignore_index=padding, label_smoothing=0.1
+def translation_loss(logits: Tensor, target: Tensor, padding: int) -> Tensor:
+    return F.cross_entropy(
+        logits.flatten(0, 1), target.flatten(), ignore_index=padding, label_smoothing=0.1
+    )
+
 
 # %% wrong translation_loss detached of="solution"
 # Your loss has no gradient, so nothing can learn from it: do not detach.
@@ -374,10 +395,14 @@ def translation_loss(logits: Tensor, target: Tensor, padding: int) -> Tensor:
 # replace: ignore_index=padding)
 # by:      ignore_index=padding).item()
 
-# %% wrong translation_loss one_for_each_token of="solution"
+
+# %% wrong translation_loss one_for_each_token
 # You return a loss for each token: return their mean.
-# replace: ignore_index=padding
-# by:      ignore_index=padding, reduction="none"
+def translation_loss(logits: Tensor, target: Tensor, padding: int) -> Tensor:
+    return F.cross_entropy(
+        logits.flatten(0, 1), target.flatten(), ignore_index=padding, reduction="none"
+    )
+
 
 # %% wrong translation_loss one_for_each_row of="by_steps"
 # You return a loss for each row: return one number for the batch.
@@ -396,10 +421,14 @@ def translation_loss(logits: Tensor, target: Tensor, padding: int) -> Tensor:
 # by:      removed = torch.arange(logits.shape[-1]) == padding
 #          log_chances = logits.masked_fill(removed, -1e9).log_softmax(dim=-1)
 
-# %% wrong translation_loss logits_zeroed of="solution"
+
+# %% wrong translation_loss logits_zeroed
 # You set the logits at padding to 0 and still count them: leave these positions out.
-# replace: logits.flatten(0, 1), target.flatten(), ignore_index=padding
-# by:      (logits * (target != padding)[..., None]).flatten(0, 1), target.flatten()
+def translation_loss(logits: Tensor, target: Tensor, padding: int) -> Tensor:
+    return F.cross_entropy(
+        (logits * (target != padding)[..., None]).flatten(0, 1), target.flatten()
+    )
+
 
 # %% wrong translation_loss only_padding of="by_steps"
 # You average over the padding alone: keep what is not padding.
@@ -550,15 +579,60 @@ def translation_loss(logits: Tensor, target: Tensor, padding: int) -> Tensor:
 # replace: normed, normed, normed, causal)
 # by:      normed, normed, normed)
 
-# %% wrong DecoderLayer causal_in_training_only of="solution"
-# In evaluation your tokens see later ones: the causal mask belongs to both modes.
-# replace: normed, normed, normed, causal)
-# by:      normed, normed, normed, causal if self.training else None)
 
-# %% wrong DecoderLayer causal_in_evaluation_only of="solution"
+# %% wrong DecoderLayer causal_in_training_only
+# In evaluation your tokens see later ones: the causal mask belongs to both modes.
+class DecoderLayer(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.self_attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.cross_attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.norm3, self.dropout = nn.LayerNorm(d_model), nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, memory: Tensor, memory_mask: Tensor | None = None) -> Tensor:
+        length = x.shape[1]
+        causal = torch.ones(length, length, dtype=torch.bool, device=x.device).tril()
+        normed = self.norm1(x)
+        x = x + self.dropout(
+            attend(self.self_attention, normed, normed, normed, causal if self.training else None)[
+                0
+            ]
+        )
+        normed = self.norm2(x)
+        read = attend(self.cross_attention, normed, memory, memory, memory_mask)[0]
+        x = x + self.dropout(read)
+        hidden = self.dropout(torch.relu(self.linear1(self.norm3(x))))
+        return x + self.dropout(self.linear2(hidden))
+
+
+# %% wrong DecoderLayer causal_in_evaluation_only
 # In training your tokens see later ones: the causal mask belongs to both modes.
-# replace: normed, normed, normed, causal)
-# by:      normed, normed, normed, None if self.training else causal)
+class DecoderLayer(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.self_attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.cross_attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.norm3, self.dropout = nn.LayerNorm(d_model), nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, memory: Tensor, memory_mask: Tensor | None = None) -> Tensor:
+        length = x.shape[1]
+        causal = torch.ones(length, length, dtype=torch.bool, device=x.device).tril()
+        normed = self.norm1(x)
+        x = x + self.dropout(
+            attend(self.self_attention, normed, normed, normed, None if self.training else causal)[
+                0
+            ]
+        )
+        normed = self.norm2(x)
+        read = attend(self.cross_attention, normed, memory, memory, memory_mask)[0]
+        x = x + self.dropout(read)
+        hidden = self.dropout(torch.relu(self.linear1(self.norm3(x))))
+        return x + self.dropout(self.linear2(hidden))
+
 
 # %% wrong DecoderLayer future_only of="solution"
 # Your tokens attend to themselves and to later ones: True belongs on the diagonal and below it.
@@ -611,10 +685,35 @@ def translation_loss(logits: Tensor, target: Tensor, padding: int) -> Tensor:
 # replace: memory, memory, memory_mask)
 # by:      memory, memory)
 
-# %% wrong DecoderLayer memory_mask_inverted of="solution"
+
+# %% wrong DecoderLayer memory_mask_inverted
 # You turn memory_mask round, so tokens attend to nothing but padding: `attend` takes it as it is.
-# replace: memory, memory, memory_mask)
-# by:      memory, memory, None if memory_mask is None else ~memory_mask)
+class DecoderLayer(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.self_attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.cross_attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.norm3, self.dropout = nn.LayerNorm(d_model), nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, memory: Tensor, memory_mask: Tensor | None = None) -> Tensor:
+        length = x.shape[1]
+        causal = torch.ones(length, length, dtype=torch.bool, device=x.device).tril()
+        normed = self.norm1(x)
+        x = x + self.dropout(attend(self.self_attention, normed, normed, normed, causal)[0])
+        normed = self.norm2(x)
+        read = attend(
+            self.cross_attention,
+            normed,
+            memory,
+            memory,
+            None if memory_mask is None else ~memory_mask,
+        )[0]
+        x = x + self.dropout(read)
+        hidden = self.dropout(torch.relu(self.linear1(self.norm3(x))))
+        return x + self.dropout(self.linear2(hidden))
+
 
 # %% wrong DecoderLayer inverted_for_pytorch of="solution"
 # nn.MultiheadAttention's masks say True = blocked: pass it ~memory_mask.
@@ -622,15 +721,60 @@ def translation_loss(logits: Tensor, target: Tensor, padding: int) -> Tensor:
 # by:      padding = None if memory_mask is None else memory_mask[:, 0]
 #          read = self.cross_attention(normed, memory, memory, key_padding_mask=padding)[0]
 
-# %% wrong DecoderLayer memory_mask_in_evaluation_only of="solution"
-# In training your tokens attend to padding: the mask belongs to both modes.
-# replace: memory, memory, memory_mask)
-# by:      memory, memory, None if self.training else memory_mask)
 
-# %% wrong DecoderLayer first_mask_for_all of="solution"
+# %% wrong DecoderLayer memory_mask_in_evaluation_only
+# In training your tokens attend to padding: the mask belongs to both modes.
+class DecoderLayer(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.self_attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.cross_attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.norm3, self.dropout = nn.LayerNorm(d_model), nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, memory: Tensor, memory_mask: Tensor | None = None) -> Tensor:
+        length = x.shape[1]
+        causal = torch.ones(length, length, dtype=torch.bool, device=x.device).tril()
+        normed = self.norm1(x)
+        x = x + self.dropout(attend(self.self_attention, normed, normed, normed, causal)[0])
+        normed = self.norm2(x)
+        read = attend(
+            self.cross_attention, normed, memory, memory, None if self.training else memory_mask
+        )[0]
+        x = x + self.dropout(read)
+        hidden = self.dropout(torch.relu(self.linear1(self.norm3(x))))
+        return x + self.dropout(self.linear2(hidden))
+
+
+# %% wrong DecoderLayer first_mask_for_all
 # You use the first row of memory_mask for the whole batch: each sentence has its own.
-# replace: memory, memory, memory_mask)
-# by:      memory, memory, None if memory_mask is None else memory_mask[:1])
+class DecoderLayer(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.self_attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.cross_attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.norm3, self.dropout = nn.LayerNorm(d_model), nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, memory: Tensor, memory_mask: Tensor | None = None) -> Tensor:
+        length = x.shape[1]
+        causal = torch.ones(length, length, dtype=torch.bool, device=x.device).tril()
+        normed = self.norm1(x)
+        x = x + self.dropout(attend(self.self_attention, normed, normed, normed, causal)[0])
+        normed = self.norm2(x)
+        read = attend(
+            self.cross_attention,
+            normed,
+            memory,
+            memory,
+            None if memory_mask is None else memory_mask[:1],
+        )[0]
+        x = x + self.dropout(read)
+        hidden = self.dropout(torch.relu(self.linear1(self.norm3(x))))
+        return x + self.dropout(self.linear2(hidden))
+
 
 # %% wrong DecoderLayer memory_zeroed of="solution"
 # You set padding to 0 and still attend to it: its weights must be 0, not its vectors.
@@ -639,10 +783,33 @@ def translation_loss(logits: Tensor, target: Tensor, padding: int) -> Tensor:
 #              memory = memory * memory_mask.mT
 #          read = attend(self.cross_attention, normed, memory, memory)[0]
 
-# %% wrong DecoderLayer no_causal_mask_with_a_mask of="solution"
+
+# %% wrong DecoderLayer no_causal_mask_with_a_mask
 # With a memory_mask your tokens see later ones: self-attention is causal in any case.
-# replace: normed, normed, normed, causal)
-# by:      normed, normed, normed, causal if memory_mask is None else None)
+class DecoderLayer(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.self_attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.cross_attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.norm3, self.dropout = nn.LayerNorm(d_model), nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, memory: Tensor, memory_mask: Tensor | None = None) -> Tensor:
+        length = x.shape[1]
+        causal = torch.ones(length, length, dtype=torch.bool, device=x.device).tril()
+        normed = self.norm1(x)
+        x = x + self.dropout(
+            attend(
+                self.self_attention, normed, normed, normed, causal if memory_mask is None else None
+            )[0]
+        )
+        normed = self.norm2(x)
+        read = attend(self.cross_attention, normed, memory, memory, memory_mask)[0]
+        x = x + self.dropout(read)
+        hidden = self.dropout(torch.relu(self.linear1(self.norm3(x))))
+        return x + self.dropout(self.linear2(hidden))
+
 
 # %% wrong DecoderLayer sides_swapped of="solution"
 # Your queries come from memory: they come from the decoder, and memory gives keys and values.
@@ -669,15 +836,56 @@ def translation_loss(logits: Tensor, target: Tensor, padding: int) -> Tensor:
 # replace: normed, memory, memory, memory_mask)
 # by:      memory, memory, memory, memory_mask)
 
-# %% wrong DecoderLayer first_memory_for_all of="solution"
-# All your sentences read the first source: each reads its own.
-# replace: normed, memory, memory, memory_mask)
-# by:      normed, *2 * [memory[:1].expand_as(memory)], memory_mask)
 
-# %% wrong DecoderLayer memory_normed of="solution"
+# %% wrong DecoderLayer first_memory_for_all
+# All your sentences read the first source: each reads its own.
+class DecoderLayer(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.self_attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.cross_attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.norm3, self.dropout = nn.LayerNorm(d_model), nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, memory: Tensor, memory_mask: Tensor | None = None) -> Tensor:
+        length = x.shape[1]
+        causal = torch.ones(length, length, dtype=torch.bool, device=x.device).tril()
+        normed = self.norm1(x)
+        x = x + self.dropout(attend(self.self_attention, normed, normed, normed, causal)[0])
+        normed = self.norm2(x)
+        read = attend(
+            self.cross_attention, normed, *2 * [memory[:1].expand_as(memory)], memory_mask
+        )[0]
+        x = x + self.dropout(read)
+        hidden = self.dropout(torch.relu(self.linear1(self.norm3(x))))
+        return x + self.dropout(self.linear2(hidden))
+
+
+# %% wrong DecoderLayer memory_normed
 # You normalise memory: the encoder has done that already.
-# replace: normed, memory, memory, memory_mask)
-# by:      normed, self.norm2(memory), self.norm2(memory), memory_mask)
+class DecoderLayer(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.self_attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.cross_attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.norm3, self.dropout = nn.LayerNorm(d_model), nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, memory: Tensor, memory_mask: Tensor | None = None) -> Tensor:
+        length = x.shape[1]
+        causal = torch.ones(length, length, dtype=torch.bool, device=x.device).tril()
+        normed = self.norm1(x)
+        x = x + self.dropout(attend(self.self_attention, normed, normed, normed, causal)[0])
+        normed = self.norm2(x)
+        read = attend(
+            self.cross_attention, normed, self.norm2(memory), self.norm2(memory), memory_mask
+        )[0]
+        x = x + self.dropout(read)
+        hidden = self.dropout(torch.relu(self.linear1(self.norm3(x))))
+        return x + self.dropout(self.linear2(hidden))
+
 
 # %% wrong DecoderLayer keys_normed of="solution"
 # You normalise the keys: memory is used as it comes.
@@ -917,28 +1125,89 @@ def translation_loss(logits: Tensor, target: Tensor, padding: int) -> Tensor:
 # by:      self.norm1 = self.norm2 = self.norm3 = nn.LayerNorm(d_model)
 #          self.dropout = nn.Dropout(dropout)
 
-# %% wrong DecoderLayer norm_for_memory of="solution"
-# leave out norm4.bias, norm4.weight: the docstring names every part
-# replace: self.norm3, self.dropout = nn.LayerNorm(d_model), nn.Dropout(dropout)
-# by:      self.norm3, self.dropout = nn.LayerNorm(d_model), nn.Dropout(dropout)
-#          self.norm4 = nn.LayerNorm(d_model)
-# replace: normed, memory, memory, memory_mask)
-# by:      normed, self.norm4(memory), self.norm4(memory), memory_mask)
 
-# %% wrong DecoderLayer d_ff_ignored of="solution"
+# %% wrong DecoderLayer norm_for_memory
+# leave out norm4.bias, norm4.weight: the docstring names every part
+class DecoderLayer(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.self_attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.cross_attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.norm3, self.dropout = nn.LayerNorm(d_model), nn.Dropout(dropout)
+        self.norm4 = nn.LayerNorm(d_model)
+
+    def forward(self, x: Tensor, memory: Tensor, memory_mask: Tensor | None = None) -> Tensor:
+        length = x.shape[1]
+        causal = torch.ones(length, length, dtype=torch.bool, device=x.device).tril()
+        normed = self.norm1(x)
+        x = x + self.dropout(attend(self.self_attention, normed, normed, normed, causal)[0])
+        normed = self.norm2(x)
+        read = attend(
+            self.cross_attention, normed, self.norm4(memory), self.norm4(memory), memory_mask
+        )[0]
+        x = x + self.dropout(read)
+        hidden = self.dropout(torch.relu(self.linear1(self.norm3(x))))
+        return x + self.dropout(self.linear2(hidden))
+
+
+# %% wrong DecoderLayer d_ff_ignored
 # three lines of the form x = x + sublayer(norm(x)): self-attention, cross-attention, network
-# replace: nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
-# by:      nn.Linear(d_model, 4 * d_model), nn.Linear(4 * d_model, d_model)
+class DecoderLayer(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.self_attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.cross_attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1, self.linear2 = (
+            nn.Linear(d_model, 4 * d_model),
+            nn.Linear(4 * d_model, d_model),
+        )
+        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.norm3, self.dropout = nn.LayerNorm(d_model), nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, memory: Tensor, memory_mask: Tensor | None = None) -> Tensor:
+        length = x.shape[1]
+        causal = torch.ones(length, length, dtype=torch.bool, device=x.device).tril()
+        normed = self.norm1(x)
+        x = x + self.dropout(attend(self.self_attention, normed, normed, normed, causal)[0])
+        normed = self.norm2(x)
+        read = attend(self.cross_attention, normed, memory, memory, memory_mask)[0]
+        x = x + self.dropout(read)
+        hidden = self.dropout(torch.relu(self.linear1(self.norm3(x))))
+        return x + self.dropout(self.linear2(hidden))
+
 
 # %% wrong DecoderLayer no_call_of_super of="solution"
 # `super().__init__()` is missing: make it the first line of `__init__`
 # replace: super().__init__()
 # by:
 
-# %% wrong DecoderLayer memory_detached of="solution"
+
+# %% wrong DecoderLayer memory_detached
 # No gradient reaches memory, so the encoder would never learn: do not detach it.
-# replace: normed, memory, memory, memory_mask)
-# by:      normed, memory.detach(), memory.detach(), memory_mask)
+class DecoderLayer(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.self_attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.cross_attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.norm3, self.dropout = nn.LayerNorm(d_model), nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, memory: Tensor, memory_mask: Tensor | None = None) -> Tensor:
+        length = x.shape[1]
+        causal = torch.ones(length, length, dtype=torch.bool, device=x.device).tril()
+        normed = self.norm1(x)
+        x = x + self.dropout(attend(self.self_attention, normed, normed, normed, causal)[0])
+        normed = self.norm2(x)
+        read = attend(self.cross_attention, normed, memory.detach(), memory.detach(), memory_mask)[
+            0
+        ]
+        x = x + self.dropout(read)
+        hidden = self.dropout(torch.relu(self.linear1(self.norm3(x))))
+        return x + self.dropout(self.linear2(hidden))
+
 
 # %% wrong DecoderLayer stream_detached of="solution"
 # No gradient passes from cross-attention back to self-attention: do not detach x.
@@ -1085,13 +1354,32 @@ def translation_loss(logits: Tensor, target: Tensor, padding: int) -> Tensor:
 # replace: attend(self.cross_attention, normed, memory, memory, memory_mask)[0]
 # by:      self.cross_attention(normed, memory, memory, key_padding_mask=padding)[0]
 
-# %% right DecoderLayer float_masks of="solution"
-# replace: causal = torch.ones(length, length, dtype=torch.bool, device=x.device).tril()
-# by:      causal = nn.Transformer.generate_square_subsequent_mask(length, dtype=x.dtype)
-# replace: attend(self.self_attention, normed, normed, normed, causal)[0]
-# by:      self.self_attention(
-#              normed, normed, normed, attn_mask=causal, is_causal=True, need_weights=False
-#          )[0]
+
+# %% right DecoderLayer float_masks
+class DecoderLayer(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.self_attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.cross_attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.norm3, self.dropout = nn.LayerNorm(d_model), nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, memory: Tensor, memory_mask: Tensor | None = None) -> Tensor:
+        length = x.shape[1]
+        causal = nn.Transformer.generate_square_subsequent_mask(length, dtype=x.dtype)
+        normed = self.norm1(x)
+        x = x + self.dropout(
+            self.self_attention(
+                normed, normed, normed, attn_mask=causal, is_causal=True, need_weights=False
+            )[0]
+        )
+        normed = self.norm2(x)
+        read = attend(self.cross_attention, normed, memory, memory, memory_mask)[0]
+        x = x + self.dropout(read)
+        hidden = self.dropout(torch.relu(self.linear1(self.norm3(x))))
+        return x + self.dropout(self.linear2(hidden))
+
 
 # %% right DecoderLayer mask_by_comparison of="solution"
 # replace: torch.ones(length, length, dtype=torch.bool, device=x.device).tril()
@@ -1158,17 +1446,32 @@ class DecoderLayer(nn.Module):
 #          for part in self.between:
 #              hidden = part(hidden)
 
-# %% right DecoderLayer padding_removed of="solution"
-# replace: read = attend(self.cross_attention, normed, memory, memory, memory_mask)[0]
-# by:      if memory_mask is None:
-#              memory_mask = torch.ones(len(memory), 1, memory.shape[1], dtype=torch.bool)
-#          rows = zip(normed, memory, memory_mask, strict=True)
-#          read = torch.stack(
-#              [
-#                  self.cross_attention(q[None], m[k[0]][None], m[k[0]][None])[0][0]
-#                  for q, m, k in rows
-#              ]
-#          )
+
+# %% right DecoderLayer padding_removed
+class DecoderLayer(nn.Module):
+    def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0) -> None:
+        super().__init__()
+        self.self_attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.cross_attention = nn.MultiheadAttention(d_model, num_heads, dropout, batch_first=True)
+        self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+        self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+        self.norm3, self.dropout = nn.LayerNorm(d_model), nn.Dropout(dropout)
+
+    def forward(self, x: Tensor, memory: Tensor, memory_mask: Tensor | None = None) -> Tensor:
+        length = x.shape[1]
+        causal = torch.ones(length, length, dtype=torch.bool, device=x.device).tril()
+        normed = self.norm1(x)
+        x = x + self.dropout(attend(self.self_attention, normed, normed, normed, causal)[0])
+        normed = self.norm2(x)
+        if memory_mask is None:
+            memory_mask = torch.ones(len(memory), 1, memory.shape[1], dtype=torch.bool)
+        rows = zip(normed, memory, memory_mask, strict=True)
+        read = torch.stack(
+            [self.cross_attention(q[None], m[k[0]][None], m[k[0]][None])[0][0] for q, m, k in rows]
+        )
+        x = x + self.dropout(read)
+        hidden = self.dropout(torch.relu(self.linear1(self.norm3(x))))
+        return x + self.dropout(self.linear2(hidden))
 
 
 # %% right DecoderLayer by_hand
@@ -1203,12 +1506,51 @@ class DecoderLayer(nn.Module):
         return x + self.drop(self.linear2(self.drop(self.linear1(self.norm3(x)).relu())))
 
 
-# %% wrong Transformer scaled_embeddings of="solution"
+# %% wrong Transformer scaled_embeddings
 # You multiply the token embeddings by √d_model: add token and position as they are.
-# replace: x = self.source_tokens(source) + self.positions
-# by:      x = self.source_tokens(source) * self.norm.weight.numel() ** 0.5 + self.positions
-# replace: x = self.target_tokens(shifted) + self.positions
-# by:      x = self.target_tokens(shifted) * self.norm.weight.numel() ** 0.5 + self.positions
+class Transformer(nn.Module):
+    def __init__(
+        self,
+        source_vocab: int,
+        target_vocab: int,
+        d_model: int,
+        num_heads: int,
+        num_layers: int,
+        d_ff: int,
+        max_length: int,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.source_tokens = nn.Embedding(source_vocab, d_model)
+        self.target_tokens = nn.Embedding(target_vocab, d_model)
+        self.positions, self.dropout = nn.Embedding(max_length, d_model), nn.Dropout(dropout)
+        layer = nn.TransformerEncoderLayer(
+            d_model, num_heads, d_ff, dropout, batch_first=True, norm_first=True
+        )
+        final_norm = nn.LayerNorm(d_model)
+        self.encoder = nn.TransformerEncoder(
+            layer, num_layers, final_norm, enable_nested_tensor=False
+        )
+        own = (DecoderLayer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.layers, self.norm = nn.ModuleList(own), nn.LayerNorm(d_model)
+        self.output = nn.Linear(d_model, target_vocab)
+
+    def forward(self, source: Tensor, shifted: Tensor, source_mask: Tensor | None = None) -> Tensor:
+        padding = None if source_mask is None else ~source_mask[:, 0]
+        x = (
+            self.source_tokens(source) * self.norm.weight.numel() ** 0.5
+            + self.positions.weight[: source.shape[1]]
+        )
+        memory = self.encoder(self.dropout(x), src_key_padding_mask=padding)
+        x = (
+            self.target_tokens(shifted) * self.norm.weight.numel() ** 0.5
+            + self.positions.weight[: shifted.shape[1]]
+        )
+        x = self.dropout(x)
+        for layer in self.layers:
+            x = layer(x, memory, source_mask)
+        return self.output(self.norm(x))
+
 
 # %% wrong Transformer scaled_sums of="solution"
 # You multiply the embedding sums by √d_model: pass them on as they are.
@@ -1218,10 +1560,49 @@ class DecoderLayer(nn.Module):
 # replace: x = self.dropout(x)
 # by:      x = self.dropout(x * size)
 
-# %% wrong Transformer source_scaled of="solution"
+
+# %% wrong Transformer source_scaled
 # You multiply the source's token embeddings by √d_model: add token and position as they are.
-# replace: x = self.source_tokens(source) + self.positions
-# by:      x = self.source_tokens(source) * self.norm.weight.numel() ** 0.5 + self.positions
+class Transformer(nn.Module):
+    def __init__(
+        self,
+        source_vocab: int,
+        target_vocab: int,
+        d_model: int,
+        num_heads: int,
+        num_layers: int,
+        d_ff: int,
+        max_length: int,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.source_tokens = nn.Embedding(source_vocab, d_model)
+        self.target_tokens = nn.Embedding(target_vocab, d_model)
+        self.positions, self.dropout = nn.Embedding(max_length, d_model), nn.Dropout(dropout)
+        layer = nn.TransformerEncoderLayer(
+            d_model, num_heads, d_ff, dropout, batch_first=True, norm_first=True
+        )
+        final_norm = nn.LayerNorm(d_model)
+        self.encoder = nn.TransformerEncoder(
+            layer, num_layers, final_norm, enable_nested_tensor=False
+        )
+        own = (DecoderLayer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.layers, self.norm = nn.ModuleList(own), nn.LayerNorm(d_model)
+        self.output = nn.Linear(d_model, target_vocab)
+
+    def forward(self, source: Tensor, shifted: Tensor, source_mask: Tensor | None = None) -> Tensor:
+        padding = None if source_mask is None else ~source_mask[:, 0]
+        x = (
+            self.source_tokens(source) * self.norm.weight.numel() ** 0.5
+            + self.positions.weight[: source.shape[1]]
+        )
+        memory = self.encoder(self.dropout(x), src_key_padding_mask=padding)
+        x = self.target_tokens(shifted) + self.positions.weight[: shifted.shape[1]]
+        x = self.dropout(x)
+        for layer in self.layers:
+            x = layer(x, memory, source_mask)
+        return self.output(self.norm(x))
+
 
 # %% wrong Transformer no_positions of="solution"
 # Your tokens have no positions: add them on both sides.
@@ -1240,10 +1621,49 @@ class DecoderLayer(nn.Module):
 # replace: self.target_tokens(shifted) + self.positions.weight[: shifted.shape[1]]
 # by:      self.target_tokens(shifted)
 
-# %% wrong Transformer positions_go_on of="solution"
+
+# %% wrong Transformer positions_go_on
 # Your target's positions go on where the source's end: both sides count from 0.
-# replace: self.positions.weight[: shifted.shape[1]]
-# by:      self.positions.weight[source.shape[1] :][: shifted.shape[1]]
+class Transformer(nn.Module):
+    def __init__(
+        self,
+        source_vocab: int,
+        target_vocab: int,
+        d_model: int,
+        num_heads: int,
+        num_layers: int,
+        d_ff: int,
+        max_length: int,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.source_tokens = nn.Embedding(source_vocab, d_model)
+        self.target_tokens = nn.Embedding(target_vocab, d_model)
+        self.positions, self.dropout = nn.Embedding(max_length, d_model), nn.Dropout(dropout)
+        layer = nn.TransformerEncoderLayer(
+            d_model, num_heads, d_ff, dropout, batch_first=True, norm_first=True
+        )
+        final_norm = nn.LayerNorm(d_model)
+        self.encoder = nn.TransformerEncoder(
+            layer, num_layers, final_norm, enable_nested_tensor=False
+        )
+        own = (DecoderLayer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.layers, self.norm = nn.ModuleList(own), nn.LayerNorm(d_model)
+        self.output = nn.Linear(d_model, target_vocab)
+
+    def forward(self, source: Tensor, shifted: Tensor, source_mask: Tensor | None = None) -> Tensor:
+        padding = None if source_mask is None else ~source_mask[:, 0]
+        x = self.source_tokens(source) + self.positions.weight[: source.shape[1]]
+        memory = self.encoder(self.dropout(x), src_key_padding_mask=padding)
+        x = (
+            self.target_tokens(shifted)
+            + self.positions.weight[source.shape[1] :][: shifted.shape[1]]
+        )
+        x = self.dropout(x)
+        for layer in self.layers:
+            x = layer(x, memory, source_mask)
+        return self.output(self.norm(x))
+
 
 # %% wrong Transformer positions_from_1 of="solution"
 # Your positions start at 1: they count from 0.
@@ -1341,20 +1761,120 @@ class DecoderLayer(nn.Module):
 # replace: memory = self.encoder(self.dropout(x), src_key_padding_mask=padding)
 # by:      memory = self.norm(self.encoder(self.dropout(x), src_key_padding_mask=padding))
 
-# %% wrong Transformer no_final_norm_in_the_encoder of="solution"
+
+# %% wrong Transformer no_final_norm_in_the_encoder
 # nn.TransformerEncoder(layer, num_layers, norm): pre-norm needs the final norm
-# replace: layer, num_layers, final_norm, enable_nested_tensor=False
-# by:      layer, num_layers, enable_nested_tensor=False
+class Transformer(nn.Module):
+    def __init__(
+        self,
+        source_vocab: int,
+        target_vocab: int,
+        d_model: int,
+        num_heads: int,
+        num_layers: int,
+        d_ff: int,
+        max_length: int,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.source_tokens = nn.Embedding(source_vocab, d_model)
+        self.target_tokens = nn.Embedding(target_vocab, d_model)
+        self.positions, self.dropout = nn.Embedding(max_length, d_model), nn.Dropout(dropout)
+        layer = nn.TransformerEncoderLayer(
+            d_model, num_heads, d_ff, dropout, batch_first=True, norm_first=True
+        )
+        final_norm = nn.LayerNorm(d_model)
+        self.encoder = nn.TransformerEncoder(layer, num_layers, enable_nested_tensor=False)
+        own = (DecoderLayer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.layers, self.norm = nn.ModuleList(own), nn.LayerNorm(d_model)
+        self.output = nn.Linear(d_model, target_vocab)
 
-# %% wrong Transformer post_norm_encoder of="solution"
+    def forward(self, source: Tensor, shifted: Tensor, source_mask: Tensor | None = None) -> Tensor:
+        padding = None if source_mask is None else ~source_mask[:, 0]
+        x = self.source_tokens(source) + self.positions.weight[: source.shape[1]]
+        memory = self.encoder(self.dropout(x), src_key_padding_mask=padding)
+        x = self.target_tokens(shifted) + self.positions.weight[: shifted.shape[1]]
+        x = self.dropout(x)
+        for layer in self.layers:
+            x = layer(x, memory, source_mask)
+        return self.output(self.norm(x))
+
+
+# %% wrong Transformer post_norm_encoder
 # Your encoder is post-norm, PyTorch's default: set norm_first=True.
-# replace: batch_first=True, norm_first=True
-# by:      batch_first=True
+class Transformer(nn.Module):
+    def __init__(
+        self,
+        source_vocab: int,
+        target_vocab: int,
+        d_model: int,
+        num_heads: int,
+        num_layers: int,
+        d_ff: int,
+        max_length: int,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.source_tokens = nn.Embedding(source_vocab, d_model)
+        self.target_tokens = nn.Embedding(target_vocab, d_model)
+        self.positions, self.dropout = nn.Embedding(max_length, d_model), nn.Dropout(dropout)
+        layer = nn.TransformerEncoderLayer(d_model, num_heads, d_ff, dropout, batch_first=True)
+        final_norm = nn.LayerNorm(d_model)
+        self.encoder = nn.TransformerEncoder(
+            layer, num_layers, final_norm, enable_nested_tensor=False
+        )
+        own = (DecoderLayer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.layers, self.norm = nn.ModuleList(own), nn.LayerNorm(d_model)
+        self.output = nn.Linear(d_model, target_vocab)
 
-# %% wrong Transformer length_first of="solution"
+    def forward(self, source: Tensor, shifted: Tensor, source_mask: Tensor | None = None) -> Tensor:
+        padding = None if source_mask is None else ~source_mask[:, 0]
+        x = self.source_tokens(source) + self.positions.weight[: source.shape[1]]
+        memory = self.encoder(self.dropout(x), src_key_padding_mask=padding)
+        x = self.target_tokens(shifted) + self.positions.weight[: shifted.shape[1]]
+        x = self.dropout(x)
+        for layer in self.layers:
+            x = layer(x, memory, source_mask)
+        return self.output(self.norm(x))
+
+
+# %% wrong Transformer length_first
 # Your encoder takes axis 0 for the length: set batch_first=True.
-# replace: batch_first=True, norm_first=True
-# by:      norm_first=True
+class Transformer(nn.Module):
+    def __init__(
+        self,
+        source_vocab: int,
+        target_vocab: int,
+        d_model: int,
+        num_heads: int,
+        num_layers: int,
+        d_ff: int,
+        max_length: int,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.source_tokens = nn.Embedding(source_vocab, d_model)
+        self.target_tokens = nn.Embedding(target_vocab, d_model)
+        self.positions, self.dropout = nn.Embedding(max_length, d_model), nn.Dropout(dropout)
+        layer = nn.TransformerEncoderLayer(d_model, num_heads, d_ff, dropout, norm_first=True)
+        final_norm = nn.LayerNorm(d_model)
+        self.encoder = nn.TransformerEncoder(
+            layer, num_layers, final_norm, enable_nested_tensor=False
+        )
+        own = (DecoderLayer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.layers, self.norm = nn.ModuleList(own), nn.LayerNorm(d_model)
+        self.output = nn.Linear(d_model, target_vocab)
+
+    def forward(self, source: Tensor, shifted: Tensor, source_mask: Tensor | None = None) -> Tensor:
+        padding = None if source_mask is None else ~source_mask[:, 0]
+        x = self.source_tokens(source) + self.positions.weight[: source.shape[1]]
+        memory = self.encoder(self.dropout(x), src_key_padding_mask=padding)
+        x = self.target_tokens(shifted) + self.positions.weight[: shifted.shape[1]]
+        x = self.dropout(x)
+        for layer in self.layers:
+            x = layer(x, memory, source_mask)
+        return self.output(self.norm(x))
+
 
 # %% wrong Transformer gelu_encoder of="solution"
 # Your encoder uses GELU: here the nonlinearity is ReLU.
@@ -1371,10 +1891,44 @@ class DecoderLayer(nn.Module):
 # replace: own = (DecoderLayer(d_model, num_heads,
 # by:      own = (DecoderLayer(d_model, 1,
 
-# %% wrong Transformer one_encoder_layer of="solution"
+
+# %% wrong Transformer one_encoder_layer
 # `encoder` has four layers and a final norm
-# replace: layer, num_layers, final_norm,
-# by:      layer, 1, final_norm,
+class Transformer(nn.Module):
+    def __init__(
+        self,
+        source_vocab: int,
+        target_vocab: int,
+        d_model: int,
+        num_heads: int,
+        num_layers: int,
+        d_ff: int,
+        max_length: int,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.source_tokens = nn.Embedding(source_vocab, d_model)
+        self.target_tokens = nn.Embedding(target_vocab, d_model)
+        self.positions, self.dropout = nn.Embedding(max_length, d_model), nn.Dropout(dropout)
+        layer = nn.TransformerEncoderLayer(
+            d_model, num_heads, d_ff, dropout, batch_first=True, norm_first=True
+        )
+        final_norm = nn.LayerNorm(d_model)
+        self.encoder = nn.TransformerEncoder(layer, 1, final_norm, enable_nested_tensor=False)
+        own = (DecoderLayer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.layers, self.norm = nn.ModuleList(own), nn.LayerNorm(d_model)
+        self.output = nn.Linear(d_model, target_vocab)
+
+    def forward(self, source: Tensor, shifted: Tensor, source_mask: Tensor | None = None) -> Tensor:
+        padding = None if source_mask is None else ~source_mask[:, 0]
+        x = self.source_tokens(source) + self.positions.weight[: source.shape[1]]
+        memory = self.encoder(self.dropout(x), src_key_padding_mask=padding)
+        x = self.target_tokens(shifted) + self.positions.weight[: shifted.shape[1]]
+        x = self.dropout(x)
+        for layer in self.layers:
+            x = layer(x, memory, source_mask)
+        return self.output(self.norm(x))
+
 
 # %% wrong Transformer encoder_d_ff_default of="solution"
 # `encoder` has four layers and a final norm
@@ -1626,15 +2180,92 @@ class DecoderLayer(nn.Module):
 # replace: self.output(self.norm(x))
 # by:      self.output(self.dropout(self.norm(x)))
 
-# %% wrong Transformer dropout_in_evaluation_too of="solution"
-# keep an nn.Dropout on self: it knows whether the model is training
-# replace: nn.Embedding(max_length, d_model), nn.Dropout(dropout)
-# by:      nn.Embedding(max_length, d_model), lambda x: F.dropout(x, dropout)
 
-# %% wrong Transformer rate_fixed of="solution"
+# %% wrong Transformer dropout_in_evaluation_too
+# keep an nn.Dropout on self: it knows whether the model is training
+class Transformer(nn.Module):
+    def __init__(
+        self,
+        source_vocab: int,
+        target_vocab: int,
+        d_model: int,
+        num_heads: int,
+        num_layers: int,
+        d_ff: int,
+        max_length: int,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.source_tokens = nn.Embedding(source_vocab, d_model)
+        self.target_tokens = nn.Embedding(target_vocab, d_model)
+        self.positions, self.dropout = (
+            nn.Embedding(max_length, d_model),
+            lambda x: F.dropout(x, dropout),
+        )
+        layer = nn.TransformerEncoderLayer(
+            d_model, num_heads, d_ff, dropout, batch_first=True, norm_first=True
+        )
+        final_norm = nn.LayerNorm(d_model)
+        self.encoder = nn.TransformerEncoder(
+            layer, num_layers, final_norm, enable_nested_tensor=False
+        )
+        own = (DecoderLayer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.layers, self.norm = nn.ModuleList(own), nn.LayerNorm(d_model)
+        self.output = nn.Linear(d_model, target_vocab)
+
+    def forward(self, source: Tensor, shifted: Tensor, source_mask: Tensor | None = None) -> Tensor:
+        padding = None if source_mask is None else ~source_mask[:, 0]
+        x = self.source_tokens(source) + self.positions.weight[: source.shape[1]]
+        memory = self.encoder(self.dropout(x), src_key_padding_mask=padding)
+        x = self.target_tokens(shifted) + self.positions.weight[: shifted.shape[1]]
+        x = self.dropout(x)
+        for layer in self.layers:
+            x = layer(x, memory, source_mask)
+        return self.output(self.norm(x))
+
+
+# %% wrong Transformer rate_fixed
 # pass `dropout` on as the share that is dropped, and use it once
-# replace: nn.Embedding(max_length, d_model), nn.Dropout(dropout)
-# by:      nn.Embedding(max_length, d_model), nn.Dropout(0.1 if dropout else 0.0)
+class Transformer(nn.Module):
+    def __init__(
+        self,
+        source_vocab: int,
+        target_vocab: int,
+        d_model: int,
+        num_heads: int,
+        num_layers: int,
+        d_ff: int,
+        max_length: int,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.source_tokens = nn.Embedding(source_vocab, d_model)
+        self.target_tokens = nn.Embedding(target_vocab, d_model)
+        self.positions, self.dropout = (
+            nn.Embedding(max_length, d_model),
+            nn.Dropout(0.1 if dropout else 0.0),
+        )
+        layer = nn.TransformerEncoderLayer(
+            d_model, num_heads, d_ff, dropout, batch_first=True, norm_first=True
+        )
+        final_norm = nn.LayerNorm(d_model)
+        self.encoder = nn.TransformerEncoder(
+            layer, num_layers, final_norm, enable_nested_tensor=False
+        )
+        own = (DecoderLayer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.layers, self.norm = nn.ModuleList(own), nn.LayerNorm(d_model)
+        self.output = nn.Linear(d_model, target_vocab)
+
+    def forward(self, source: Tensor, shifted: Tensor, source_mask: Tensor | None = None) -> Tensor:
+        padding = None if source_mask is None else ~source_mask[:, 0]
+        x = self.source_tokens(source) + self.positions.weight[: source.shape[1]]
+        memory = self.encoder(self.dropout(x), src_key_padding_mask=padding)
+        x = self.target_tokens(shifted) + self.positions.weight[: shifted.shape[1]]
+        x = self.dropout(x)
+        for layer in self.layers:
+            x = layer(x, memory, source_mask)
+        return self.output(self.norm(x))
+
 
 # %% wrong Transformer no_call_of_super of="solution"
 # `super().__init__()` is missing: make it the first line of `__init__`
@@ -1647,11 +2278,48 @@ class DecoderLayer(nn.Module):
 # by:      nn.Embedding(512, d_model)
 
 
-# %% right Transformer position_ids of="solution"
-# replace: self.positions.weight[: source.shape[1]]
-# by:      self.positions(torch.arange(source.shape[1], device=source.device))
-# replace: self.positions.weight[: shifted.shape[1]]
-# by:      self.positions(torch.arange(shifted.size(1)).expand_as(shifted))
+# %% right Transformer position_ids
+class Transformer(nn.Module):
+    def __init__(
+        self,
+        source_vocab: int,
+        target_vocab: int,
+        d_model: int,
+        num_heads: int,
+        num_layers: int,
+        d_ff: int,
+        max_length: int,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.source_tokens = nn.Embedding(source_vocab, d_model)
+        self.target_tokens = nn.Embedding(target_vocab, d_model)
+        self.positions, self.dropout = nn.Embedding(max_length, d_model), nn.Dropout(dropout)
+        layer = nn.TransformerEncoderLayer(
+            d_model, num_heads, d_ff, dropout, batch_first=True, norm_first=True
+        )
+        final_norm = nn.LayerNorm(d_model)
+        self.encoder = nn.TransformerEncoder(
+            layer, num_layers, final_norm, enable_nested_tensor=False
+        )
+        own = (DecoderLayer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.layers, self.norm = nn.ModuleList(own), nn.LayerNorm(d_model)
+        self.output = nn.Linear(d_model, target_vocab)
+
+    def forward(self, source: Tensor, shifted: Tensor, source_mask: Tensor | None = None) -> Tensor:
+        padding = None if source_mask is None else ~source_mask[:, 0]
+        x = self.source_tokens(source) + self.positions(
+            torch.arange(source.shape[1], device=source.device)
+        )
+        memory = self.encoder(self.dropout(x), src_key_padding_mask=padding)
+        x = self.target_tokens(shifted) + self.positions(
+            torch.arange(shifted.size(1)).expand_as(shifted)
+        )
+        x = self.dropout(x)
+        for layer in self.layers:
+            x = layer(x, memory, source_mask)
+        return self.output(self.norm(x))
+
 
 # %% right Transformer mask_for_each_head of="solution"
 # replace: padding = None if source_mask is None else ~source_mask[:, 0]
@@ -1665,9 +2333,43 @@ class DecoderLayer(nn.Module):
 # by:      self.heads = num_heads
 #          self.source_tokens = nn.Embedding(source_vocab, d_model)
 
-# %% right Transformer warning_accepted of="solution"
-# replace: layer, num_layers, final_norm, enable_nested_tensor=False
-# by:      layer, num_layers, norm=final_norm
+
+# %% right Transformer warning_accepted
+class Transformer(nn.Module):
+    def __init__(
+        self,
+        source_vocab: int,
+        target_vocab: int,
+        d_model: int,
+        num_heads: int,
+        num_layers: int,
+        d_ff: int,
+        max_length: int,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.source_tokens = nn.Embedding(source_vocab, d_model)
+        self.target_tokens = nn.Embedding(target_vocab, d_model)
+        self.positions, self.dropout = nn.Embedding(max_length, d_model), nn.Dropout(dropout)
+        layer = nn.TransformerEncoderLayer(
+            d_model, num_heads, d_ff, dropout, batch_first=True, norm_first=True
+        )
+        final_norm = nn.LayerNorm(d_model)
+        self.encoder = nn.TransformerEncoder(layer, num_layers, norm=final_norm)
+        own = (DecoderLayer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.layers, self.norm = nn.ModuleList(own), nn.LayerNorm(d_model)
+        self.output = nn.Linear(d_model, target_vocab)
+
+    def forward(self, source: Tensor, shifted: Tensor, source_mask: Tensor | None = None) -> Tensor:
+        padding = None if source_mask is None else ~source_mask[:, 0]
+        x = self.source_tokens(source) + self.positions.weight[: source.shape[1]]
+        memory = self.encoder(self.dropout(x), src_key_padding_mask=padding)
+        x = self.target_tokens(shifted) + self.positions.weight[: shifted.shape[1]]
+        x = self.dropout(x)
+        for layer in self.layers:
+            x = layer(x, memory, source_mask)
+        return self.output(self.norm(x))
+
 
 # %% right Transformer float_mask of="solution"
 # replace: padding = None if source_mask is None else ~source_mask[:, 0]
@@ -2206,10 +2908,38 @@ def beam_search(
 # replace: min(width, totals.numel())
 # by:      min(width, totals.shape[1])
 
-# %% wrong beam_search parents_lost of="solution"
+
+# %% wrong beam_search parents_lost
 # You append each token to the hypothesis of its rank: append it to the one it continues.
-# replace: tokens[parents]
-# by:      tokens.expand(len(last), -1)[: len(last)] if len(tokens) == 1 else tokens[: len(last)]
+def beam_search(
+    step: Callable[[Tensor], Tensor],
+    begin: int,
+    end: int,
+    width: int,
+    max_length: int,
+    alpha: float = 0.0,
+) -> tuple[Tensor, Tensor]:
+    tokens, scores, finished = torch.full((1, 1), begin), torch.zeros(1), []
+    for length in range(1, max_length + 1):
+        totals = scores[:, None] + step(tokens).log_softmax(dim=-1)  # (open, vocab)
+        scores, best = totals.flatten().topk(min(width, totals.numel()))
+        parents, last = best // totals.shape[1], best % totals.shape[1]
+        tokens = torch.cat(
+            [
+                tokens.expand(len(last), -1)[: len(last)]
+                if len(tokens) == 1
+                else tokens[: len(last)],
+                last[:, None],
+            ],
+            dim=1,
+        )
+        is_open = (last != end) & (length < max_length)
+        finished += zip(tokens[~is_open, 1:], scores[~is_open] / length**alpha, strict=True)
+        tokens, scores = tokens[is_open], scores[is_open]
+        if not len(tokens):
+            break
+    return max(finished, key=lambda hypothesis: hypothesis[1])
+
 
 # %% wrong beam_search parents_by_remainder of="solution"
 # You have exchanged quotient and remainder: the quotient is the hypothesis, the rest
@@ -2344,17 +3074,40 @@ def beam_search(
 # replace: torch.tensor(score / (len(row) - 1) ** alpha)
 # by:      torch.tensor(score / len(row) ** alpha)
 
-# %% wrong beam_search end_does_not_count of="in_lists"
+
+# %% wrong beam_search end_does_not_count
 # Your lengths leave out `end`: it counts.
-# replace: everything = finished + opened
-# by:      everything = finished + opened
-#
-#          def length(row: list[int]) -> int:
-#              return max(len(row) - 1 - (row[-1] == end), 1)
-# replace: pair[1] / (len(pair[0]) - 1) ** alpha)
-# by:      pair[1] / length(pair[0]) ** alpha)
-# replace: torch.tensor(score / (len(row) - 1) ** alpha)
-# by:      torch.tensor(score / length(row) ** alpha)
+def beam_search(
+    step: Callable[[Tensor], Tensor],
+    begin: int,
+    end: int,
+    width: int,
+    max_length: int,
+    alpha: float = 0.0,
+) -> tuple[Tensor, Tensor]:
+    opened, finished = [([begin], 0.0)], []
+    for _ in range(max_length):
+        logits = step(torch.tensor([row for row, _ in opened]))
+        chances = logits.log_softmax(-1).tolist()
+        found = [
+            ([*row, token], score + chance)
+            for (row, score), of_row in zip(opened, chances, strict=True)
+            for token, chance in enumerate(of_row)
+        ]
+        found.sort(key=lambda pair: -pair[1])
+        kept = found[:width]
+        finished += [pair for pair in kept if pair[0][-1] == end]
+        opened = [pair for pair in kept if pair[0][-1] != end]
+        if not opened:
+            break
+    everything = finished + opened
+
+    def length(row: list[int]) -> int:
+        return max(len(row) - 1 - (row[-1] == end), 1)
+
+    row, score = max(everything, key=lambda pair: pair[1] / length(pair[0]) ** alpha)
+    return torch.tensor(row[1:]), torch.tensor(score / length(row) ** alpha)
+
 
 # %% wrong beam_search formula_of_gnmt of="in_lists"
 # You divide by ((5 + length) / 6) ** alpha, which is another formula: here it is length ** alpha.
@@ -2373,10 +3126,38 @@ def beam_search(
 # replace: score + chance)
 # by:      score + (0.0 if token == end else chance))
 
-# %% wrong beam_search end_left_out of="in_lists"
+
+# %% wrong beam_search end_left_out
 # Your result leaves out `end`: it belongs to the tokens.
-# replace: return torch.tensor(row[1:]),
-# by:      return torch.tensor([token for token in row[1:] if token != end], dtype=torch.int64),
+def beam_search(
+    step: Callable[[Tensor], Tensor],
+    begin: int,
+    end: int,
+    width: int,
+    max_length: int,
+    alpha: float = 0.0,
+) -> tuple[Tensor, Tensor]:
+    opened, finished = [([begin], 0.0)], []
+    for _ in range(max_length):
+        logits = step(torch.tensor([row for row, _ in opened]))
+        chances = logits.log_softmax(-1).tolist()
+        found = [
+            ([*row, token], score + chance)
+            for (row, score), of_row in zip(opened, chances, strict=True)
+            for token, chance in enumerate(of_row)
+        ]
+        found.sort(key=lambda pair: -pair[1])
+        kept = found[:width]
+        finished += [pair for pair in kept if pair[0][-1] == end]
+        opened = [pair for pair in kept if pair[0][-1] != end]
+        if not opened:
+            break
+    everything = finished + opened
+    row, score = max(everything, key=lambda pair: pair[1] / (len(pair[0]) - 1) ** alpha)
+    return torch.tensor(
+        [token for token in row[1:] if token != end], dtype=torch.int64
+    ), torch.tensor(score / (len(row) - 1) ** alpha)
+
 
 # %% wrong beam_search begin_returned of="in_lists"
 # Your result starts with `begin`: leave it out.
@@ -2739,24 +3520,69 @@ def bleu(candidates: list[list[str]], references: list[list[str]]) -> float:
 # replace: / 4
 # by:      / 3
 
-# %% wrong bleu four_grams_only of="counted"
+
+# %% wrong bleu four_grams_only
 # You use 4-grams alone: take the mean of the precisions for n = 1 to 4.
-# replace: range(1, 5)
-# by:      range(4, 5)
-# replace: / 4
-# by:
+def bleu(candidates: list[list[str]], references: list[list[str]]) -> float:
+    def grams(tokens: list[str], n: int) -> Counter:
+        return Counter(tuple(tokens[i : i + n]) for i in range(len(tokens) - n + 1))
 
-# %% wrong bleu single_tokens_only of="counted"
+    logs = 0.0
+    for n in range(4, 5):
+        matches = total = 0
+        for candidate, reference in zip(candidates, references, strict=True):
+            mine, theirs = grams(candidate, n), grams(reference, n)
+            matches += sum(min(count, theirs[gram]) for gram, count in mine.items())
+            total += sum(mine.values())
+        if matches == 0:
+            return 0.0
+        logs += math.log(matches / total)
+    c, r = sum(map(len, candidates)), sum(map(len, references))
+    brevity = 1.0 if c >= r else math.exp(1 - r / c)
+    return 100 * brevity * math.exp(logs)
+
+
+# %% wrong bleu single_tokens_only
 # You use single tokens alone: take the mean of the precisions for n = 1 to 4.
-# replace: range(1, 5)
-# by:      range(1, 2)
-# replace: / 4
-# by:
+def bleu(candidates: list[list[str]], references: list[list[str]]) -> float:
+    def grams(tokens: list[str], n: int) -> Counter:
+        return Counter(tuple(tokens[i : i + n]) for i in range(len(tokens) - n + 1))
 
-# %% wrong bleu product of="counted"
+    logs = 0.0
+    for n in range(1, 2):
+        matches = total = 0
+        for candidate, reference in zip(candidates, references, strict=True):
+            mine, theirs = grams(candidate, n), grams(reference, n)
+            matches += sum(min(count, theirs[gram]) for gram, count in mine.items())
+            total += sum(mine.values())
+        if matches == 0:
+            return 0.0
+        logs += math.log(matches / total)
+    c, r = sum(map(len, candidates)), sum(map(len, references))
+    brevity = 1.0 if c >= r else math.exp(1 - r / c)
+    return 100 * brevity * math.exp(logs)
+
+
+# %% wrong bleu product
 # You multiply the precisions and take no root: their geometric mean is the fourth root.
-# replace: / 4
-# by:
+def bleu(candidates: list[list[str]], references: list[list[str]]) -> float:
+    def grams(tokens: list[str], n: int) -> Counter:
+        return Counter(tuple(tokens[i : i + n]) for i in range(len(tokens) - n + 1))
+
+    logs = 0.0
+    for n in range(1, 5):
+        matches = total = 0
+        for candidate, reference in zip(candidates, references, strict=True):
+            mine, theirs = grams(candidate, n), grams(reference, n)
+            matches += sum(min(count, theirs[gram]) for gram, count in mine.items())
+            total += sum(mine.values())
+        if matches == 0:
+            return 0.0
+        logs += math.log(matches / total)
+    c, r = sum(map(len, candidates)), sum(map(len, references))
+    brevity = 1.0 if c >= r else math.exp(1 - r / c)
+    return 100 * brevity * math.exp(logs)
+
 
 # %% wrong bleu weights_not_equal of="counted"
 # Your weights are 1/n: all four precisions weigh the same, 1/4.
