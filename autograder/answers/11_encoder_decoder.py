@@ -4,6 +4,7 @@
 # pyright: reportAttributeAccessIssue=false, reportIncompatibleVariableOverride=false
 # pyright: reportOptionalMemberAccess=false, reportOperatorIssue=false
 # pyright: reportGeneralTypeIssues=false, reportUndefinedVariable=false
+# pyright: reportOptionalCall=false, reportPossiblyUnboundVariable=false
 import math
 from collections import Counter
 from collections.abc import Callable
@@ -265,10 +266,14 @@ def translation_loss(logits: Tensor, target: Tensor, padding: int) -> Tensor:
     )
 
 
-# %% wrong translation_loss summed of="by_steps"
+# %% wrong translation_loss summed
 # You return the sum: divide by the number of tokens.
-# replace: / kept.sum()
-# by:
+def translation_loss(logits: Tensor, target: Tensor, padding: int) -> Tensor:
+    log_chances = logits.log_softmax(dim=-1)
+    losses = -log_chances.gather(-1, target[..., None]).squeeze(-1)
+    kept = target != padding
+    return (losses * kept).sum()
+
 
 # %% wrong translation_loss divided_by_all of="by_steps"
 # You divide by the number of all positions, padding included: count the tokens alone.
@@ -1962,10 +1967,46 @@ class Transformer(nn.Module):
 # replace: for layer in self.layers:
 # by:      for layer in self.decoder:
 
-# %% wrong Transformer first_layer_again_and_again of="solution"
+
+# %% wrong Transformer first_layer_again_and_again
 # You call the first layer each time: every layer of `layers` has its turn.
-# replace: x = layer(x, memory, source_mask)
-# by:      x = self.layers[0](x, memory, source_mask)
+class Transformer(nn.Module):
+    def __init__(
+        self,
+        source_vocab: int,
+        target_vocab: int,
+        d_model: int,
+        num_heads: int,
+        num_layers: int,
+        d_ff: int,
+        max_length: int,
+        dropout: float = 0.0,
+    ) -> None:
+        super().__init__()
+        self.source_tokens = nn.Embedding(source_vocab, d_model)
+        self.target_tokens = nn.Embedding(target_vocab, d_model)
+        self.positions, self.dropout = nn.Embedding(max_length, d_model), nn.Dropout(dropout)
+        layer = nn.TransformerEncoderLayer(
+            d_model, num_heads, d_ff, dropout, batch_first=True, norm_first=True
+        )
+        final_norm = nn.LayerNorm(d_model)
+        self.encoder = nn.TransformerEncoder(
+            layer, num_layers, final_norm, enable_nested_tensor=False
+        )
+        own = (DecoderLayer(d_model, num_heads, d_ff, dropout) for _ in range(num_layers))
+        self.layers, self.norm = nn.ModuleList(own), nn.LayerNorm(d_model)
+        self.output = nn.Linear(d_model, target_vocab)
+
+    def forward(self, source: Tensor, shifted: Tensor, source_mask: Tensor | None = None) -> Tensor:
+        padding = None if source_mask is None else ~source_mask[:, 0]
+        x = self.source_tokens(source) + self.positions.weight[: source.shape[1]]
+        memory = self.encoder(self.dropout(x), src_key_padding_mask=padding)
+        x = self.target_tokens(shifted) + self.positions.weight[: shifted.shape[1]]
+        x = self.dropout(x)
+        for _ in self.layers:
+            x = self.layers[0](x, memory, source_mask)
+        return self.output(self.norm(x))
+
 
 # %% wrong Transformer last_layer_only of="solution"
 # Each of your layers gets the embedding sum: a layer gets what the one before it returned.
@@ -3493,11 +3534,31 @@ def bleu(candidates: list[list[str]], references: list[list[str]]) -> float:
 #          theirs = sum((grams(reference, n) for reference in references), Counter())
 #          matches, total = sum((mine & theirs).values()), sum(mine.values())
 
-# %% wrong bleu across_sentences of="counted"
+
+# %% wrong bleu across_sentences
 # Your n-grams reach from one sentence into the next: count inside each sentence.
-# replace: logs = 0.0
-# by:      logs = 0.0
-#          candidates, references = [sum(candidates, [])], [sum(references, [])]
+def bleu(candidates: list[list[str]], references: list[list[str]]) -> float:
+    def grams(tokens: list[str], n: int) -> Counter:
+        return Counter(tuple(tokens[i : i + n]) for i in range(len(tokens) - n + 1))
+
+    logs = 0.0
+    candidates, references = (
+        [[t for c in candidates for t in c]],
+        [[t for r in references for t in r]],
+    )
+    for n in range(1, 5):
+        matches = total = 0
+        for candidate, reference in zip(candidates, references, strict=True):
+            mine, theirs = grams(candidate, n), grams(reference, n)
+            matches += sum(min(count, theirs[gram]) for gram, count in mine.items())
+            total += sum(mine.values())
+        if matches == 0:
+            return 0.0
+        logs += math.log(matches / total) / 4
+    c, r = sum(map(len, candidates)), sum(map(len, references))
+    brevity = 1.0 if c >= r else math.exp(1 - r / c)
+    return 100 * brevity * math.exp(logs)
+
 
 # %% wrong bleu three_lengths of="counted"
 # You stop at 3-grams: BLEU-4 goes up to n = 4.
