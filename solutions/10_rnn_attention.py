@@ -1932,8 +1932,8 @@ class ScoredDecoder(AttentionDecoder):
             scores = scores.masked_fill(~mask[:, 0], float("-inf"))
         weights = scores.softmax(-1)
         context = (weights[:, None] @ states)[:, 0]
-        state = self.cell(torch.cat([self.embedding(token), context], -1), state)
-        return self.output(torch.cat([state, context], -1)), state, weights
+        new_state = self.cell(torch.cat((self.embedding(token), context), -1), state)
+        return self.output(torch.cat((new_state, context), -1)), new_state, weights
 
 
 class DotDecoder(ScoredDecoder):
@@ -2382,7 +2382,7 @@ for name, difference in differences.items():
 #
 # **Question** (12 minutes). A friend translates with an encoder and a decoder joined by one vector. Short sentences come out well, long ones do not. The friend wants to double the width of the vector. What do your experiments say about that, and what would you change instead? Name the query, the keys and the values, and one thing that your change does *not* solve. Write three to five sentences: double-click the cell below. A person reads them.
 
-# %% answer two_lines [markdown] points=2
+# %% answer one_vector [markdown] points=2
 # <!-- BEGIN SOLUTION -->
 # Doubling the width is not likely to help much: in part 2, vectors of 256 numbers copied hardly more rows than vectors of 64 after the same 200 steps. More training helped, but the score still fell with the length. I would keep all states of the encoder and let the decoder attend to them: the query is the decoder's old state, and the encoder's states are the keys and the values. In part 7, this copied about nine in ten rows of twelve digits, and one vector none, after the same number of steps. It does not solve lengths that are longer than those in training: at 14 digits only a quarter to a third of the rows were right.
 # <!-- END SOLUTION -->

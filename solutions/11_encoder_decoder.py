@@ -1129,11 +1129,11 @@ Sizes = tuple[int, int, int, int, int, int, int]  # what Transformer is built wi
 def torch_encoder(sizes: Sizes, weights: dict[str, Tensor] | None = None) -> nn.TransformerEncoder:
     """PyTorch's encoder for a Transformer of these sizes, with these weights of it, in evaluation."""
     _, _, d_model, num_heads, num_layers, d_ff, _ = sizes
-    layer = nn.TransformerEncoderLayer(
+    block = nn.TransformerEncoderLayer(
         d_model, num_heads, d_ff, 0.0, batch_first=True, norm_first=True
     )
     norm = nn.LayerNorm(d_model)
-    encoder = nn.TransformerEncoder(layer, num_layers, norm, enable_nested_tensor=False)
+    encoder = nn.TransformerEncoder(block, num_layers, norm, enable_nested_tensor=False)
     if weights is not None:
         mine = {n.removeprefix("encoder."): w for n, w in weights.items() if "encoder." in n}
         encoder.to(weights["norm.weight"].dtype).load_state_dict(mine)
@@ -3134,8 +3134,9 @@ class OneStack(nn.Module):
         self.target_tokens = nn.Embedding(len(FRENCH), 64)
         self.positions = nn.Embedding(24, 64)  # the target's positions begin at 11
         # d_ff of 193 instead of 128 makes up for the missing cross-attention
-        layer = nn.TransformerEncoderLayer(64, 4, 193, 0.0, batch_first=True, norm_first=True)
-        self.encoder = nn.TransformerEncoder(layer, 4, nn.LayerNorm(64), enable_nested_tensor=False)
+        layers = nn.TransformerEncoderLayer(64, 4, 193, 0.0, batch_first=True, norm_first=True)
+        norm = nn.LayerNorm(64)
+        self.encoder = nn.TransformerEncoder(layers, 4, norm, enable_nested_tensor=False)
         self.output = nn.Linear(64, len(FRENCH))
 
     def forward(self, source: Tensor, shifted: Tensor, source_mask: Tensor) -> Tensor:

@@ -2548,7 +2548,7 @@ def unroll(
     begin: Tensor,
     length: int,
     target: Tensor | None = None,
-    results: list = [],  # noqa: B006
+    results: list = [],
 ) -> tuple[Tensor, Tensor]:
     token = begin
     for t in range(length):

@@ -164,7 +164,7 @@ def _ways(axes: Axes, passed: Sequence[tuple[Sequence[str], Sequence[str]]], end
             at += room + 0.1
     axes.plot([first, at + 0.3], [0, 0], **straight)
     axes.plot(at + 0.3, 0, ">", markersize=11, color=LINES[0])
-    axes.set(xlim=(0, 13.9), ylim=(-0.65, 1.9))
+    axes.set(xlim=(0, max(13.9, at + 0.8)), ylim=(-0.65, 1.9))
     axes.axis("off")
 
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from transformer_course.figures import INK, LINES, Picture, heatmap
-from transformer_course.widgets.view import View, labels, matrix
+from transformer_course.widgets.view import View, labels, matrix, visible
 
 MOST = 64  # tokens of a side
 PAIRS = 64  # pairs of sequences
@@ -88,11 +88,6 @@ def _pair(weights: Weights, outputs: Sequence[str], sources: Sequence[str], of: 
     rows_are = labels(outputs, f"outputs{of}", rows)
     columns_are = labels(sources, f"sources{of}", columns)
     return values, [visible(name) for name in rows_are], [visible(name) for name in columns_are]
-
-
-def visible(name: str) -> str:
-    """The name of a token; white space is made visible."""
-    return name if name.strip() else "␣" * max(1, len(name))
 
 
 def _cut(pairs: list[Pair]) -> str:

@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch
 
 from transformer_course.figures import INK, LINES, Picture
-from transformer_course.widgets.alignment import visible
 from transformer_course.widgets.beam_trace import (
     ENDED,
     OPEN,
@@ -22,7 +21,7 @@ from transformer_course.widgets.beam_trace import (
     signed,
     trace_beam,
 )
-from transformer_course.widgets.view import View, explains_stubs
+from transformer_course.widgets.view import View, explains_stubs, visible
 
 WIDEST = 12  # hypotheses
 LONGEST = 64  # steps

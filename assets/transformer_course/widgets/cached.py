@@ -11,8 +11,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
 from transformer_course.figures import LINES, Picture
-from transformer_course.widgets.generation import VISIBLE
-from transformer_course.widgets.view import MOST, View
+from transformer_course.widgets.view import MOST, View, visible
 
 CALLS = 256  # that are shown
 # what a call does with a position
@@ -32,7 +31,7 @@ def show_cached(
     positions start, ..., stop − 1. `tokens`: the name of each position. Of more than 256 calls, the
     first 256 are shown, of at most 512 positions; `ValueError` for more, and for other calls.
     """
-    names = [str(token).translate(VISIBLE) for token in tokens]
+    names = [visible(str(token)) for token in tokens]
     given = {"calls": calls, "cached_calls": cached_calls}
     pairs = {name: _pairs(value, name, len(names)) for name, value in given.items()}
     most = max(len(value) for value in pairs.values())

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from transformer_course.figures import LINES, Picture
-from transformer_course.widgets.view import View, explains_stubs, labels, matrix
+from transformer_course.widgets.view import View, explains_stubs, labels, matrix, visible
 
 TEMPERATURES = (0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0)
 TOP_K = (1, 2, 3, 5, 10)  # and None, which is all
@@ -22,7 +22,6 @@ STEPS = 100  # that are sent, 2.5 kB each
 PROMPT = 64  # tokens of the prompt with a cell
 NEAR = 1e-3  # the rounding of the student's code
 TITLE = "the next token’s probabilities, and the cache"
-VISIBLE = str.maketrans({" ": "␣", "\n": "↵", "\t": "⇥", "\r": "␍"})
 
 Probabilities = Callable[..., Any]
 Case = tuple[float, int | None]
@@ -48,7 +47,7 @@ def show_generation(
     steps, vocab = given.shape
     if vocab < 2:
         raise ValueError(f"logits must be (step, vocab), with 2 tokens or more; got {given.shape}")
-    shown = [name.translate(VISIBLE) for name in labels(names, "names", vocab)]
+    shown = [visible(name) for name in labels(names, "names", vocab)]
     text = _text(tokens, steps, vocab)
     prompt = len(text) - steps
     given, text = given[:STEPS], text[: prompt + STEPS]

@@ -29,6 +29,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 Arrays = Mapping[str, np.ndarray]
 MOST = 512  # tokens of a side; still fast on a laptop
+VISIBLE = str.maketrans({" ": "␣", "\n": "↵", "\t": "⇥", "\r": "␍"})
 
 
 def explains_stubs(show: Callable[P, R]) -> Callable[P, R]:
@@ -172,6 +173,11 @@ def labels(names: Sequence[str] | None, name: str, count: int) -> list[str]:
     if len(names) != count:
         raise ValueError(f"{name} must be {count} names, one for each; got {len(names)}")
     return [str(label) for label in names]
+
+
+def visible(name: str) -> str:
+    """The name of a token, with its white space made visible."""
+    return name.translate(VISIBLE) or "␣"
 
 
 def packed(arrays: Arrays) -> tuple[list[dict[str, Any]], bytes]:

@@ -27,7 +27,8 @@ SECTIONS = ("build-system", "project", "tool.setuptools")
 # lines of solutions that may appear elsewhere: they give nothing away
 HARMLESS = {
     *("super().__init__()", "return x", "return True", "return False"),
-    *("if mask is None:", "with torch.no_grad():"),
+    *("if mask is None:", "if mask is not None:", "with torch.no_grad():"),
+    *("for t in range(length):", "length = x.shape[1]"),
 }
 HARMLESS_LENGTH = 7  # a line of at most so many characters gives nothing away
 # a form that badges and pip accept
