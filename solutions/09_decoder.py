@@ -689,8 +689,9 @@ with Check("DecoderBlock", "no dropout between the norm and linear2") as check:
 with Check("DecoderBlock", "dropout on the attention weights") as check:
     block = check.build(4, 2, 6, 0.5).double()
     silent = {name: torch.zeros_like(weight) for name, weight in block_weights(4, 6).items()}
-    # the last of three tokens attends to each with a weight of 1/3, and all values are 1
-    block.load({**silent, "w_value.bias": torch.ones(4), "w_output.weight": torch.eye(4)})
+    # the last of three tokens attends to each with a weight of 1/3; norm1 makes all values 1
+    ones = {"norm1.bias": torch.ones(4), "w_value.weight": torch.eye(4)}
+    block.load({**silent, **ones, "w_output.weight": torch.eye(4)})
     result = block.train().call(torch.zeros(200, 3, 4, dtype=torch.float64))[:, 2]
     thirds = result * 3 / 4
     hint = "drop attention weights, after the softmax; then drop once more, after w_output"
@@ -787,7 +788,7 @@ figures.stations(
 # %% [markdown]
 # **Exercise** (25 minutes). Build the model of your blocks. If there are more tokens than positions, raise a `ValueError` whose message contains both numbers. Leave `caches` and `start` alone until part 7.
 #
-# <details><summary>Hint 1</summary><code>nn.Embedding</code> is a table of rows, drawn with a standard deviation of 1. <code>nn.init.normal_(table.weight, std=0.1)</code> draws it anew.</details>
+# <details><summary>Hint 1</summary><code>nn.Embedding</code> is a table of rows, drawn with a standard deviation of 1. <code>nn.init.normal_</code> draws its weights anew, with the standard deviation that you name.</details>
 # <details><summary>Hint 2</summary>For the logits you need no new layer: <code>F.linear(x, table.weight)</code> multiplies by the transposed table.</details>
 
 
@@ -1044,8 +1045,7 @@ with Check("GPT", "the table of tokens learns from both of its uses") as check:
     expected, result = x @ table.T, model.call(tokens)
     slopes = model.gradients(result * target)
     wanted = check.gradient(expected * target, table)
-    found = [s for s in slopes.values() if s.shape == (6, 4)]
-    check.equal(sum(found), wanted, "both uses count")
+    check.equal(slopes["tokens.weight"], wanted, "both uses count")
 with Check("GPT", "two models do not share their weights") as check:
     first, second = check.build(5, 3, 4, 2, 2, 3), check.build(5, 3, 4, 2, 2, 3)
     kept = second.state()
@@ -1645,6 +1645,11 @@ with Check("next_token_probabilities", "temperature, two rows you can do by hand
         torch.tensor([[1.0, 0, 0, 0], [0, 1, 0, 0]], dtype=torch.float64),
         "temperature 0 should give probability 1 to the token with the largest logit of each row",
         hint="treat 0 before you divide: 1 where the largest logit is, 0 elsewhere",
+    )
+    check.true(
+        greedy.dtype == logits.dtype,
+        f"at temperature 0, too, the probabilities should be {logits.dtype}, not {greedy.dtype}",
+        hint="F.one_hot returns whole numbers: turn them into the dtype of the logits, with .to(…)",
     )
 with Check("next_token_probabilities", "the k best tokens, two rows by hand", hint) as check:
     shares = torch.tensor([[4.0, 2.0, 1.0, 3.0, 6.0], [5.0, 9.0, 4.0, 2.0, 1.0]]).double()

@@ -1644,14 +1644,6 @@ class DecoderBlock(nn.Module):
 # by:      keys, values = cache(key, value)
 #          key, value = keys[:, :, : x.shape[1]], values[:, :, : x.shape[1]]
 
-# %% wrong DecoderBlock scaled_keys_cached of="solution"
-# You scale the keys before you cache them: use the cache first, and scale the scores.
-# replace: if cache is not None:
-# by:      key = key / query.shape[-1] ** 0.5
-#          if cache is not None:
-# replace: key.transpose(-1, -2) / query.shape[-1] ** 0.5
-# by:      key.transpose(-1, -2)
-
 # %% wrong DecoderBlock last_token_alone_with_a_cache of="solution"
 # With a cache you return the last token alone: return all tokens of x.
 # replace: return x + self.dropout(self.linear2(F.gelu(self.linear1(self.norm2(x)))))
@@ -1675,6 +1667,13 @@ class DecoderBlock(nn.Module):
 #          rate = self.dropout.p if self.training else 0.0
 #          attended = F.scaled_dot_product_attention(query, key, value, allowed, rate)
 #          x = x + self.dropout(self.w_output(attended.transpose(1, 2).flatten(2)))
+
+# %% right DecoderBlock scaled_keys_cached of="solution"
+# replace: if cache is not None:
+# by:      key = key / query.shape[-1] ** 0.5
+#          if cache is not None:
+# replace: key.transpose(-1, -2) / query.shape[-1] ** 0.5
+# by:      key.transpose(-1, -2)
 
 # %% right DecoderBlock of_pytorch of="scaled_dot_product"
 # replace: return x + self.dropout(self.linear2(F.gelu(self.linear1(self.norm2(x)))))

@@ -62,7 +62,10 @@ with Check("Mix", "two names") as check:
     eye = torch.eye(3, dtype=torch.float64)
     mix.load({"a.weight": eye, "b.weight": eye})
     check.equal(mix.call(numbers(2, 3)), numbers(2, 3), "the input, unchanged")
-    check.true(len(mix.gradients(mix.call(numbers(2, 3)))) == 1, "one layer")
+    check.true(len(mix.parameters()) == 1, "one layer")
+    slopes = mix.gradients(mix.call(numbers(2, 3)))
+    check.true(slopes.keys() == {"a.weight", "b.weight"}, "under each of its names")
+    check.equal(slopes["a.weight"], slopes["b.weight"], "the same")
 """
 
 

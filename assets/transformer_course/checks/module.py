@@ -75,8 +75,8 @@ class Module(Wrapped):
         return self
 
     def gradients(self, result: Tensor) -> dict[str, Tensor]:
-        """d(sum of `result`) / d(parameter), by name: zeros where nothing depends on it."""
-        named = dict(self.bare.named_parameters())
+        """d(sum of `result`) / d(parameter), by each name: zeros if nothing depends on it."""
+        named = dict(self.bare.named_parameters(remove_duplicate=False))
         if frozen := [name for name, weight in named.items() if not weight.requires_grad]:
             claim = f"`{frozen[0]}` cannot learn: its requires_grad is False"
             self._runner.fail(claim, "leave requires_grad as torch sets it", Kind.NO_GRADIENT)

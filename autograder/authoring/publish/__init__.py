@@ -29,6 +29,7 @@ HARMLESS = {
     *("super().__init__()", "return x", "return True", "return False"),
     *("if mask is None:", "if mask is not None:", "with torch.no_grad():"),
     *("for t in range(length):", "length = x.shape[1]"),
+    *("for _ in range(count):", "return tokens"),
 }
 HARMLESS_LENGTH = 7  # a line of at most so many characters gives nothing away
 # a form that badges and pip accept
@@ -102,14 +103,14 @@ def secrets(lesson: Lesson) -> set[str]:
         for name in ("SOLUTION", "HIDDEN TESTS")
     )
     hidden = {line for line in hidden if line not in visible}
-    # comments, short lines, single names and the mere beginning of a list are not secrets
+    # comments, short lines, single names and the mere beginning of a list or call are not secrets
     return {
         line
         for line in solutions - HARMLESS | hidden
         if len(line) > HARMLESS_LENGTH
         and not line.startswith("#")
         and not line.removesuffix(",").isidentifier()
-        and not line.endswith("= [")
+        and not line.endswith(("= [", "("))
     }
 
 

@@ -127,7 +127,7 @@ class Described:
     parameters: dict[str, Tensor]
     borrowed: dict[str, tuple[int, str]]  # the lent module's number, the name there
     frozen: list[str]
-    unique: list[str]
+    same: dict[str, str]  # for a parameter that stands under several names, the first of them
     signature: Signature
     training: bool
 

@@ -153,12 +153,13 @@ class StudentSide(Peer):
         parameters = dict(module.named_parameters(remove_duplicate=False))
         found = {name: self.lent.parameter(weight) for name, weight in parameters.items()}
         borrowed = {name: position for name, position in found.items() if position}
+        first = {weight: name for name, weight in reversed(parameters.items())}
         return Described(
             name=type(module).__name__,
             parameters={n: weight for n, weight in parameters.items() if n not in borrowed},
             borrowed=borrowed,
             frozen=[name for name, weight in parameters.items() if not weight.requires_grad],
-            unique=[name for name, _ in module.named_parameters()],
+            same={n: first[weight] for n, weight in parameters.items() if first[weight] != n},
             signature=signature(module.forward),
             training=bool(module.training),
         )

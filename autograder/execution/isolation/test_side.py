@@ -102,7 +102,6 @@ class RemoteModule(nn.Module):
     """The proxy of a module of the student's; mirrors its parameters."""
 
     _weights: dict[str, Tensor]
-    _unique: list[str]
 
     def __init__(self, side: TestSide, number: int, told: Described) -> None:
         super().__init__()
@@ -113,8 +112,9 @@ class RemoteModule(nn.Module):
 
     def named_parameters(self, *args: Any, remove_duplicate: bool = True, **kwargs: Any) -> Any:
         self._mirror(self._side.ask(Describe(self.number)))
-        names = self._unique if remove_duplicate else list(self._weights)
-        return iter([(name, self._weights[name]) for name in names])
+        first = {weight: name for name, weight in reversed(self._weights.items())}
+        named = self._weights.items()
+        return iter([(n, w) for n, w in named if first[w] == n or not remove_duplicate])
 
     def parameters(self, recurse: bool = True) -> Iterator[Any]:
         return iter(self._handles())
@@ -138,7 +138,7 @@ class RemoteModule(nn.Module):
         return self._name
 
     def _handles(self) -> list[Tensor]:
-        return [self._weights[name] for name in self._unique]
+        return list(dict.fromkeys(self._weights.values()))
 
     def _switched(self, to: Literal["train", "eval", "double", "float"]) -> "RemoteModule":
         self._mirror(self._side.ask(Switch(self.number, to)))
@@ -150,7 +150,9 @@ class RemoteModule(nn.Module):
         for name, (number, own) in told.borrowed.items():
             weights[name] = self._side.lent.modules[number].get_parameter(own)
         for name, value in told.parameters.items():
-            mine = weights[name] = self._weights.get(name, value)
+            mine = weights[name] = weights.get(
+                told.same.get(name, ""), self._weights.get(name, value)
+            )
             if mine.shape == value.shape and mine.dtype == value.dtype:
                 with torch.no_grad():
                     mine.copy_(value)
@@ -158,7 +160,6 @@ class RemoteModule(nn.Module):
                 mine.data = value
             mine.requires_grad_(name not in told.frozen)
         self._weights = weights
-        self._unique = [name for name in told.unique if name in weights]
         self.training = told.training
 
 
