@@ -406,7 +406,7 @@ def next_token_loss(logits: Tensor, tokens: Tensor) -> Tensor:
 # by:      self.linear1(x)
 
 # %% wrong DecoderBlock no_norm1 of="solution"
-# Your attention reads x without norm1: queries, keys and values should all come from norm1(x).
+# Your values come from x without norm1: queries, keys and values should all come from norm1(x).
 # replace: normed = self.norm1(x)
 # by:      normed = x
 
@@ -488,8 +488,7 @@ def next_token_loss(logits: Tensor, tokens: Tensor) -> Tensor:
 #              for project, y in ((self.w_query, normed), (self.w_key, normed), (self.w_value, x))
 
 # %% wrong DecoderBlock keys_and_values_not_normed of="solution"
-# Your keys and values come from x without norm1: queries, keys and values should all come from
-# norm1(x).
+# Your values come from x without norm1: queries, keys and values should all come from norm1(x).
 # replace:     project(normed).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
 #              for project in (self.w_query, self.w_key, self.w_value)
 # by:          project(y).unflatten(-1, (self.num_heads, -1)).transpose(1, 2)
@@ -859,7 +858,7 @@ class DecoderBlock(nn.Module):
 # by:      (self.w_key, self.w_query, self.w_value)
 
 # %% wrong DecoderBlock keys_and_values_exchanged of="solution"
-# You exchange keys and values: queries meet keys, and values are averaged.
+# You average what w_key makes: values come from w_value, and keys meet the queries.
 # replace: (self.w_query, self.w_key, self.w_value)
 # by:      (self.w_query, self.w_value, self.w_key)
 
@@ -869,7 +868,7 @@ class DecoderBlock(nn.Module):
 # by:      (self.w_query, self.w_query, self.w_value)
 
 # %% wrong DecoderBlock keys_as_values of="solution"
-# You use the keys as values: values have w_value.
+# You average what w_key makes: values come from w_value, and keys meet the queries.
 # replace: (self.w_query, self.w_key, self.w_value)
 # by:      (self.w_query, self.w_key, self.w_key)
 
@@ -1353,7 +1352,7 @@ class DecoderBlock(nn.Module):
 # by:      if cache is not None and x.shape[1] == 1:
 
 # %% wrong DecoderBlock cache_result_ignored of="solution"
-# Your block does not use what the cache returns: attend to the keys and values that it returns.
+# Your new tokens attend only to one another: attend to all keys and values that the cache returns.
 # replace: key, value = cache(key, value)
 # by:      cache(key, value)
 
@@ -1512,7 +1511,7 @@ class DecoderBlock(nn.Module):
 
 
 # %% wrong DecoderBlock no_mask_with_a_cache
-# With a cache, your tokens attend to later ones in the same call: the mask is needed there too.
+# the causal mask is needed with a cache as well
 class DecoderBlock(nn.Module):
     def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0) -> None:
         super().__init__()
@@ -1593,7 +1592,7 @@ class DecoderBlock(nn.Module):
 
 
 # %% wrong DecoderBlock cached_keys_hidden
-# Your new tokens attend only to one another: they may attend to all cached keys too.
+# Your new tokens attend only to one another: attend to all keys and values that the cache returns.
 class DecoderBlock(nn.Module):
     def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0) -> None:
         super().__init__()
@@ -1633,7 +1632,7 @@ class DecoderBlock(nn.Module):
 #          key, value = torch.cat([old_key, key], 2), torch.cat([old_value, value], 2)
 
 # %% wrong DecoderBlock cache_cut_to_the_new_tokens of="solution"
-# You use only the newest keys and values of the cache: the new tokens may attend to all of them.
+# Your new tokens attend only to one another: attend to all keys and values that the cache returns.
 # replace: key, value = cache(key, value)  # (batch, heads, cached + length, d_head)
 # by:      keys, values = cache(key, value)
 #          key, value = keys[:, :, -x.shape[1] :], values[:, :, -x.shape[1] :]
@@ -2394,8 +2393,7 @@ class GPT(nn.Module):
 # by:      return F.linear(self.norm(x), self.tokens.weight), None
 
 # %% wrong GPT padding_of_token_zero of="solution"
-# You take token 0 for padding, which never learns from its use at the input: it is a token like any
-# other.
+# token 0 is a token like any other: leave out padding_idx
 # replace: nn.Embedding(vocab_size, d_model)
 # by:      nn.Embedding(vocab_size, d_model, padding_idx=0)
 
@@ -2567,7 +2565,7 @@ class GPT(nn.Module):
 #              tokens, end = tokens[:, start:], tokens.shape[1]
 
 # %% wrong GPT start_left_out_of_the_error of="solution"
-# Your limit counts the new tokens alone: start + length must not exceed the context.
+# raise ValueError(f"…"), with 10 and 9 in the message
 # replace: if end > context:
 #              raise ValueError(f"{end} tokens do not fit into a context of {context}")
 # by:      if end - start > context:
@@ -2579,7 +2577,7 @@ class GPT(nn.Module):
 # by:      f"{tokens.shape[1]} tokens do not fit into a context of {context}"
 
 # %% wrong GPT limit_without_caches_alone of="solution"
-# With caches you raise no ValueError: start + length must not exceed the context there either.
+# expected a ValueError that names 10 and 9, but nothing was raised
 # replace: if end > context:
 # by:      if end > context and caches is None:
 
@@ -3184,7 +3182,7 @@ def gpt_parameters(vocab_size, context, d_model, num_layers, d_ff=None):
 # by:      return logits.argmax(-1)
 
 # %% wrong next_token_probabilities whole_numbers_at_zero of="solution"
-# At temperature 0 you return whole numbers: return them in the dtype of the logits.
+# F.one_hot returns whole numbers: turn them into the dtype of the logits, with .to(…)
 # replace: return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
 # by:      return F.one_hot(logits.argmax(-1), logits.shape[-1])
 
@@ -3582,7 +3580,7 @@ def next_token_probabilities(
 #          for _ in range(count):
 
 # %% wrong generate whole_row of="solution"
-# You call the model with all tokens: it takes the last `context` of them.
+# before each call, cut each row to its last `context` tokens, axis 1
 # replace: tokens[:, -context:]
 # by:      tokens
 
@@ -3629,7 +3627,7 @@ def generate(
 
 
 # %% wrong generate window_cut_once of="solution"
-# You cut the prompt to `context` once, and the row grows on: cut the window before each call.
+# before each call, cut each row to its last `context` tokens, axis 1
 # replace: for _ in range(count):
 #              logits = model(tokens[:, -context:])[:, -1]  # (batch, vocab)
 # by:      first = max(tokens.shape[1] - context, 0)
@@ -3686,7 +3684,7 @@ def generate(
 
 
 # %% wrong generate windows_along_the_batch of="solution"
-# You cut the batch to `context` rows: cut the tokens of each row, axis 1.
+# before each call, cut each row to its last `context` tokens, axis 1
 # replace: model(tokens[:, -context:])[:, -1]
 # by:      model(tokens[-context:])[:, -1]
 
