@@ -5,7 +5,7 @@
 #
 # **You need** the causal mask (lesson 2), learned positions (lesson 6) and the pre-norm block (lesson 7).
 #
-# **You take away** `GPT`, which has GPT-2's 124,439,808 parameters if you ask for its sizes, and computes what Hugging Face's GPT-2 computes. And a measurement of what it knows that counting does not.
+# **You take away** `GPT`, which has GPT-2's 124,439,808 parameters if you ask for its sizes, and computes what Hugging Face's GPT-2 computes (with the exact GELU). And a measurement of how far it gets ahead of counting, and when.
 #
 # **Time**: about 285 minutes: 185 for the exercises. Good places to stop are marked after about 80, after 165 and after 220.
 
@@ -44,11 +44,11 @@ print(SAMPLES)
 # %% [markdown]
 # <details><summary>Which is which?</summary>A counts pairs, B is the Transformer, C counts groups of four.</details>
 #
-# **Predict.** On text that none of them has read, which gives the next character the highest probability, on average?
+# **Predict.** On held-out text, which has the lowest mean loss $-\ln p$ for the next character?
 #
 # <details><summary>The Transformer: it has 32 characters of context, the counts have three</summary>It <em>may</em> use 32. What it uses after 15 seconds, you measure in part 5.</details>
-# <details><summary>The one that counts groups of four</summary>Yes. Counting is a strong rival. Part 5 shows how far the Transformer is behind, and what longer training does.</details>
-# <details><summary>The one that counts pairs: it has seen each pair most often</summary>It knows its pairs well, but one character says little about the next one.</details>
+# <details><summary>The one that counts groups of four</summary>Write it down. In part 5 you measure all three, and train for longer.</details>
+# <details><summary>The one that counts pairs: it has seen each pair most often</summary>It knows its pairs well. But how much does one character say about the next one?</details>
 #
 # How can a model learn to predict *every* next token of a text at once, and then write one token at a time? That is the question of this lesson.
 #
@@ -89,7 +89,7 @@ print(held_out_text[4250:4500])
 #
 # Here a token is a single character.
 #
-# A **language model** gives a probability to every possible next token, given the tokens so far. By the chain rule, these give a probability to any text:
+# A **language model** gives a probability to every possible next token, given the tokens so far. By the chain rule of probability, $p(a, b) = p(a)\, p(b \mid a)$, these give a probability to any text:
 #
 # $$p(x_1, \dots, x_n) = \prod_{t} p(x_t \mid x_1, \dots, x_{t-1})$$
 #
@@ -247,7 +247,7 @@ for some_context in ("e", "he", "the", " the"):
     print(f"{len(following):3} characters follow {some_context!r:7}:", ", ".join(shares))
 
 # %% [markdown]
-# What to see: the longer the context, the fewer characters follow it. But some n-grams of a new text never occurred in the training text. Their share is 0, and $-\ln 0$ is infinite. **Smoothing** gives a little probability to what was never seen. The simplest way adds a constant to each count. A better way, interpolation, asks a shorter context as well:
+# What to see: the longer the context, the fewer characters follow it. But some n-grams of a new text never occurred in the training text. Their share is 0, and $-\ln 0$ is infinite. **Smoothing** gives a little probability to what was never seen. The simplest way adds a constant to each count. A better way, interpolation, adds λ times what the context one shorter predicts, and so on down to $p_0 = 1/103$ for every character:
 #
 # $$p_{\text{added}} = \frac{\text{count} + \delta}{\text{total} + 103\,\delta} \qquad p_n = \frac{\text{count} + \lambda\, p_{n-1}}{\text{total} + \lambda}$$
 
@@ -321,7 +321,7 @@ for row_number in starts:
 print(f"{is_copied.double().mean():.0%} of the held-out characters are in a copied passage")
 
 # %% [markdown]
-# A quarter of the held-out characters belong to passages of at least 32 characters that occur in the training text too. So low losses partly measure memory. In part 6 you compare the models on the new passages alone as well.
+# A quarter of the held-out characters belong to passages of at least 32 characters that occur in the training text too. So low losses partly measure memory. In part 5 you compare the models on the new passages alone as well.
 
 # %% [markdown]
 # ## 3 · The block
@@ -356,7 +356,7 @@ error = (F.gelu(grid) - F.gelu(grid, approximate="tanh")).abs().max()
 print(f"tanh approximation: largest error {error:.1e}")
 
 # %% [markdown]
-# The approximation is off by less than 0.001. But twelve blocks add such errors up, and at the end of this lesson you compare to nine decimals. So use the exact one.
+# The approximation is off by less than 0.001. But every block adds such an error, and at the end of this lesson you compare with a library up to rounding. So use the exact one.
 
 # %% [markdown]
 # **Exercise** (35 minutes). Write the block, heads included. If `d_model` is not a multiple of `num_heads`, raise a `ValueError` whose message contains both. The stub has an argument `cache`. Leave it alone for now: you come back to it in part 7.
@@ -409,7 +409,7 @@ class DecoderBlock(nn.Module):
     `w_output`, and on the output of `linear2`. Nowhere else.
     ValueError naming d_model and num_heads if num_heads does not divide d_model.
     forward: x (batch, length, d_model) -> (batch, length, d_model).
-    cache: leave it out at first; you come back to it. Then: None, or a callable, to be called once.
+    cache: ignore it until part 7. Then: None, or a callable, to be called once.
     `cache(key, value)` takes those of the tokens in x, (batch, heads, length, d_head), and returns
     keys and values of all tokens so far, (batch, heads, cached + length, d_head): those of earlier
     calls, then those of x. Each token of x attends to all that were cached, to itself, and to the
@@ -805,7 +805,7 @@ class GPT(nn.Module):
     Dropout: on the sum of both embeddings, and inside the blocks.
     forward: tokens (batch, length), integers -> logits (batch, length, vocab_size).
     ValueError naming the length and `context` if the length exceeds `context`.
-    caches and start: leave them out at first; you come back to them. caches: None, or a list with a
+    caches and start: ignore them until part 7. caches: None, or a list with a
     cache for each block, in the order of the blocks. start: the position of the first token in
     `tokens`, with or without caches. Then the ValueError names start + length, and `context`.
     """
@@ -1175,7 +1175,7 @@ for layer_count in (1, 2, 3):
     print(f"{layer_count} blocks, three seeds:", *changes)
 
 # %% [markdown]
-# What to see: with one block, only rounding errors are left. With two, the order matters. So the causal mask itself tells a stack something about order. Is it enough? You find out when you train.
+# What to see: with one block, only rounding errors are left. With two, the order matters. So the causal mask itself tells a stack something about order. Is it enough to learn from? Part 5 shows it.
 
 # %% [markdown]
 # ### How many parameters?
@@ -1258,9 +1258,9 @@ with Check("gpt_parameters", "equal to PyTorch's count") as check:
 
 
 # %% [markdown]
-# ### Bug hunt: the sizes of GPT-3
+# ### The sizes of GPT-3
 #
-# A table of the eight models of GPT-3 stands in a lecture, and in the paper it was taken from (Brown et al. 2020, Table 2.1). Some of its rows cannot be right. Which?
+# A table of the eight models of GPT-3 stands in a lecture, and in the paper it was taken from (Brown et al. 2020, Table 2.1). Is it right? How would you find out?
 #
 # **From the lecture**: “example: GPT (Generative Pretrained Transformer)” in *Transformer*, STATS403, lecture 7.
 #
@@ -1284,11 +1284,11 @@ for name, (stated, layers, width, heads, d_head) in gpt3.items():
     print(f"{name:7}{sizes}: {numbers_of} ({computed / stated - 1:+.1%})")
 
 # %% [markdown]
-# **Predict.** All eight counts agree within 2 %. Is the table right?
+# **Predict.** All eight counts agree within 2 %. So is the table right?
 #
 # <details><summary>Yes: a wrong width would change the count</summary>Compute a width of 5,120 instead of 5,140 in the 13B row. The count rounds to 13 billion as well.</details>
-# <details><summary>No: in two rows the heads do not fit</summary>Yes. If the heads divide the width, heads times d_head is d_model. Multiply in each row.</details>
-# <details><summary>One cannot know without the weights</summary>You cannot know the truth, but you can know that a row contradicts itself.</details>
+# <details><summary>No: in two rows the heads do not fit</summary>Yes. In a GPT, the projections are square: heads times d_head is d_model. Multiply in each row.</details>
+# <details><summary>One cannot know without the weights</summary>You cannot know the truth, but you can see whether a row fits the others.</details>
 
 # %%
 for name, (*_unused, width, heads, d_head) in gpt3.items():
@@ -1303,7 +1303,7 @@ for width in (5120, 5140):
 # %% [markdown]
 # ## 5 · Train it
 #
-# Windows of the text are drawn at random. The model reads 32 characters and predicts one more, so a window has 33. Your `next_token_loss` uses every prediction in it that has a target.
+# Windows of the text are drawn at random. The context is 32 characters. Each of them has a target, the character after it, so a window has 33. The model reads the whole window, and your `next_token_loss` leaves out the last logits, which have no target. (One could pass it the first 32 alone. What is the price of the short way? Watch its table of positions.)
 
 # %%
 CONTEXT = 32
@@ -1359,7 +1359,7 @@ def train(
 from transformer_course.widgets import show_training
 
 
-@functools.cache  # trains once, even if the cell runs again
+@functools.cache  # trains in its first call; running this cell again begins anew
 def trained_gpt(seed: int = 0, steps: int = 600) -> GPT:
     torch.manual_seed(seed)
     model = GPT(len(symbols), CONTEXT + 1, 64, 2, 2, 256)
@@ -1422,7 +1422,7 @@ figures.curves(
 # What to see: more context helps up to about 8 characters, and then no more. So after 600 steps, this model uses a quarter of the context that it has. All three seeds end behind the 4-grams, which use three characters. At *three* characters, the gap is larger still: 1.70 against 1.51 nats.
 
 # %% [markdown]
-# ### A position that was never trained
+# ### One character more
 #
 # Your table has 33 positions. So the model accepts 33 characters. It has read 33 in every training step.
 #
@@ -1456,9 +1456,9 @@ if gradients is not None:
     print(f"gradient norm of position 0: {sizes[0]:.4f}, 31: {sizes[31]:.4f}, 32: {sizes[32]:.4f}")
 
 # %% [markdown]
-# What to see: one character more costs about one nat. The vector of position 32 has no gradient: it never learned. (Only weight decay touches it.) The control copies the trained vector of position 31 into row 32. Part of the extra loss goes, but most of it stays: a vector must be trained for *its* position.
+# What to see: one character more costs about one nat. The vector of position 32 has no gradient: it never learned. (Only weight decay touches it.) The control copies the trained vector of position 31 into row 32. Part of the extra loss goes, but most of it stays. (With the copy, the model cannot tell the last two positions apart.) A neighbour's vector does not replace one that was trained.
 #
-# With 32 rows and windows of 32 characters, this would be position 31: the one that predicts *every* token once a text is longer than the context. So here windows have one character more than the context, and you generate with `CONTEXT`, never with 33.
+# That is why you generate with `CONTEXT`, never with 33. Had we drawn windows of 32 characters for 32 positions, the untrained one would be position 31: the one that predicts *every* token of a text longer than the context.
 
 # %% [markdown]
 # ### Does the Transformer ever win?
@@ -1493,7 +1493,7 @@ parameters = sum(part.numel() for part in trained_gpt().parameters())
 print(f"{parameters:,} parameters; {len(ngram_counts(6)):,} different 6-grams in the training text")
 
 # %% [markdown]
-# What to see: after 2,400 steps the Transformer has passed the 4-grams and is about level with the 6-grams. After 9,600 it is ahead of both, on the new passages too. (Longer n-grams gain little: 10-grams get to 1.30.) So “Transformers beat n-grams” is a statement about training, not about the architecture alone.
+# What to see: after 2,400 steps the Transformer has passed the 4-grams and, by 0.03 nats, the 6-grams, in all seeds, on the new passages too. It equals 10-grams, which get to 1.30 (not in the figure); after 9,600 steps it is ahead of those as well. So “Transformers beat n-grams” is a statement about training, not about the architecture alone.
 #
 # **And without positions?** The causal mask alone told a stack of two blocks something about order. Three seeds with a table of zeros, which no training changes, 600 steps each:
 
@@ -1509,7 +1509,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: without positions, the model learns something, and does better than counted pairs. But it is half a nat behind its twin with positions. What the mask tells about order is not enough here.
+# What to see: without positions, the model learns something, and does better than counted pairs. But it is half a nat behind its twin with positions. After 600 steps, what the mask tells about order does not replace positions. (These runs say nothing about longer training.)
 #
 # **From the lecture**: “Transformer – Wrap Up” in *Transformers*, CSCI 4360/6360: for an autoregressive language model, one uses a Transformer decoder, with future masking in every self-attention.
 
@@ -1598,7 +1598,8 @@ def next_token_probabilities(
     temperature divides the logits before the softmax. At 0 the token with the largest logit gets
     probability 1, in the dtype of the logits.
     top_k: only the k tokens with the largest logits of each row keep a probability above 0, and
-    theirs sum to 1; None, or more than the vocabulary has: all tokens do.
+    theirs sum to 1. None, or a number above the vocabulary's size, leaves all tokens in. Equal
+    logits at the limit: any choice is right.
     ValueError naming the temperature if it is below 0, and naming top_k if it is below 1.
     """
     # BEGIN SOLUTION
@@ -2058,11 +2059,11 @@ for warmth in (0.0, 0.7, 1.5):
     print(f"--- temperature {warmth}\n{write('The while statement', 220, warmth)}\n")
 
 # %% [markdown]
-# Read them; nobody grades them. What to see: at temperature 0, the text runs into a loop, and never leaves it. At 0.7 there are English words, and words that look English. At 1.5, spelling falls apart.
+# What to see: at temperature 0, the text runs into a loop, and never leaves it. At 0.7 there are English words, and words that look English. At 1.5, spelling falls apart.
 #
 # How does the temperature change what is written? Count two things in 12 texts of 150 characters for each of three seeds: how many of the words occur in the training text, and how many different words there are. The control is real text: as much of the held-out part.
 #
-# **Predict.** Which temperature writes the most words that exist?
+# **Predict.** Which temperature writes the largest share of words that are known?
 #
 # <details><summary>A low one, but it repeats itself</summary>Yes. The figure shows both at once.</details>
 # <details><summary>1, because the model was trained with it</summary>At 1, the samples have the model's own distribution, with all its errors. Sharper is safer, and duller.</details>
@@ -2112,7 +2113,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: at 0.25, nearly as many words are known as in real text, but few of them are different: the texts repeat themselves. With a higher temperature, there are more different words, because more of them are made up. At no temperature are both lines where those of real text are.
+# What to see: at 0.25, nearly as many words are known as in real text, but few of them are different: the texts repeat themselves. With a higher temperature, more words are different, and fewer are known. At no temperature are both lines where those of real text are.
 
 # %% [markdown]
 # ### Watch it choose
@@ -2139,7 +2140,7 @@ show_generation(
 # %% [markdown]
 # **A puzzle.** Set the temperature to 1 and allow all tokens. Step through the text. At which step was the *least* likely character taken? Which values of top-k would have forbidden it?
 #
-# <details><summary>Your answer?</summary>In the solved lesson: step 12, the <em>p</em>, with 1.5 %. It is only the 23rd likeliest, so even top-k 10 forbids it. (On your computer the text may differ.)</details>
+# <details><summary>Your answer?</summary>In the solved lesson: step 12, the <em>p</em>, with 1.5 %. It is only the 23rd likeliest, so every top-k up to 22 forbids it. (On your computer the text may differ.)</details>
 
 # %% [markdown]
 # **A good place to stop.** Your GPT writes. What is left is to make it fast, and to compare it with the real thing. (Back later? Run all cells above first.)
@@ -2149,23 +2150,23 @@ show_generation(
 #
 # Your `generate` computes every token of the context again for each new one. How much of that is repeated work?
 #
-# **Predict.** A prompt has 10 tokens, and you generate 100 more. How many token vectors go through the first block?
+# **Predict.** A prompt has 10 tokens, the context is 1,024, and you generate 100 more. How many token vectors go through the first block?
 #
 # <details><summary>109: each token once, but for the last</summary>That is what a cache achieves.</details>
-# <details><summary>About 6,000</summary>Yes, if the context is long enough: 10 + 11 + … + 109 = 5,950.</details>
+# <details><summary>About 6,000</summary>Yes: 10 + 11 + … + 109 = 5,950.</details>
 # <details><summary>About 1,000: the prompt once for each new token</summary>The new tokens are computed again and again as well.</details>
 
 # %%
 print(f"{sum(range(10, 110)):,} token vectors, for {len(range(10, 110))} new tokens")
 
 # %% [markdown]
-# Under a causal mask, nothing about an old token ever changes: no later token reaches it. So its vectors can be kept.
+# Under a causal mask, no later token reaches an old one. As long as the whole text fits into the context, each token also keeps its position. Then nothing about an old token changes, and its vectors can be kept.
 #
 # **Predict.** A new token needs the keys and values of the old ones. Why not their queries?
 #
 # <details><summary>Queries are cheap to compute again</summary>They cost as much as keys.</details>
 # <details><summary>The outputs of old tokens are computed already</summary>Yes. A query serves its own token's output. Keys and values serve all later tokens.</details>
-# <details><summary>Queries change with each new token</summary>Nothing about an old token changes.</details>
+# <details><summary>Queries change with each new token</summary>The query of an old token depends on nothing that comes later.</details>
 
 # %% [markdown]
 # A **key–value cache** keeps the keys and values of earlier tokens, so that each token passes the blocks only once.
@@ -2943,7 +2944,7 @@ show_cached(calls, cached_calls, computed, title="Positions that each call compu
 # **Predict.** With a cache, each new token needs one vector in each block instead of all. Does its time still grow with the length of the text?
 #
 # <details><summary>No: it is the same work for every token</summary>The linear layers do the same work. But the new query attends to all keys so far, and their number grows.</details>
-# <details><summary>Yes, slowly: attention to more keys</summary>Yes. One query by n keys, instead of n queries by n keys.</details>
+# <details><summary>Yes, slowly: attention to more keys</summary>Yes. One query by n keys, instead of n queries by n keys. (Your cache also copies all keys and values in each call, with <code>torch.cat</code>.)</details>
 # <details><summary>Yes, as fast as without a cache</summary>Without a cache, all n tokens pass all layers again, and attention compares n by n.</details>
 
 
@@ -2966,7 +2967,7 @@ def milliseconds(length: int, *, cached: bool) -> float:
     return 1000 * (time.perf_counter() - begin)
 
 
-@functools.cache  # measures once, even if the cell runs again
+@functools.cache  # measures in its first call
 def fastest_of_three(*, cached: bool) -> list[list[float]]:
     """Three measurements for each length, each the fastest of three: (run, length)."""
     milliseconds(1000, cached=cached)  # the first call is slower
@@ -3072,7 +3073,7 @@ else:
     print("Hugging Face's library is not installed here; `pip install transformers` installs it")
 
 # %% [markdown]
-# Differences below 1e-12 are rounding errors: your class *is* GPT-2's architecture. What OpenAI's GPT-2 has beyond your model is size: 12 blocks, 50,257 tokens, 40 gigabytes of text.
+# Differences below 1e-12 are rounding errors: your class is GPT-2's architecture, but for GELU, which GPT-2 approximates by tanh (here Hugging Face's model was set to the exact one). What else OpenAI's GPT-2 has is size: 12 blocks, 40 gigabytes of text, and 50,257 tokens that are pieces of words, not characters.
 
 # %% [markdown]
 # ## 9 · In your own words
@@ -3094,11 +3095,11 @@ show_progress("09_decoder")
 
 # %% [markdown]
 # - A language model predicts each next token from the tokens before it. Under a causal mask, one pass makes all predictions of a window; the logits at position t belong to token t + 1.
-# - Counts are strong rivals. After 600 steps your GPT was behind 4-grams, and used about 8 of its 32 characters; it needed 9,600 steps to pass the best counts. A quarter of the held-out text was copied, so a fair comparison looks at new passages as well.
+# - Counts are strong rivals. After 600 steps your GPT was behind 4-grams, and used about 8 of its 32 characters; after 2,400 steps it passed 6-grams. A quarter of the held-out text was copied, so a fair comparison looks at new passages as well.
 # - A GPT has tables of tokens and positions, a stack of pre-norm blocks with causal attention and GELU, and a final norm. By weight tying, the table of tokens makes the logits too.
-# - A position that is never the input of a loss keeps its random vector. Windows need one token more than the context.
-# - A parameter count can confirm a table that contradicts itself: the number of heads is not in it.
+# - A position whose logits never have a target keeps its random vector. Windows need one token more than the context.
+# - A parameter count can confirm a table that is wrong: the number of heads is not in it.
 # - Temperature divides the logits; top-k removes all but the likeliest tokens. Low temperatures repeat, high ones invent.
-# - A key–value cache changes what is computed twice, not what is computed. New queries need the *last* rows of the causal mask, and the right positions. `is_causal=True` takes the first rows.
+# - A key–value cache saves repeated work; the logits stay the same. New queries need the *last* rows of the causal mask, and the right positions. `is_causal=True` takes the first rows.
 #
 # **What comes next.** Your GPT continues a text. To translate, a model must read one text and write another. Lesson 10 goes back to what came before Transformers: recurrent networks, and the attention that was invented for them.

@@ -127,7 +127,7 @@ class Described:
     parameters: dict[str, Tensor]
     borrowed: dict[str, tuple[int, str]]  # the lent module's number, the name there
     frozen: list[str]
-    same: dict[str, str]  # for a parameter that stands under several names, the first of them
+    first: dict[str, str]  # of each parameter, in their order, the first name it has
     signature: Signature
     training: bool
 

@@ -159,7 +159,7 @@ class StudentSide(Peer):
             parameters={n: weight for n, weight in parameters.items() if n not in borrowed},
             borrowed=borrowed,
             frozen=[name for name, weight in parameters.items() if not weight.requires_grad],
-            same={n: first[weight] for n, weight in parameters.items() if first[weight] != n},
+            first={name: first[weight] for name, weight in parameters.items()},
             signature=signature(module.forward),
             training=bool(module.training),
         )

@@ -151,7 +151,7 @@ class RemoteModule(nn.Module):
             weights[name] = self._side.lent.modules[number].get_parameter(own)
         for name, value in told.parameters.items():
             mine = weights[name] = weights.get(
-                told.same.get(name, ""), self._weights.get(name, value)
+                told.first.get(name, ""), self._weights.get(name, value)
             )
             if mine.shape == value.shape and mine.dtype == value.dtype:
                 with torch.no_grad():
@@ -159,7 +159,7 @@ class RemoteModule(nn.Module):
             else:
                 mine.data = value
             mine.requires_grad_(name not in told.frozen)
-        self._weights = weights
+        self._weights = {name: weights[name] for name in told.first if name in weights}
         self.training = told.training
 
 
