@@ -1683,7 +1683,7 @@ from functools import cache
 from transformer_course.widgets import show_training
 
 
-@cache  # trains once, even if the cell runs again
+@cache  # trains once
 def reverser() -> Reader:
     torch.manual_seed(0)
     reader = Reader(12, 10, depth=2)
