@@ -247,7 +247,7 @@ for some_context in ("e", "he", "the", " the"):
     print(f"{len(following):3} characters follow {some_context!r:7}:", ", ".join(shares))
 
 # %% [markdown]
-# What to see: the longer the context, the fewer characters follow it. But some n-grams of a new text never occurred in the training text. Their share is 0, and $-\ln 0$ is infinite. **Smoothing** gives a little probability to what was never seen. The simplest way adds a constant to each count. A better way, interpolation, adds λ times what the context one shorter predicts, and so on down to $p_0 = 1/103$ for every character:
+# What to see: the longer the context, the fewer characters follow it. But some n-grams of a new text never occurred in the training text. Their share is 0, and $-\ln 0$ is infinite. **Smoothing** gives a little probability to what was never seen. The simplest way adds a constant to each count. A better way is **interpolation**. It acts as if you had seen λ more examples, distributed as the context one shorter predicts. That prediction uses a still shorter context in the same way, and so on down to $p_0 = 1/103$ for every character:
 #
 # $$p_{\text{added}} = \frac{\text{count} + \delta}{\text{total} + 103\,\delta} \qquad p_n = \frac{\text{count} + \lambda\, p_{n-1}}{\text{total} + \lambda}$$
 

@@ -3,7 +3,7 @@
 #
 # **You build** a translator of the years before the Transformer: a recurrent network that reads, a second one that writes, and attention between them. You train it with attention and without.
 #
-# **You need** the ideas of lessons 1, 2 and 6: attention weights, padding masks, and permutations. Part 1 introduces RNNs.
+# **You need** the ideas of lessons 1, 2, 3 and 6: attention weights, padding masks, cross-attention, and permutations. Part 1 introduces RNNs.
 #
 # **You take away** `encode`, three scores, `AttentionDecoder`, `unroll`, and a test that tells attention from an imitation.
 #
@@ -69,15 +69,15 @@ print(f"twelve digits: {12 * math.log2(10):.0f} bits; 64 numbers of 32 bits: {64
 # <details><summary>The mean of the values, weighted by softmax of the scores</summary>Yes. Scores compare the query with each key; the weights are positive and sum to 1.</details>
 # <details><summary>The weighted mean of the keys</summary>Keys are compared with the query. What is averaged are the values.</details>
 #
-# 2. Where does a padding mask stand?
+# 2. Where is a padding mask applied?
 #
-# <details><summary>Behind the softmax: masked weights become 0</summary>Then the other weights no longer sum to 1.</details>
+# <details><summary>After the softmax: masked weights become 0</summary>Then the other weights no longer sum to 1.</details>
 # <details><summary>On the values: masked values become 0</summary>Then padding still takes its share of the weights.</details>
 # <details><summary>Before the softmax: masked scores become −∞</summary>Yes. And a query that may attend to nothing needs care: its row would be NaN.</details>
 #
 # 3. You put the keys and values into another order. What happens to a query's weights and its output?
 #
-# <details><summary>The weights move with their keys, and the output stays</summary>Yes. Each weight belongs to a key, and a sum has no order. Keep this in mind: part 9 needs it.</details>
+# <details><summary>The weights move with their keys, and the output stays</summary>Yes. Each weight belongs to a key, and a sum has no order. Keep this in mind: part 10 needs it.</details>
 # <details><summary>Both stay</summary>A weight belongs to its key. If the key moves, the weight moves too.</details>
 # <details><summary>Both change</summary>The weights are the same numbers in another order, and the sum over all keys does not notice.</details>
 
@@ -136,13 +136,13 @@ def draw_networks(
 draw_networks(["7", "3", "9", "2"], ["7", "3", "9", "2"])
 
 # %% [markdown]
-# What to see: the left network, the *encoder*, reads. Each state depends on the state before it and on one new token. The right network, the *decoder*, starts from the last state and writes. Only one arrow connects the two.
+# What to see: the left network, the *encoder*, reads. Each state depends on the state before it and on one new token. The right network, the *decoder*, starts from the last state and writes. At each step it reads the token before, and a linear layer makes logits of its new state. Only one arrow connects the two. (In part 2, every step gets the last state again.)
 #
-# Both are GRUs. A **GRU** (gated recurrent unit) is an RNN that learns for each feature how much of the old state to keep:
+# Both are GRUs. A **GRU** (gated recurrent unit) is an RNN that decides at each token, for each feature, how much of the old state to keep:
 #
-# $$h_t = z_t\, h_{t-1} + (1 - z_t)\, n_t$$
+# $$h_t = z_t \odot h_{t-1} + (1 - z_t) \odot n_t$$
 #
-# The proposal $n_t$ lies between −1 and 1, the *gate* $z_t$ between 0 and 1. Both are computed from the token and the old state. The first state is zero.
+# The product $\odot$ is taken feature by feature. The proposal $n_t$ lies between −1 and 1, the *gate* $z_t$ between 0 and 1. Learned weights compute both from the token and the old state. (A second gate, inside $n_t$, plays no part below.) The first state is zero.
 #
 # Take a GRU whose states you can compute by hand: all its gates are 1/2, and each token proposes 1 or −1.
 
@@ -200,15 +200,25 @@ figures.steps(
 # %% [markdown]
 # What to see: at the end of the second row, the GRU has read padding, and the state is no longer that of *b*. Attention can mask padding. A recurrent network must *stop* before it.
 #
-# PyTorch does that with **packed sequences**: `pack_padded_sequence` keeps the real tokens of a batch only, and `pad_packed_sequence` puts the states back into a padded tensor.
+# PyTorch does that with **packed sequences**: `pack_padded_sequence` keeps the real tokens of a batch only, and `pad_packed_sequence` puts the states back into a padded tensor. Here are the same two rows, packed:
+
+# %%
+two_packed = pack_padded_sequence(
+    two_rows, torch.tensor([3, 1]), batch_first=True, enforce_sorted=False
+)
+print("tokens:", two_packed.data[:, :2].tolist())
+print("rows read at each step:", two_packed.batch_sizes.tolist())
+
+# %% [markdown]
+# What to see: four real tokens are left, ordered by step, and no padding. At step 1 two rows are read, at steps 2 and 3 one.
 #
-# A **bidirectional RNN** has a second direction, with its own weights, that reads each row from its last token to its first.
+# A forward state knows only what stands before its token. In *7 June 1984*, the state at 7 cannot know that a month follows. A **bidirectional RNN** has a second direction, with its own weights, that reads each row from its last token to its first.
 #
 # **Predict.** Where should the backward direction begin in the row `b _ _`?
 #
 # <details><summary>At the last position of the batch</summary>Then it reads the padding first, and its state at <em>b</em> is a mixture.</details>
 # <details><summary>At b</summary>Yes: at the last token of each row. A packed batch handles this as well.</details>
-# <details><summary>At the last token of the longest row</summary>Rows have nothing to do with one another. Each begins at its own last token.</details>
+# <details><summary>Nowhere: one token needs no second direction</summary>Every row of a batch is read in both directions. Here both read the same token.</details>
 
 # %% [markdown]
 # **Exercise** (35 minutes). Write `encode`. The second check needs both directions; if yours only works for one, go on and come back.
@@ -582,7 +592,7 @@ class OneVector(SequenceModel):
 
 
 # %% [markdown]
-# **Predict.** All lengths from 1 to 12 are equally frequent in training. Where does the share of right rows fall most steeply, after 300 steps?
+# **Predict.** All lengths from 1 to 12 are equally frequent in training. Where does the share of right rows fall most steeply, after 200 steps?
 #
 # <details><summary>Nowhere: it falls evenly</summary>Then every further digit would cost the same share of rows. Run the next cell.</details>
 # <details><summary>Between 4 and 6 digits</summary>Yes: about half of all rows are lost on these two digits.</details>
@@ -656,7 +666,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: with four times the width, the curve is almost the same. With five times the steps, the fall moves from six digits to eight, and it is still there: of rows with twelve digits, 4 % are right. So the vector had room. What is slow is *learning* to pack everything into it, and longer rows need ever more of that.
+# What to see: with four times the width, the curve is almost the same. With five times the steps, the fall moves from six digits to eight, and it is still there: of rows with twelve digits, 4 % are right. So after 200 steps, the width is not what limits these networks: the same 64 numbers carry more after longer training. What is slow is *learning* to pack everything into them. (A wide vector with 1,000 steps was not tried.)
 
 # %% [markdown]
 # **A good place to stop.** You have an encoder. Next, the decoder gets all states. (Back later? Run all cells above first.)
@@ -672,7 +682,7 @@ draw_networks(["7", "3", "9", "2"], ["7", "3", "9", "2"], [0.08, 0.8, 0.08, 0.04
 # %% [markdown]
 # What to see: to write its second digit, the decoder gets a mean of all encoder states, in which the second one counts most. The next step needs other weights. So *the decoder* chooses them: its state is the query, and the encoder's states are keys and values.
 #
-# Let $s_{t-1}$ be the decoder's state before step $t$, and $h_1, \dots, h_n$ the states of the encoder. Then
+# Let $s_{t-1}$ be the decoder's state before step $t$ ($s_0$ is the encoder's last state; in the example below it is zero), and $h_1, \dots, h_n$ the states of the encoder. Then
 #
 # $$e_{tj} = \mathrm{score}(s_{t-1}, h_j) \qquad \alpha_{t} = \mathrm{softmax}(e_{t}) \qquad c_t = \sum_j \alpha_{tj}\, h_j$$
 #
@@ -918,7 +928,7 @@ figures.steps(
 #
 # <details><summary>Hint 1</summary>Each query meets each key. Give the projected queries the shape (batch, query, 1, d_hidden) and the projected keys (batch, 1, key, d_hidden): broadcasting then adds every pair.</details>
 # <details><summary>Hint 2</summary><code>hidden @ v</code> sums over the last axis and leaves (batch, query, key).</details>
-# <details><summary>Hint 3</summary>Masked scores become −∞ before the softmax. A row with −∞ everywhere gives NaN: set the masked weights to 0 behind the softmax as well.</details>
+# <details><summary>Hint 3</summary>Masked scores become −∞ before the softmax. A row with −∞ everywhere gives NaN: set the masked weights to 0 after the softmax as well.</details>
 
 
 # %% exercise additive_attention
@@ -1506,8 +1516,10 @@ with Check("AttentionDecoder", "padding has no influence") as check:
 # **Predict.** You train without it: the decoder reads its own tokens, and the loss compares with the target. What does it learn?
 #
 # <details><summary>The same as with teacher forcing: the loss is the same</summary>The loss at step 4 then asks for a 6 after 1 9 4. That is another question than after 2 0 2.</details>
-# <details><summary>At first, to continue wrong beginnings</summary>Yes: before it is trained, nearly all of its tokens are wrong. With teacher forcing, each step learns from a right beginning.</details>
+# <details><summary>At first, to continue wrong beginnings</summary>Yes: before it is trained, nearly all of its tokens are wrong. With teacher forcing, each step learns from a right beginning. (How much that helps is not measured here.)</details>
 # <details><summary>To copy the target from its input</summary>That would be teacher forcing, off by one: step t must not read target t.</details>
+#
+# Teacher forcing has a price. In a test there is no target to read: the decoder reads its own tokens, and after an error it is in a situation that it has never met in training.
 
 # %% [markdown]
 # **Exercise** (25 minutes). Write the loop for both cases. It gets the step as a function.
@@ -1765,7 +1777,7 @@ for name, model in {"one vector": one, "attention": Translator(DIGITS + 1, DIGIT
 #
 # Now the comparison: the same rows, the same number of steps, the same optimizer. Only the keys differ: one, or all.
 #
-# **Predict.** Training has rows of 1 to 12 digits. How does the curve with attention go on at 14, a length that never occurred in training?
+# **Predict.** Training has rows of 1 to 12 digits. How does the curve with attention continue at 14, a length that never occurred in training?
 #
 # <details><summary>It goes on as before: a decoder that attends has no bottleneck</summary>It has none. But the encoder's states at 14 digits, and the decoder's after 12, are new to it.</details>
 # <details><summary>It falls</summary>Yes. Attention removes the bottleneck. It does not teach the network what to do at lengths that it has never met.</details>
@@ -1794,7 +1806,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: after the same 200 steps, attention copies about nine in ten rows of twelve digits. With one vector, none is right from ten on. At 14 digits, attention falls to a quarter or a third.
+# What to see: after the same 200 steps, attention copies about nine in ten rows of twelve digits. With one vector, almost none is right from ten on. At 14 digits, attention falls to a quarter or a third.
 #
 # Bahdanau, Cho and Bengio (2014) drew this comparison for translation: without attention the score falls with the length of the sentence, and that of their best model with attention stays level. (**From the lecture**: *Transformer: Part I (Encoder)*, CS7150, cites them under “Quantitative evaluation”.)
 #
@@ -1809,7 +1821,7 @@ wrote = [str(digit) for digit in some_logits.argmax(-1)[0].tolist()]
 figures.attention_map(some_weights[0], wrote, read, title="which state each step attends to")
 
 # %% [markdown]
-# What to see: step 1 attends to position 1, step 2 to position 2, and so on. Nobody told the decoder where to read. It has learned the alignment from the loss alone.
+# What to see: each step gives its largest weight, about half, to its own position, and most of the rest to the neighbours. Nobody told the decoder where to read. It has learned the alignment from the loss alone.
 
 # %% [markdown]
 # ## 8 · Dates
@@ -2030,9 +2042,9 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: all three scores are far above one vector at every length of training. Among them, additive and dot are close; general learns more slowly, and one of its five runs is still at 92 % after 300 steps. The dot score has no parameters at all. It works here because both networks have states of the same width, and training can shape both.
+# What to see: all three scores are far above one vector at every length of training. Among them, additive and dot are close; with this initialisation and rate, general learns more slowly, and one of its five runs is still at 92 % after 300 steps. The dot score has no parameters at all, so the advantage over one vector does not come from more parameters. (It needs states of the same width in both networks, which training can shape.)
 #
-# One vector rises too: from 11 % to 79 %. As with the digits, training moves the bottleneck and does not remove it.
+# One vector rises too, from 11 % to 79 %, and is still rising. How far it would get, this figure does not show.
 
 # %% [markdown]
 # ## 9 · The map
@@ -2072,9 +2084,11 @@ show_alignment(
 )
 
 # %% [markdown]
+# What to see: most output tokens attend to their own source. But the first 1 of 1984 attends mostly to the 8, and the 6 of June to a letter. (These days are not held out.)
+#
 # **Puzzle.** The source `12.10.2010` contains three 1s, and so does the output `2010-10-12`. Which 1 of the output attends to which 1 of the source?
 #
-# <details><summary>Answer (yours may differ by some percent)</summary>The first 1, in the year, attends to the last 1 of the source; that of the month to the middle one; that of the day to the first. Each has more than 0.9 of the weight on it. So the decoder does not search for “a 1”: the three keys contain the same digit. It searches for the part of the date that comes next, and the keys must know which part they belong to.</details>
+# <details><summary>Answer (yours may differ by some percent)</summary>The first 1, in the year, attends to the last 1 of the source; that of the month to the middle one; that of the day to the first. Each has more than 0.9 of the weight on it. So the decoder does not search for “a 1”: the three keys contain the same digit. So the three states of 1 must differ by more than their digit: by the part of the date, or by the position. This map does not tell which.</details>
 
 # %% [markdown]
 # **From the lecture**: *Transformers (Part 2)*, Data C182, slide “Attention”. Its motivation: the model should tell us “why” it returned its output. Does it?
@@ -2084,7 +2098,7 @@ show_alignment(
 # **Predict.** The first digit of all these years is 1 or 2. You mask its position in the source. How often is the first digit of the output still right?
 #
 # <details><summary>About half the time: it has to guess between two digits</summary>It would, if no other state knew about that digit.</details>
-# <details><summary>Almost always</summary>Yes. The states around it know it, and it rarely attended to its own source anyway.</details>
+# <details><summary>Almost always</summary>Yes. It can be known in other ways, and it rarely attended to its own source anyway.</details>
 # <details><summary>Almost never</summary>That is what happens to the last digits of the year.</details>
 
 # %%
@@ -2121,7 +2135,9 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: for the last two digits of the year, the map tells the truth: nearly all weight is on the digit's own source, and without that position it is right in about one case in seven, little better than a guess among ten digits. For the first two digits it does not. They are right without their own source, because neighbouring states know them too.
+# What to see: for the last two digits of the year, nearly all weight is on the digit's own source. Without that position they are right about as often as a guess: one in five for the third digit (in these years, 5 to 9 follow 19, and 0 to 4 follow 20), one in ten for the fourth.
+#
+# The first two digits stay right. There are several ways to know them: their neighbours' states, the third digit, or `last`, from which the decoder starts. This test does not say which is used.
 #
 # So a large weight says where a step reads. It does not say that the information is only there.
 
@@ -2141,7 +2157,7 @@ figures.curves(
 # **Exercise** (20 minutes). Now prove it. Write a *test* that gets any function `attend(state, states)` and says whether it attends. It should accept every score of this lesson, and scores that you have not seen.
 #
 # <details><summary>Hint 1</summary>You do not know which weights are right. But you know what must happen to them if you change an input: think of recall question 3.</details>
-# <details><summary>Hint 2</summary>Ask three questions. The states come in another order: do the weights move with them? The states are others: do the weights change? The state is another: do they change?</details>
+# <details><summary>Hint 2</summary>Ask three questions. The states come in another order: do the weights move with them? The states are different: do the weights change? The state is different: do they change?</details>
 # <details><summary>Hint 3</summary>Reversing is a special order: it treats both ends alike. Take one without a pattern. <code>states[:, order]</code> and <code>weights[:, order]</code> reorder both in the same way; <code>torch.allclose</code> allows for rounding.</details>
 
 
@@ -2278,7 +2294,7 @@ with Check("test_of_attention", "more functions that do not attend") as check:
 # END HIDDEN TESTS
 
 # %% [markdown]
-# The tutorial's scores have no $h_j$ in them. Its score for position 3 is the same, whatever the source has there: `states` only enters the mean. It can learn *where* to read, but not *what* to look for. Here is your test, on your own decoder and on that one:
+# The tutorial's scores have no $h_j$ in them. For the same token and state, its score for position 3 is the same, whatever the source has there: `states` only enters the mean. It can learn *where* to read, but not *what* to look for. Here is your test, on your own decoder and on that one:
 
 
 # %%
@@ -2300,11 +2316,11 @@ for kind in (AttentionDecoder, DotDecoder, GeneralDecoder, PositionDecoder):
 # %% [markdown]
 # Why did it stay in use for years? Train it, on both tasks.
 #
-# **Predict.** It copies digits, and it writes dates. Where does it fail, compared with attention?
+# **Predict.** It copies rows of up to 12 digits, and it writes dates. Where does it need more training than attention?
 #
-# <details><summary>On both tasks</summary>To copy, step t reads position t. For that it needs no content.</details>
-# <details><summary>On the digits</summary>There a position is all that matters, so it does well.</details>
-# <details><summary>On the dates</summary>Yes. There the position to read from depends on what the source says.</details>
+# <details><summary>In both tasks</summary>To copy, step t reads position t. For that it needs no content.</details>
+# <details><summary>With the digits</summary>There the position to read is always that of the step.</details>
+# <details><summary>With the dates</summary>Yes. There the position to read depends on what the source says.</details>
 
 # %%
 recorded_positions = [
@@ -2334,9 +2350,9 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: it copies even better than attention, up to the longest row in training. Behind that it has positions without trained weights, and almost no row is right. On dates it needs more steps than attention for the same result, and has nearly caught up after 300. (Only eleven forms have to be told apart here. Its first state is a summary of the source, so it can know the form before it writes.)
+# What to see: it copies even better than attention, up to the longest row in training. Beyond that, its positions have untrained weights, and almost no row is right. On dates it needs more steps than attention for the same result, and has nearly caught up after 300. (The position to read depends on the form of the date, the digits of the day and the length of the month's name: a few dozen layouts. Its first state summarises the source, so it can know the layout before it writes.)
 #
-# So a good score does not show that a decoder attends. A test that permutes the keys shows it before any training.
+# So a high accuracy does not show that a decoder attends. A test that permutes the keys shows it before any training.
 
 # %% [markdown]
 # ## 11 · The real thing
@@ -2398,11 +2414,11 @@ show_progress("10_rnn_attention")
 
 # %% [markdown]
 # - A GRU reads one token at a time. In a padded batch it must stop at the end of each row, in both directions: `pack_padded_sequence`.
-# - An encoder and a decoder joined by one vector have a bottleneck. In your runs, the share of right rows fell with their length; a wider vector hardly helped, and longer training moved the fall.
+# - An encoder and a decoder joined by one vector have a bottleneck. In part 2, the share of right rows fell with their length; after 200 steps a vector four times as wide hardly helped, and longer training moved the fall.
 # - With attention, the decoder's old state is the query, and all encoder states are keys and values: cross-attention. The context is their mean, weighted anew in each step.
 # - Scores: dot, general (a matrix between), additive (a small network, in which tanh lets the query matter). On your dates all three did far better than one vector.
 # - Teacher forcing: in training, each step reads the target's token of the step before.
-# - Weights that come from the state alone are not attention. Permuting the keys must permute the weights; a good score does not show it.
-# - A large weight says where a step reads, not that the information is only there: neighbouring states may know it too.
+# - Weights that come from the state alone are not attention. Permuting the keys must permute the weights; a high accuracy does not show it.
+# - A large weight says where a step reads, not that the information is only there: other states, the tokens already written or `last` may hold it too.
 #
 # **What comes next.** Your decoder no longer has to squeeze everything into one vector. But both networks still go through their rows one token after another, so a long row takes many steps that must wait for one another. The Transformer keeps the attention and leaves the recurrence out: lesson 11 builds its encoder and decoder, and translates whole sentences.
