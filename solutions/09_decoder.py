@@ -542,6 +542,16 @@ with Check("DecoderBlock", "what a token may attend to") as check:
         "a token should attend to itself and to all tokens before it",
         hint="does your mask leave out a token that should be seen?",
     )
+    steep = block_weights(6, 4)
+    steep["w_query.weight"] = 1e6 * steep["w_query.weight"]
+    block.load(steep)
+    whole, part = block.call(x), block.call(x[:, :3])
+    check.equal(
+        whole[:, :3],
+        part,
+        "with scores of thousands, too, the tokens after the first three should not matter",
+        hint="a masked score should be -inf: a number like -1000 is not below all other scores",
+    )
 with Check("DecoderBlock", "three heads") as check:
     block, x, weights = check.build(6, 3, 4).double(), numbers(2, 5, 6), block_weights(6, 4)
     zeros = {name: torch.zeros_like(weights[name]) for name in ("linear2.weight", "linear2.bias")}
@@ -581,7 +591,7 @@ with Check("DecoderBlock", "equal to PyTorch's block, values and gradients") as 
     for width, many_heads, inner, length, seed in (
         (12, 3, 7, 5, 1),
         (6, 1, 11, 1, 2),
-        (4, 4, 3, 9, 3),
+        (4, 4, 3, 90, 3),
         (10, 5, 8, 2, 4),
     ):
         for dtype, scale in ((torch.float64, 1.0), (torch.float64, 6.0), (torch.float32, 1.0)):
@@ -590,13 +600,14 @@ with Check("DecoderBlock", "equal to PyTorch's block, values and gradients") as 
             block = check.build(width, many_heads, inner)
             block = block.double() if dtype == torch.float64 else block
             block.load(state)
-            x = numbers(2, width, length, seed=seed, scale=scale, dtype=dtype).transpose(1, 2)
+            batch = 1 + seed % 2
+            x = numbers(batch, width, length, seed=seed, scale=scale, dtype=dtype).transpose(1, 2)
             x.requires_grad_()
             future = torch.ones(length, length, dtype=torch.bool).triu(1)
             expected, result = theirs(x, src_mask=future), block.call(x)
             check.equal(result.detach(), expected.detach(), "PyTorch's block")
             if dtype == torch.float64:
-                target = numbers(2, length, width, seed=seed + 50)
+                target = numbers(batch, length, width, seed=seed + 50)
                 slope = check.gradient(result * target, x)
                 check.equal(slope, check.gradient(expected * target, x), "by x")
                 slopes = block.gradients(result * target)
@@ -2398,6 +2409,9 @@ with Check("test_of_cached_mask", "right attention and wrong attention", hint) a
         every = torch.cat([torch.zeros_like(key[..., :before, :]), query], -2)
         return F.scaled_dot_product_attention(every, key, value, is_causal=True)[..., before:, :]
 
+    def last_query_first(query, key, value):
+        return query_by_query(query, key, value).flip(-2)
+
     right = {
         masked(lambda at, keys, new, length: keys <= at): "the last rows of the causal mask",
         query_by_query: "a loop that gives each query its own keys",
@@ -2435,6 +2449,7 @@ with Check("test_of_cached_mask", "right attention and wrong attention", hint) a
         masked(lambda at, keys, new, length: (keys <= at) & ((keys > 0) | (at[0] == 0))): (
             "attention that loses the first cached key"
         ),
+        last_query_first: "attention that returns the last query's output first",
     }
     for attend in (*right, *wrong):  # all answers together tell which mistake it is
         check.call(attend, returns=bool)

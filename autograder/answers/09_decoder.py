@@ -706,6 +706,11 @@ class DecoderBlock(nn.Module):
 # replace: scores.masked_fill(future, -torch.inf)
 # by:      scores.masked_fill(future, -10.0)
 
+# %% wrong DecoderBlock masked_scores_of_minus_thousand of="solution"
+# Your masked scores are -1000, and other scores may be lower still: make them -inf.
+# replace: -torch.inf
+# by:      -1e3
+
 # %% wrong DecoderBlock mask_added_as_ones of="solution"
 # You subtract 1 from the scores of later tokens, so they keep a weight: set them to -inf.
 # replace: scores.masked_fill(future, -torch.inf)
@@ -4518,6 +4523,13 @@ def test_of_cached_mask(attend):
 def test_of_cached_mask(attend):
     query, key, value = numbers(2, 3, 2, 4), numbers(2, 3, 6, 4), numbers(2, 3, 6, 5)
     return torch.allclose(attend(query, key, value), attend(query, key, value))
+
+
+# %% wrong test_of_cached_mask sums_compared of="solution"
+# You compare the sum of all outputs: outputs in another order have the same one. Compare output by
+# output.
+# replace: torch.allclose(attend(query[:, :, -new:], key, value), expected[:, :, -new:])
+# by:      torch.allclose(attend(query[:, :, -new:], key, value).sum(), expected[:, :, -new:].sum())
 
 
 # %% wrong test_of_cached_mask equal_values

@@ -339,6 +339,17 @@ def translation_loss(logits: Tensor, target: Tensor, padding: int) -> Tensor:
 # replace: logits.flatten(0, 1),
 # by:      logits.flatten(0, 1).softmax(-1),
 
+# %% wrong translation_loss log_of_softmax of="by_steps"
+# You take the log of a softmax: a small probability becomes 0, and its log infinite. Use
+# log_softmax.
+# replace: logits.log_softmax(dim=-1)
+# by:      logits.softmax(dim=-1).log()
+
+# %% wrong translation_loss exp_by_hand of="by_steps"
+# You apply exp to the logits themselves: it overflows where they are large. Use log_softmax.
+# replace: logits.log_softmax(dim=-1)
+# by:      logits - logits.exp().sum(-1, keepdim=True).log()
+
 # %% wrong translation_loss no_softmax of="by_steps"
 # You take the logits for log-probabilities: apply log_softmax first.
 # replace: logits.log_softmax(dim=-1)
