@@ -2410,7 +2410,9 @@ with Check("test_of_cached_mask", "right attention and wrong attention", hint) a
         return F.scaled_dot_product_attention(every, key, value, is_causal=True)[..., before:, :]
 
     def last_query_first(query, key, value):
-        return query_by_query(query, key, value).flip(-2)
+        allowed = torch.ones(query.shape[-2], key.shape[-2], dtype=torch.bool)
+        allowed = allowed.tril(key.shape[-2] - query.shape[-2])
+        return F.scaled_dot_product_attention(query, key, value, allowed).flip(-2)
 
     right = {
         masked(lambda at, keys, new, length: keys <= at): "the last rows of the causal mask",

@@ -7,7 +7,7 @@
 #
 # **You take away** `Transformer`, `beam_search`, `bleu` and a test that finds decoders which see the future. And you measure when to use an encoder, a decoder or both.
 #
-# **Time**: about 335 minutes: 218 for the exercises. Good places to stop are marked after about 135 and after 220. Parts 10 to 12 have no exercises: they can wait for another day.
+# **Time**: about 335 minutes: 218 for the exercises. Good places to stop are marked after about 135, 220 and 285. After the third come only experiments: they can wait for another day.
 
 # %% given imports
 import math
@@ -181,7 +181,7 @@ draw_alignment(shown)
 # **Predict.** The encoder of lesson 7 returns one output vector for each English word. You train it to output, at each position, French word number $i$ at position $i$. What stands in its way?
 #
 # <details><summary>Nothing: attention can move information between positions</summary>It can. But the encoder has as many outputs as there are English words, and French may need more.</details>
-# <details><summary>It has no output for some of the French words</summary>Yes. The number of outputs is the number of inputs. (You can add empty positions: part 11 tries it.)</details>
+# <details><summary>It has no output for some of the French words</summary>Yes. The number of outputs is the number of inputs. (You can add empty positions: part 12 tries it.)</details>
 # <details><summary>It cannot see the whole English sentence</summary>It can: in an encoder, every position may attend to every other.</details>
 #
 # How can one model read a sequence, and write another of a different length and order? And how can it compute all positions of the translation at the same time in training, which the RNN of lesson 10 cannot? That is the question of this lesson. A few more pairs:
@@ -2100,6 +2100,9 @@ with Check(
         count = torch.arange(1.0, x.shape[1] + 1, dtype=torch.float64)[:, None]
         return ((x.double().sum(1, keepdim=True) - later) / count).to(x.dtype)
 
+    def another_in_training(x, training, masked=masked):
+        return masked(x, training) + (1.0 if training else 0.0)
+
     def textbook(x, training, attend_where=attend_where, triangle=triangle):
         return attend_where(x, triangle(x) if training else triangle(x) | True)
 
@@ -2127,6 +2130,21 @@ with Check(
         allowed[-2:, -2:] = True
         return attend_where(x, allowed)
 
+    def first_sees_second(x, training, attend_where=attend_where, triangle=triangle):
+        allowed = triangle(x)
+        allowed[0, :2] = True
+        return attend_where(x, allowed)
+
+    def first_sees_last(x, training, attend_where=attend_where, triangle=triangle):
+        allowed = triangle(x)
+        allowed[0, -1] = True
+        return attend_where(x, allowed)
+
+    def fourth_sees_fifth(x, training, attend_where=attend_where, triangle=triangle):
+        allowed = triangle(x)
+        allowed[3:4, :5] = True
+        return attend_where(x, allowed)
+
     def first_sequence(x, training, attend_where=attend_where, triangle=triangle):
         rows = (torch.arange(x.shape[0]) > 0)[:, None, None]
         return attend_where(x, triangle(x) | rows)
@@ -2147,6 +2165,7 @@ with Check(
         word_by_word: "one position after another",
         two_ways: "a mask in training, one position after another in evaluation",
         all_minus_later: "a running mean: the sum of all positions, minus the later ones",
+        another_in_training: "a causal mask in both modes, with other outputs in training",
     }
     wrong = {
         textbook: "the textbook's decoder, with a mask in training only",
@@ -2156,6 +2175,9 @@ with Check(
         mirrored: "a decoder whose mask is transposed",
         first_three: "a decoder whose first three positions see one another",
         last_two: "a decoder whose last two positions see each other",
+        first_sees_second: "a decoder whose first position sees the second",
+        first_sees_last: "a decoder whose first position sees the last",
+        fourth_sees_fifth: "a decoder whose fourth position sees the fifth",
         first_sequence: "a decoder that masks only the first sequence of the batch",
         masked_too_late: "a decoder that masks the weights after the softmax",
         minus_five: "a decoder that fills masked scores with −5",
@@ -2959,7 +2981,20 @@ figures.runs(recorded_beam, "BLEU", "The quality of these translations")
 # They are: with sums, width 16 writes sentences that are too short. With α = 1 the lengths are right again, and both widths beat greedy decoding in every seed. After 300 steps there is nothing to gain: greedy decoding and widths 4 and 16 all have a BLEU of 100.
 
 # %% [markdown]
-# ## 10 · Beside lesson 10
+# ## 10 · In your own words
+#
+# **Question** (15 minutes). A friend trains an encoder-decoder. The training loss falls to 0.02 in a few minutes, the validation loss too. But the translations are nonsense. What is the likeliest cause, and which test would show it? Another friend reports a validation loss far *above* the training loss, although the translations are good. Which line of code would you look at, and why is the loss too high there, not too low? Write four or five sentences: double-click the cell below. A person reads them.
+
+# %% answer two_losses [markdown] points=2
+# <!-- BEGIN SOLUTION -->
+# The first friend's decoder probably has no causal mask, so with teacher forcing each position reads the very word that it should predict, in training and in validation alike: both losses are low and say nothing. While decoding, later words do not exist, and the model has learned nothing else. A test changes the later positions of the decoder's input and checks that no earlier output moves, in training and in evaluation mode. The second friend's code probably has the mask only in training, as in `if self.training`: look at the line that makes the mask. The validation loss is computed without it, so self-attention averages over later words, which it never did in training; the model has not learned to use them, so its outputs get worse, not better. Decoding is not affected, because there are no later words yet.
+# <!-- END SOLUTION -->
+
+# %% [markdown]
+# **A good place to stop.** The exercises are done. Three parts are left, in which you only measure: your model beside the RNN, other ways to use the same layers, and PyTorch's own. (Back later? Run all cells above first.)
+
+# %% [markdown]
+# ## 11 · Beside lesson 10
 #
 # Before 2017, RNNs with attention translated. Here is the one of lesson 10, made of PyTorch's parts: a GRU reads the source in both directions, additive attention reads its states, and a GRU cell writes.
 #
@@ -3114,7 +3149,7 @@ print(f"one call: {whole:.1f} ms   160 calls: {one_by_one:.1f} ms")
 # What to see: 160 small calls take about three times as long as one large one, although they compute the same. (A GPU computes thousands of products at once, so the gap should be larger there; not measured here.) After training, the Transformer loses this advantage: greedy decoding calls both models once for each word.
 
 # %% [markdown]
-# ## 11 · Encoder, decoder or both?
+# ## 12 · Encoder, decoder or both?
 #
 # Do you need two stacks? The same layers can be used in other ways. Each of these models is *one* stack of four layers, which reads the English words and the French positions in one sequence. Only the mask differs: a dot means that a row may attend to a column.
 
@@ -3243,7 +3278,7 @@ figures.runs(recorded_kinds, "sentences right", "150 steps, equal parameters, be
 # | turn one sequence into another | both, or a decoder | they ended close together here; large models are mostly decoders today |
 
 # %% [markdown]
-# ## 12 · The real thing
+# ## 13 · The real thing
 #
 # PyTorch has the two stacks as `nn.Transformer`. With the same weights, does your model compute the same? Your layer's cross-attention is called `multihead_attn` there. Embeddings, positions and the output layer are not in it, so yours serve both.
 
@@ -3328,16 +3363,6 @@ if importlib.util.find_spec("sacrebleu"):
         )
 else:
     print("sacrebleu is not installed here; `pip install sacrebleu` installs it")
-
-# %% [markdown]
-# ## 13 · In your own words
-#
-# **Question** (15 minutes). A friend trains an encoder-decoder. The training loss falls to 0.02 in a few minutes, the validation loss too. But the translations are nonsense. What is the likeliest cause, and which test would show it? Another friend reports a validation loss far *above* the training loss, although the translations are good. Which line of code would you look at, and why is the loss too high there, not too low? Write four or five sentences: double-click the cell below. A person reads them.
-
-# %% answer two_losses [markdown] points=2
-# <!-- BEGIN SOLUTION -->
-# The first friend's decoder probably has no causal mask, so with teacher forcing each position reads the very word that it should predict, in training and in validation alike: both losses are low and say nothing. While decoding, later words do not exist, and the model has learned nothing else. A test changes the later positions of the decoder's input and checks that no earlier output moves, in training and in evaluation mode. The second friend's code probably has the mask only in training, as in `if self.training`: look at the line that makes the mask. The validation loss is computed without it, so self-attention averages over later words, which it never did in training; the model has not learned to use them, so its outputs get worse, not better. Decoding is not affected, because there are no later words yet.
-# <!-- END SOLUTION -->
 
 # %% [markdown]
 # ## Where you stand

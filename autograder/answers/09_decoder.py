@@ -4525,11 +4525,18 @@ def test_of_cached_mask(attend):
     return torch.allclose(attend(query, key, value), attend(query, key, value))
 
 
-# %% wrong test_of_cached_mask sums_compared of="solution"
+# %% wrong test_of_cached_mask sums_compared
 # You compare the sum of all outputs: outputs in another order have the same one. Compare output by
 # output.
-# replace: torch.allclose(attend(query[:, :, -new:], key, value), expected[:, :, -new:])
-# by:      torch.allclose(attend(query[:, :, -new:], key, value).sum(), expected[:, :, -new:].sum())
+def test_of_cached_mask(attend):
+    query, key, value = (numbers(2, 3, 6, 4, seed=seed) for seed in range(3))
+    allowed = torch.ones(6, 6, dtype=torch.bool).tril()
+    expected = F.scaled_dot_product_attention(query, key, value, allowed)
+    for new in (1, 2, 6):
+        result = attend(query[:, :, -new:], key, value)
+        if not torch.allclose(result.sum(), expected[:, :, -new:].sum()):
+            return False
+    return True
 
 
 # %% wrong test_of_cached_mask equal_values

@@ -3934,6 +3934,34 @@ def test_of_decoder(decoder):
     return decoder(x, True).shape == x.shape and decoder(x, False).shape == x.shape
 
 
+# %% wrong test_of_decoder first_cut_missing of="solution"
+# Your test never asks whether the first position sees the second: begin with the cut at 1.
+# replace: range(1, 6)
+# by:      range(2, 6)
+
+# %% wrong test_of_decoder next_position_changed of="solution"
+# For each position you change only the next one: a position may see a later one, so change all
+# that come after it.
+# replace: changed[:, t:] = numbers(2, 6 - t, 4, seed=t)
+# by:      changed[:, t] = numbers(2, 4, seed=t)
+# replace: (decoder(changed, training)[:, :t], before[:, :t])
+# by:      (decoder(changed, training)[:, t - 1], before[:, t - 1])
+
+# %% wrong test_of_decoder three_positions of="solution"
+# Your x has three positions, so a leak after the third cannot show: take six.
+# replace: numbers(2, 6, 4)
+# by:      numbers(2, 3, 4)
+# replace: range(1, 6)
+# by:      range(1, 3)
+# replace: numbers(2, 6 - t, 4, seed=t)
+# by:      numbers(2, 3 - t, 4, seed=t)
+
+# %% wrong test_of_decoder training_for_both_modes of="solution"
+# You compare evaluation with what the decoder returns in training: take both outputs in the same
+# mode.
+# replace: before = decoder(x, training)
+# by:      before = decoder(x, True)
+
 # %% wrong test_of_decoder last_output of="solution"
 # Your test accepts every decoder that leaks. Change the later positions of x, and compare the
 # outputs before them.
