@@ -26,7 +26,7 @@ COPIED = ("LICENSE", "constraints.txt", "environment.yml")
 SECTIONS = ("build-system", "project", "tool.setuptools")
 # lines of solutions that may appear elsewhere: they give nothing away
 HARMLESS = {
-    *("super().__init__()", "return x", "return True", "return False"),
+    *("super().__init__()", "return x", "return True", "return False", "return 0.0"),
     *("if mask is None:", "if mask is not None:", "with torch.no_grad():"),
     *("for t in range(length):", "length = x.shape[1]"),
     *("for _ in range(count):", "return tokens"),
