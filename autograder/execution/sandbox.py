@@ -200,8 +200,7 @@ def environment_of(isolation: Isolation, folder: str) -> dict[str, str]:
 def program(isolation: Isolation, users: range | None) -> bytes:
     """The filter of system calls for this isolation, as the kernel takes it."""
     if isolation == Isolation.BUBBLEWRAP:
-        more = (*system_calls.SIGNALS, *system_calls.MODES, *system_calls.TIMES)
-        return system_calls.program(more)
+        return system_calls.program((*system_calls.SIGNALS, *system_calls.MODES))
     return system_calls.program(system_calls.MODES if users else ())
 
 
