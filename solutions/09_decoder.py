@@ -7,7 +7,7 @@
 #
 # **You take away** `GPT`, which has GPT-2's 124,439,808 parameters if you ask for its sizes, and computes what Hugging Face's GPT-2 computes (with the exact GELU). And a measurement of how far it gets ahead of counting, and when.
 #
-# **Time**: about 285 minutes: 185 for the exercises. Good places to stop are marked after about 80, after 165 and after 220.
+# **Time**: about 300 minutes, 185 of them for the exercises: plan four sittings. Good places to stop are marked after about 80, after 160 and after 215. “The sizes of GPT-3” can wait for another day.
 
 # %% given imports
 import copy
@@ -226,7 +226,7 @@ with Check("next_token_loss", "too few tokens, in other batches") as check:
 # %% [markdown]
 # ## 2 · A rival that counts
 #
-# Before you train anything, find out what is easy. An **n-gram** is a group of n tokens that follow each other. Which characters follow *the* in the training text, and how often? The share of each is a prediction, without any learning.
+# Before you train anything, find out what is easy. An **n-gram** is a group of n tokens that follow each other. Which characters follow *the* in the training text, and how often? The share of each is a prediction, without a single gradient step.
 
 
 # %%
@@ -247,7 +247,7 @@ for some_context in ("e", "he", "the", " the"):
     print(f"{len(following):3} characters follow {some_context!r:7}:", ", ".join(shares))
 
 # %% [markdown]
-# What to see: the longer the context, the fewer characters follow it. But some n-grams of a new text never occurred in the training text. Their share is 0, and $-\ln 0$ is infinite. **Smoothing** gives a little probability to what was never seen. The simplest way adds a constant to each count. A better way is **interpolation**. It acts as if you had seen λ more examples, distributed as the context one shorter predicts. That prediction uses a still shorter context in the same way, and so on down to $p_0 = 1/103$ for every character:
+# What to see: the longer the context, the fewer characters follow it. But some n-grams of a new text never occurred in the training text. Their share is 0, and $-\ln 0$ is infinite. **Smoothing** gives a little probability to what was never seen. The simplest way adds a constant to each count. A better way is **interpolation**. It adds λ imaginary examples, shared out as the context one character shorter predicts. That prediction uses a still shorter context in the same way, and so on down to $p_0 = 1/103$ for every character. In the formulas, *count* is how often the n-gram occurs, and *total* how often its first n − 1 characters do:
 #
 # $$p_{\text{added}} = \frac{\text{count} + \delta}{\text{total} + 103\,\delta} \qquad p_n = \frac{\text{count} + \lambda\, p_{n-1}}{\text{total} + \lambda}$$
 
@@ -326,7 +326,7 @@ print(f"{is_copied.double().mean():.0%} of the held-out characters are in a copi
 # %% [markdown]
 # ## 3 · The block
 #
-# A **decoder-only** model, such as GPT, is a stack of blocks in which all attention is causal. The block is the pre-norm block of lesson 7 with two changes. Find them in the picture.
+# **GPT** stands for generative pretrained transformer. *Decoder* is the original Transformer's name for its half that writes. Here it stands alone: a **decoder-only** model is a stack of blocks in which all attention is causal. The block is the pre-norm block of lesson 7 with two changes. Find them in the picture.
 
 # %%
 figures.stations(
@@ -356,7 +356,7 @@ error = (F.gelu(grid) - F.gelu(grid, approximate="tanh")).abs().max()
 print(f"tanh approximation: largest error {error:.1e}")
 
 # %% [markdown]
-# The approximation is off by less than 0.001. But every block adds such an error, and at the end of this lesson you compare with a library up to rounding. So use the exact one.
+# The approximation is off by less than 0.001. You use the exact one, PyTorch's default. To load OpenAI's weights you would need `approximate="tanh"`, which they were trained with.
 
 # %% [markdown]
 # **Exercise** (35 minutes). Write the block, heads included. If `d_model` is not a multiple of `num_heads`, raise a `ValueError` whose message contains both. The stub has an argument `cache`. Leave it alone for now: you come back to it in part 7.
@@ -771,7 +771,7 @@ with Check(
 # %% [markdown]
 # ## 4 · GPT
 #
-# Around the blocks, little is missing: a vector for each token at the start, logits at the end. Here is a GPT with one block.
+# Around the blocks, little is missing: a vector for each token at the start, logits at the end. Here is a GPT with one block. It begins with x: for each token its row in a table of tokens, plus the row of its position in a table of positions.
 
 # %%
 figures.stations(
@@ -785,7 +785,7 @@ figures.stations(
 )
 
 # %% [markdown]
-# A token's vector is its row in a table of tokens plus a row in a table of positions. After the blocks and the final norm, the table of tokens is used again, to make logits:
+# After the blocks and the final norm, the table of tokens is used again, to make logits:
 #
 # $$\text{logits} = \mathrm{norm}(x)\, E^\top \qquad E \text{: the table of tokens, (vocab, } d_{\text{model}})$$
 #
@@ -798,6 +798,8 @@ figures.stations(
 # <details><summary>None: the table must be learned anyway</summary>Once, not twice. A separate output layer would be as large as the table of tokens.</details>
 
 # %% [markdown]
+# The table also makes the logits, so its size sets theirs: with `nn.Embedding`'s standard deviation of 1 and a width of 64, logits would spread by about 8, and the untrained model would be very sure, and wrong. You draw it with 0.1 (GPT-2: 0.02).
+#
 # **Exercise** (25 minutes). Build the model of your blocks. If there are more tokens than positions, raise a `ValueError` whose message contains both numbers. Leave `caches` and `start` alone until part 7.
 #
 # <details><summary>Hint 1</summary><code>nn.Embedding</code> is a table of rows, drawn with a standard deviation of 1. <code>nn.init.normal_</code> draws its weights anew, with the standard deviation that you name.</details>
@@ -809,7 +811,7 @@ class GPT(nn.Module):
     """A language model: logits for the next token, at every position.
 
     Parts: `tokens` and `positions`, an `nn.Embedding` each, with a row for every token of the
-    vocabulary and for every position of the context, drawn at the start with mean 0 and standard
+    vocabulary and for every position of the context, initialised with mean 0 and standard
     deviation 0.1; `blocks`, an `nn.ModuleList` of `num_layers` of your `DecoderBlock`; `norm`, the
     final `nn.LayerNorm`. A logit is the dot product of the output of `norm` with that token's row
     of `tokens`: this table is used twice, and no parameter is added, not even a bias.
@@ -1165,7 +1167,7 @@ with Check("GPT", "another rate") as check:
 #
 # **Predict.** What changes?
 #
-# <details><summary>Nothing, however many blocks there are</summary>Right for one block. But follow token 1 through the first block: which keys does it see before the swap, and which after?</details>
+# <details><summary>Nothing, however many blocks there are</summary>Right for one block. But follow the token at position 1 through the first block: which keys does it see before the swap, and which after?</details>
 # <details><summary>Nothing with one block; something with two</summary>Yes. After one block, token 1 is a mixture of tokens 0 and 1, and token 0 is not. So the second block can tell which came first.</details>
 # <details><summary>Something, with one block already</summary>The last token's one query sees the same five keys in both orders, and a sum has no order.</details>
 
@@ -1297,7 +1299,7 @@ for name, (stated, layers, width, heads, d_head) in gpt3.items():
 # %% [markdown]
 # **Predict.** All eight counts agree within 2 %. So is the table right?
 #
-# <details><summary>Yes: a wrong width would change the count</summary>Compute a width of 5,120 instead of 5,140 in the 13B row. The count rounds to 13 billion as well.</details>
+# <details><summary>Yes: a wrong width would change the count</summary>Compute a width of 5,120 instead of 5,140 in the 13B row. The count changes by less than 1 %.</details>
 # <details><summary>No: in two rows the heads do not fit</summary>Yes. In a GPT, the projections are square: heads times d_head is d_model. Multiply in each row.</details>
 # <details><summary>One cannot know without the weights</summary>You cannot know the truth, but you can see whether a row fits the others.</details>
 
@@ -1309,12 +1311,12 @@ for width in (5120, 5140):
     print(f"13B with width {width}: {gpt_parameters(50257, 2048, width, 40) / 1e9:.2f} billion")
 
 # %% [markdown]
-# What to see: 24 heads of 128 need a width of 3,072, and the row says 2,048. And 40 heads of 128 need 5,120, not 5,140. The count could not reveal either. The number of heads is not in it at all, and 20 features more or less change it by less than 1 %. A test that passes says little, if the fault would pass it too.
+# What to see: 24 heads of 128 need a width of 3,072, and the row says 2,048. And 40 heads of 128 need 5,120, not 5,140. The count could not reveal either. Our formula takes for granted that heads times d_head is d_model, so it cannot test that. And 20 features more or less change it by 0.8 %, less than other rows differ. A test that passes says little, if the fault would pass it too.
 
 # %% [markdown]
 # ## 5 · Train it
 #
-# Windows of the text are drawn at random. The context is 32 characters. Each of them has a target, the character after it, so a window has 33. The model reads the whole window, and your `next_token_loss` leaves out the last logits, which have no target. (One could pass it the first 32 alone. What is the price of the short way? Watch its table of positions.)
+# Windows of the text are drawn at random. The context is 32 characters. Each of them has a target, the character after it, so a window has 33. The model reads the whole window, and your `next_token_loss` leaves out the last logits, which have no target. That keeps the code short, but the table then needs 33 positions, and the logits of the 33rd are never trained. After the training, you see what that costs.
 
 # %%
 CONTEXT = 32
@@ -1338,7 +1340,7 @@ loss = next_token_loss(untrained(some), some).item()
 print(f"untrained: {loss:.2f} nats; the same probability for all: {math.log(len(symbols)):.2f}")
 
 # %% [markdown]
-# What to see: an untrained model is a little worse than one that knows nothing, because its logits are random. The model's table has 33 positions. Remember that number.
+# What to see: an untrained model is a little worse than one that knows nothing, because its logits are random.
 #
 # The training has nothing new: AdamW, a warm-up of 50 steps, then a rate that falls along a cosine to 0. It takes about 15 seconds.
 
@@ -1384,7 +1386,7 @@ print(f"{sum(part.numel() for part in trained_gpt().parameters()):,} parameters"
 # %% [markdown]
 # ### How much context does it use?
 #
-# The model may use 32 characters. Does it? Measure the loss on the targets of part 2 when it reads only the last 1, 2, 4, … characters before each. Beside your model stand two more seeds, recorded with the same code: `losses_by_context(trained_gpt(1))` and `trained_gpt(2)`.
+# The model may use 32 characters. Does it? Measure the loss on the targets of part 2 when it reads only the last 1, 2, 4, … characters before each. The figure also shows seeds 1 and 2, recorded with the same code, `losses_by_context(trained_gpt(seed))`.
 #
 # **Predict.** From which length on does more context hardly help, after 600 steps?
 #
@@ -1430,7 +1432,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: more context helps up to about 8 characters, and then no more. So after 600 steps, this model uses a quarter of the context that it has. All three seeds end behind the 4-grams, which use three characters. At *three* characters, the gap is larger still: 1.70 against 1.51 nats.
+# What to see: more context helps up to about 8 characters, and then no more. So after 600 steps, three quarters of the context bring this model no lower loss. All three seeds end behind the 4-grams, which use three characters. At *three* characters, the gap is larger still: 1.70 against 1.51 nats.
 
 # %% [markdown]
 # ### One character more
@@ -1474,7 +1476,7 @@ if gradients is not None:
 # %% [markdown]
 # ### Does the Transformer ever win?
 #
-# The next figure was recorded with the same code, `trained_gpt(seed, steps)`, for 600, 2,400 and 9,600 steps; the last takes four minutes. It shows the loss after 32 characters: on all targets, and on the new passages alone.
+# The lines of the GPT in the next figures were recorded with the same code, `trained_gpt(seed, steps)`, and the text of Python 3.11. The number of steps is 600, 2,400 or 9,600; the last takes four minutes. The figures show the loss after 32 characters: on all targets, then on the new passages alone.
 
 # %%
 LONGER = {  # steps: (all targets, new passages), for seeds 0, 1 and 2
@@ -1482,31 +1484,32 @@ LONGER = {  # steps: (all targets, new passages), for seeds 0, 1 and 2
     2400: ((1.303, 1.570), (1.303, 1.569), (1.305, 1.567)),
     9600: ((1.227, 1.491), (1.256, 1.533), (1.260, 1.538)),
 }
-gpt_all, gpt_new = torch.tensor(list(LONGER.values())).permute(2, 1, 0).tolist()  # (seed, steps)
-best_counts = losses["interpolated"][5]
 new_passages = ~is_copied[torch.tensor(targets)]
-figures.curves(
-    list(LONGER),
-    {
-        "GPT": gpt_all,
-        "GPT, new passages": gpt_new,
-        "4-grams, a constant added": [rivals["a constant added"][3]] * 3,
-        "6-grams, interpolated": [best_counts.mean().item()] * 3,
-        "6-grams, new passages": [best_counts[new_passages].mean().item()] * 3,
-    },
-    x="training steps",
-    y="loss (nats)",
-    title="Held-out loss after 32 characters: mean and range of 3 seeds",
-    logarithmic="x",
-    bottom=0.0,
-)
+counted = {
+    "4-grams, a constant added": losses["a constant added"][3],
+    "6-grams, interpolated": losses["interpolated"][5],
+    "10-grams, interpolated": count_losses(interpolated, 10, (2, 10, 30)),
+}
+recorded = torch.tensor(list(LONGER.values())).permute(2, 1, 0)  # (targets, seed, steps)
+for name, gpt, those in (
+    ("all targets", recorded[0], torch.ones_like(new_passages)),
+    ("new passages", recorded[1], new_passages),
+):
+    figures.curves(
+        list(LONGER),
+        {"GPT": gpt.tolist()} | {n: [each[those].mean().item()] * 3 for n, each in counted.items()},
+        x="training steps",
+        y="loss (nats)",
+        title=f"Held-out loss, {name}: mean and range of 3 seeds",
+        logarithmic="x",
+    )
 parameters = sum(part.numel() for part in trained_gpt().parameters())
 print(f"{parameters:,} parameters; {len(ngram_counts(6)):,} different 6-grams in the training text")
 
 # %% [markdown]
-# What to see: after 2,400 steps the Transformer has passed the 4-grams and, by 0.03 nats, the 6-grams, in all seeds, on the new passages too. It equals 10-grams, which get to 1.30 (not in the figure); after 9,600 steps it is ahead of those as well. So “Transformers beat n-grams” is a statement about training, not about the architecture alone.
+# What to see: after 2,400 steps the Transformer has passed the 4-grams and the 6-grams, in all seeds. On all targets it is level with the 10-grams. On the new passages it is ahead of them by 0.05 nats: long n-grams are good at what was copied. After 9,600 steps it is ahead on both. So “Transformers beat n-grams” is a statement about training, not about the architecture alone.
 #
-# **And without positions?** The causal mask alone told a stack of two blocks something about order. Three seeds with a table of zeros, which no training changes, 600 steps each:
+# **And without positions?** The causal mask alone told a stack of two blocks something about order. Three seeds with the table of positions fixed at zero, 600 steps each:
 
 # %%
 figures.runs(
@@ -1522,7 +1525,7 @@ figures.runs(
 # %% [markdown]
 # What to see: without positions, the model learns something, and does better than counted pairs. But it is half a nat behind its twin with positions. After 600 steps, what the mask tells about order does not replace positions. (These runs say nothing about longer training.)
 #
-# **From the lecture**: “Transformer – Wrap Up” in *Transformers*, CSCI 4360/6360: for an autoregressive language model, one uses a Transformer decoder, with future masking in every self-attention.
+# **From the lecture**: “Transformer – Wrap Up” in *Transformers*, CSCI 4360/6360: for an autoregressive language model, which writes a text token by token, one uses a Transformer decoder, with future masking in every self-attention.
 
 # %% [markdown]
 # ### Save it, and load it
@@ -1583,7 +1586,7 @@ for some_context in ("The while stateme", "If the object is "):
 # What to see: in the middle of a word, one character has nearly all the probability. At its beginning, many are possible. Three rules are in use:
 #
 # - greedy decoding (lesson 2) takes the likeliest;
-# - the temperature $T$ (lesson 1) divides the logits before the softmax: below 1, the likely tokens become likelier;
+# - the temperature $T$ (lesson 1) divides the logits before the softmax: below 1, probability moves to the likeliest tokens;
 # - **top-k sampling** allows only the k likeliest tokens, and gives all others a probability of 0.
 #
 # $$p_i = \frac{\exp(z_i / T)}{\sum_j \exp(z_j / T)}$$
@@ -1597,7 +1600,7 @@ for some_context in ("The while stateme", "If the object is "):
 # **Exercise** (20 minutes). Write the function, for logits of any shape (…, vocab). Raise a `ValueError` that contains the number if a temperature is below 0, or if `top_k` is below 1.
 #
 # <details><summary>Hint 1</summary>For temperature 0: <code>F.one_hot(index, vocab)</code>, in the dtype of the logits.</details>
-# <details><summary>Hint 2</summary><code>topk(k).values[..., -1:]</code> is the smallest logit that is allowed, for each row its own. <code>k</code> must not exceed the number of tokens.</details>
+# <details><summary>Hint 2</summary><code>topk(k).values[..., -1:]</code> is the smallest logit that is allowed, for each row its own. <code>topk</code> fails if <code>k</code> exceeds the number of tokens: bound it.</details>
 
 
 # %% exercise next_token_probabilities
@@ -1609,8 +1612,8 @@ def next_token_probabilities(
     temperature divides the logits before the softmax. At 0 the token with the largest logit gets
     probability 1, in the dtype of the logits.
     top_k: only the k tokens with the largest logits of each row keep a probability above 0, and
-    theirs sum to 1. None, or a number above the vocabulary's size, leaves all tokens in. Equal
-    logits at the limit: any choice is right.
+    theirs sum to 1. None, or a number above the vocabulary's size, leaves all tokens in.
+    Ties, at temperature 0 or at the k-th place, may be broken in any way.
     ValueError naming the temperature if it is below 0, and naming top_k if it is below 1.
     """
     # BEGIN SOLUTION
@@ -1783,7 +1786,7 @@ figures.steps(
 # **Exercise** (20 minutes). Write `generate`. `model(tokens)` returns logits, and it may be any function. Give it the last `context` tokens at most.
 #
 # <details><summary>Hint 1</summary>A loop: logits of the last position, probabilities, one draw for each row, <code>torch.cat</code>.</details>
-# <details><summary>Hint 2</summary><code>torch.multinomial(probabilities, 1, generator=generator)</code> draws one token for each row, and accepts <code>generator=None</code>. Never call <code>manual_seed</code>: who calls your function decides about seeds.</details>
+# <details><summary>Hint 2</summary><code>torch.multinomial(probabilities, 1, generator=generator)</code> draws one token for each row, and accepts <code>generator=None</code>. Never call <code>manual_seed</code>: the seed is the caller's business.</details>
 
 
 # %% exercise generate
@@ -1803,7 +1806,8 @@ def generate(
     tokens while there are fewer.
     temperature and top_k: as for `next_token_probabilities`.
     Each row draws its own tokens, with `generator`, or else with torch's global random generator.
-    Leave seeds alone: a second call draws on from where the first one stopped.
+    Leave seeds alone: a second call draws on from where the first one stopped. No gradients are
+    needed.
     """
     # BEGIN SOLUTION
     for _ in range(count):
@@ -2070,9 +2074,9 @@ for warmth in (0.0, 0.7, 1.5):
     print(f"--- temperature {warmth}\n{write('The while statement', 220, warmth)}\n")
 
 # %% [markdown]
-# What to see: at temperature 0, the text runs into a loop, and never leaves it. At 0.7 there are English words, and words that look English. At 1.5, spelling falls apart.
+# What to see: at temperature 0, the text runs into a loop. It cannot leave it: the choice depends only on the last 32 characters, so when these come again, everything after them does too. At 0.7 there are English words, and words that look English. At 1.5, spelling falls apart.
 #
-# How does the temperature change what is written? Count two things in 12 texts of 150 characters for each of three seeds: how many of the words occur in the training text, and how many different words there are. The control is real text: as much of the held-out part.
+# How does the temperature change what is written? The next cells count two things in 12 texts of 150 characters for each of three seeds: how many of the words occur in the training text, and how many distinct words there are. The control is real text: as much of the held-out part.
 #
 # **Predict.** Which temperature writes the largest share of words that are known?
 #
@@ -2081,12 +2085,12 @@ for warmth in (0.0, 0.7, 1.5):
 # <details><summary>A high one: it dares to use rare words</summary>It makes up words, letter by letter.</details>
 
 # %% folded=true
-# Counts known and different words in generated text: click to unfold.
+# Counts known and distinct words in generated text: click to unfold.
 known_words = set("".join(s if s.isalpha() else " " for s in training_text).split())
 
 
 def words_of(passages: Sequence[str]) -> tuple[float, float]:
-    """The share of words that occur in the training text, and the share of different words."""
+    """The share of words that occur in the training text, and the share of distinct words."""
     words = [word for passage in passages for word in _split(passage)]
     known = sum(word in known_words for word in words)
     return known / len(words), len(set(words)) / len(words)
@@ -2922,7 +2926,7 @@ for name, some_logits in (
     print(f"{name:13} largest difference of a logit: {difference:.0e}")
 
 # %% [markdown]
-# What to see: in pieces, the logits agree to rounding. Without the old keys, or with positions that begin again at 0, they are others. Neither mistake raises an error.
+# What to see: in pieces, the logits agree to rounding. Without the old keys, or with positions that begin again at 0, they differ by far more. Neither mistake raises an error.
 #
 # ### Which positions does each call compute?
 
@@ -3007,7 +3011,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: without a cache, the time grows faster than the text, because attention grows with its square. With one, it grows slowly. (How many milliseconds depends on your computer.)
+# What to see: without a cache, a token takes the longer, the longer the text, as every token is computed again. With one, the time grows slowly. (How many milliseconds depends on your computer.)
 # The price is memory.
 #
 # **Predict.** GPT-3 keeps keys and values of 12,288 features in 96 blocks, at two bytes for each number. How large is the cache of *one* text of 2,048 tokens?
@@ -3020,7 +3024,7 @@ figures.curves(
 # %% [markdown]
 # ## 8 · The real thing
 #
-# **PyTorch.** Your block is PyTorch's *encoder* layer with a causal mask: `nn.TransformerDecoderLayer` has a second attention, to another sequence (lesson 11). `pytorch_block`, in the folded cell of part 3, gives PyTorch's layer your block's parameters: it packs queries, keys and values into one matrix.
+# **PyTorch.** Without dropout, your block computes what PyTorch's *encoder* layer computes with a causal mask. (With dropout, PyTorch's also drops after GELU.) `nn.TransformerDecoderLayer` is something else: it has a second attention, to another sequence (lesson 11). `pytorch_block`, in the folded cell of part 3, gives PyTorch's layer your block's parameters: it packs queries, keys and values into one matrix.
 
 # %%
 torch.manual_seed(0)
@@ -3043,7 +3047,7 @@ print(f"GPT-2, by your arithmetic: {gpt_parameters(50257, 1024, 768, 12):,}")
 print(f"GPT-2, by your class:      {sum(part.numel() for part in gpt2.parameters()):,}")
 
 # %% [markdown]
-# **Hugging Face.** If the library `transformers` is installed, its `GPT2LMHeadModel` gets the parameters of your trained model. Two things differ: its class `Conv1D` is a linear layer whose weight is transposed, and queries, keys and values are one layer of three times the width. The default nonlinearity is the tanh approximation; `activation_function="gelu"` asks for the exact one. The folded cell copies the parts.
+# **Hugging Face.** If the library `transformers` is installed, its `GPT2LMHeadModel` gets the parameters of your trained model. Three things differ. Its class `Conv1D` is a linear layer whose weight is transposed. Queries, keys and values are one layer of three times the width. And the default nonlinearity is the tanh approximation; `activation_function="gelu"` asks for the exact one. The folded cell copies the parts.
 
 
 # %% folded=true
@@ -3090,7 +3094,7 @@ else:
     print("Hugging Face's library is not installed here; `pip install transformers` installs it")
 
 # %% [markdown]
-# Differences below 1e-12 are rounding errors: your class is GPT-2's architecture, but for GELU, which GPT-2 approximates by tanh (here Hugging Face's model was set to the exact one). What else OpenAI's GPT-2 has is size: 12 blocks, 40 gigabytes of text, and 50,257 tokens that are pieces of words, not characters.
+# Differences below 1e-12 are rounding errors: your class is GPT-2's architecture, but for GELU, which GPT-2 approximates by tanh (here Hugging Face's model was set to the exact one). OpenAI's smallest GPT-2 also differs in size and training: 12 blocks, 40 gigabytes of text, and 50,257 tokens that are pieces of words, not characters.
 
 # %% [markdown]
 # ## 9 · In your own words
@@ -3112,7 +3116,7 @@ show_progress("09_decoder")
 
 # %% [markdown]
 # - A language model predicts each next token from the tokens before it. Under a causal mask, one pass makes all predictions of a window; the logits at position t belong to token t + 1.
-# - Counts are strong rivals. After 600 steps your GPT was behind 4-grams, and used about 8 of its 32 characters; after 2,400 steps it passed 6-grams. A quarter of the held-out text was copied, so a fair comparison looks at new passages as well.
+# - Counts are strong rivals. After 600 steps your GPT was behind 4-grams, and more than 8 of its 32 characters gained nothing; after 2,400 steps it passed 6-grams. A quarter of the held-out text was copied, so a fair comparison looks at new passages as well.
 # - A GPT has tables of tokens and positions, a stack of pre-norm blocks with causal attention and GELU, and a final norm. By weight tying, the table of tokens makes the logits too.
 # - A position whose logits never have a target keeps its random vector. Windows need one token more than the context.
 # - A parameter count can confirm a table that is wrong: the number of heads is not in it.

@@ -55,7 +55,7 @@ print(f"twelve digits: {12 * math.log2(10):.0f} bits; 64 numbers of 32 bits: {64
 # **Predict.** So why does the network fail?
 #
 # <details><summary>The vector is too small for twelve digits</summary>It has room for fifty times as much. Part 2 tests what a larger vector changes.</details>
-# <details><summary>There is room, but the network has not learned to use it</summary>Yes. Part 2 shows what more training does, and what it does not do.</details>
+# <details><summary>There is room, but the network has not learned to use it</summary>Possible. Part 2 tests it, with more training and with a wider state.</details>
 # <details><summary>It cannot count to twelve</summary>It need not: it is asked for exactly as many digits as the row has.</details>
 #
 # How can a network that writes use *all* that was read, whatever its length? That is the question of this lesson. The answer of 2014 was attention, three years before the Transformer.
@@ -136,7 +136,7 @@ def draw_networks(
 draw_networks(["7", "3", "9", "2"], ["7", "3", "9", "2"])
 
 # %% [markdown]
-# What to see: the left network, the *encoder*, reads. Each state depends on the state before it and on one new token. The right network, the *decoder*, starts from the last state and writes. At each step it reads the token before, and a linear layer makes logits of its new state. Only one arrow connects the two. (In part 2, every step gets the last state again.)
+# What to see: the left network, the *encoder*, reads. Each state depends on the state before it and on one new token. The right network, the *decoder*, starts from the last state and writes. At each step it reads the token before (not drawn), and a linear layer turns its new state into logits. Only one arrow connects the two: all that the decoder knows about the source comes from the last state. (The network of part 2 hands that state to every step, not to the first alone.)
 #
 # Both are GRUs. A **GRU** (gated recurrent unit) is an RNN that decides at each token, for each feature, how much of the old state to keep:
 #
@@ -545,7 +545,7 @@ def rows_right_by_length(model: SequenceModel, lengths: list[int]) -> list[float
 
 
 # %% [markdown]
-# The next model uses your `encode`. Its forward pass takes the target as well. With `forced=True`, as in training, the decoder reads the target's tokens (part 6 tells why). With `forced=False` it reads the tokens that it has written itself.
+# The next model uses your `encode`. Its forward pass takes the target as well. With `forced=True`, as in training, the decoder reads the target's tokens (part 6 explains why). With `forced=False` it reads the tokens that it has written itself.
 
 # %%
 WIDTH = 64
@@ -711,7 +711,7 @@ figures.steps(
 #
 # **From the lecture**: *transformer*, STATS 403, lecture 7, “machine translation: bottleneck”; *Transformer: Part I (Encoder)*, CS7150, “Sequence-to-sequence with RNNs and attention”.
 #
-# **Predict.** STATS 403 draws this decoder, with its contexts $c_i$, as “an example of using the simple self-attention”. It defines self-attention as a comparison “within a given sequence”. Does that cover the decoder?
+# **Predict.** STATS 403 draws this decoder, with its contexts $c_i$, as “an example of using the simple self-attention”. It defines self-attention as a comparison “within a given sequence”. By this definition, is the decoder's attention self-attention?
 #
 # <details><summary>Yes: encoder and decoder are one model</summary>The definition speaks of one sequence, not of one model.</details>
 # <details><summary>No: query and keys come from two sequences</summary>Yes. The query comes from the output, the keys and values from the source. That is cross-attention.</details>
@@ -1191,7 +1191,7 @@ with Check("additive_attention", "a masked key has no influence") as check:
 #
 # $$c = \mathrm{attention}(s, h) \qquad s' = \mathrm{GRU}([\mathrm{embedding}, c],\, s) \qquad \mathrm{logits} = [s', c]\, W_o + b_o$$
 #
-# **Predict.** Why does the *old* state ask?
+# **Predict.** Why is the *old* state the query?
 #
 # <details><summary>The new state does not exist yet: the cell needs the context to make it</summary>Yes. Other orders are possible: Luong's decoder first makes the new state, without a context, and lets that one ask.</details>
 # <details><summary>The old state has seen more of the source</summary>The other way round: each step adds something to the state.</details>
@@ -1502,7 +1502,7 @@ with Check("AttentionDecoder", "padding has no influence") as check:
 # %% [markdown]
 # ## 6 · Teacher forcing
 #
-# Each step of the decoder reads the token of the step before. When it writes by itself, that is its own token. In training there is another possibility. Say the target is 2 0 2 6:
+# Each step of the decoder reads the token of the step before. When it writes a row, that is the token that it wrote itself. In training, you can give it the right one instead. Say the target is 2 0 2 6:
 #
 # | step | reads, by itself | reads, with teacher forcing | should write |
 # | --- | --- | --- | --- |
@@ -1515,7 +1515,7 @@ with Check("AttentionDecoder", "padding has no influence") as check:
 #
 # **Predict.** You train without it: the decoder reads its own tokens, and the loss compares with the target. What does it learn?
 #
-# <details><summary>The same as with teacher forcing: the loss is the same</summary>The loss at step 4 then asks for a 6 after 1 9 4. That is another question than after 2 0 2.</details>
+# <details><summary>The same as with teacher forcing: the loss is the same</summary>The loss at step 4 then asks for a 6 after 1 9 4. That is a different question from a 6 after 2 0 2.</details>
 # <details><summary>At first, to continue wrong beginnings</summary>Yes: before it is trained, nearly all of its tokens are wrong. With teacher forcing, each step learns from a right beginning. (How much that helps is not measured here.)</details>
 # <details><summary>To copy the target from its input</summary>That would be teacher forcing, off by one: step t must not read target t.</details>
 #
@@ -1540,10 +1540,9 @@ def unroll(
     """Call `step(token, state)` `length` times; return (logits, weights) of all calls.
 
     step returns (logits (batch, vocab_size), new state, weights (batch, source_length)).
-    The first call gets `begin` (batch,) and `state`, which may be None. Each later call gets the
-    state that the call before it returned, and a token (batch,): with target (batch, length) that
-    of the call before, so target[:, t] after call t (teacher forcing), else the argmax of its
-    logits.
+    Count calls from 0. Call 0 gets `begin` (batch,) and `state`, which may be None: pass it on.
+    Call t gets the state that call t - 1 returned, and a token (batch,): target[:, t - 1] if there
+    is a target (batch, length) (teacher forcing), else the argmax of the logits of call t - 1.
     logits (batch, length, vocab_size), weights (batch, length, source_length); nothing is detached.
     """
     # BEGIN SOLUTION
@@ -1771,7 +1770,7 @@ for name, model in {"one vector": one, "attention": Translator(DIGITS + 1, DIGIT
     print(f"{name:11} {sum(w.numel() for w in model.parameters()):6,} parameters")
 
 # %% [markdown]
-# What to see: the two agree but for rounding. So `OneVector` *is* your decoder without attention. Your `Translator` has 8,256 parameters more, in `w_query`, `w_key` and `v`; with a single key they change nothing.
+# What to see: the two agree. So `OneVector` *is* your decoder without attention. Your `Translator` has 8,256 parameters more, in `w_query`, `w_key` and `v`; with a single key they change nothing.
 #
 # ## 7 · Through all states
 #
@@ -1821,7 +1820,7 @@ wrote = [str(digit) for digit in some_logits.argmax(-1)[0].tolist()]
 figures.attention_map(some_weights[0], wrote, read, title="which state each step attends to")
 
 # %% [markdown]
-# What to see: each step gives its largest weight, about half, to its own position, and most of the rest to the neighbours. Nobody told the decoder where to read. It has learned the alignment from the loss alone.
+# What to see: each step gives its largest weight, mostly around a half, to its own position, and most of the rest to the neighbours. Nobody told the decoder where to read. It has learned the alignment from the loss alone.
 
 # %% [markdown]
 # ## 8 · Dates
@@ -2042,7 +2041,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: all three scores are far above one vector at every length of training. Among them, additive and dot are close; with this initialisation and rate, general learns more slowly, and one of its five runs is still at 92 % after 300 steps. The dot score has no parameters at all, so the advantage over one vector does not come from more parameters. (It needs states of the same width in both networks, which training can shape.)
+# What to see: all three scores are far above one vector after every number of training steps. Among them, additive and dot are close; with this initialisation and rate, general learns more slowly, and one of its five runs is still at 92 % after 300 steps. The dot score has no parameters at all, so the advantage over one vector does not come from more parameters. (It needs states of the same width in both networks, which training can shape.)
 #
 # One vector rises too, from 11 % to 79 %, and is still rising. How far it would get, this figure does not show.
 
@@ -2084,7 +2083,7 @@ show_alignment(
 )
 
 # %% [markdown]
-# What to see: most output tokens attend to their own source. But the first 1 of 1984 attends mostly to the 8, and the 6 of June to a letter. (These days are not held out.)
+# What to see: in the recorded run, most output tokens attend to their own source: the digits 9, 8, 4 and 7 to themselves, the 6 to a letter of *June*. The first 1 of 1984 does not: it attends mostly to the 8. (These dates may have been in the training.)
 #
 # **Puzzle.** The source `12.10.2010` contains three 1s, and so does the output `2010-10-12`. Which 1 of the output attends to which 1 of the source?
 #
@@ -2095,7 +2094,7 @@ show_alignment(
 #
 # Test it on the year, whose four digits stand in every source. Measure, for each digit: how much weight does it give to the same digit in the source? How often is it still right if that position is *masked*?
 #
-# **Predict.** The first digit of all these years is 1 or 2. You mask its position in the source. How often is the first digit of the output still right?
+# **Predict.** The first digit of all these years is 1 or 2. You forbid the decoder, at every step, to attend to that position. The encoder still reads the digit. How often is the first digit of the output still right?
 #
 # <details><summary>About half the time: it has to guess between two digits</summary>It would, if no other state knew about that digit.</details>
 # <details><summary>Almost always</summary>Yes. It can be known in other ways, and it rarely attended to its own source anyway.</details>
@@ -2137,9 +2136,9 @@ figures.curves(
 # %% [markdown]
 # What to see: for the last two digits of the year, nearly all weight is on the digit's own source. Without that position they are right about as often as a guess: one in five for the third digit (in these years, 5 to 9 follow 19, and 0 to 4 follow 20), one in ten for the fourth.
 #
-# The first two digits stay right. There are several ways to know them: their neighbours' states, the third digit, or `last`, from which the decoder starts. This test does not say which is used.
+# The first digit stays right, and the second mostly. There are several ways to know the first: its neighbours' states, the third digit, or `last`, from which the decoder starts. And the first digit *written* gives the second away: after a 1 comes a 9, after a 2 a 0. This test does not say which way is used.
 #
-# So a large weight says where a step reads. It does not say that the information is only there.
+# So a small weight does not mean that a digit is lost: the first has the smallest. And a large share does not mean that it is needed: the second gets half of the weight, and survives without it. For the last two digits, the map and the test agree. The map alone cannot tell you which case you have. One reason: a state is not a token. The RNN has mixed its neighbours into it.
 
 # %% [markdown]
 # ## 10 · Bug hunt: a famous decoder
@@ -2152,9 +2151,11 @@ figures.curves(
 # context = torch.bmm(weights.unsqueeze(0), states.unsqueeze(0))
 # ```
 #
-# **Predict.** It trains, and its weights are positive and sum to 1. Is it attention? Compare it with the formula of part 3, symbol by symbol. Write down what differs before you go on.
+# **Predict.** It trains, and its weights are positive and sum to 1. Is it the attention of this lesson? Compare it with the formula of part 3, symbol by symbol. Write down what differs before you go on.
 #
-# **Exercise** (20 minutes). Now prove it. Write a *test* that gets any function `attend(state, states)` and says whether it attends. It should accept every score of this lesson, and scores that you have not seen.
+# (Luong, Pham and Manning list such a score as *location-based*: the weights come from the decoder's state alone. Here, *attention* means the other kind, which looks at the content.)
+#
+# **Exercise** (20 minutes). Now test it. Write a *test* that gets any function `attend(state, states)` and says whether it attends. It should accept every score of this lesson, and scores that you have not seen.
 #
 # <details><summary>Hint 1</summary>You do not know which weights are right. But you know what must happen to them if you change an input: think of recall question 3.</details>
 # <details><summary>Hint 2</summary>Ask three questions. The states come in another order: do the weights move with them? The states are different: do the weights change? The state is different: do they change?</details>
@@ -2163,13 +2164,13 @@ figures.curves(
 
 # %% exercise test_of_attention
 def test_of_attention(attend: Callable[[Tensor, Tensor], Tensor]) -> bool:
-    """Return True if `attend` returns attention weights, and False if it does not.
+    """Return True if the weights of `attend` depend on content alone, as in attention.
 
     attend(state, states) -> weights: state (batch, d), states (batch, length, d), of any sizes
     -> weights (batch, length), positive, each row with the sum 1.
-    Attention compares each of the states with the state. So, up to rounding, states in another
-    order should get the same weights in that order; and other states, or another state, should get
-    other weights.
+    In attention, every one of the states is scored by the same function of it and `state`, wherever
+    it stands: weight j is proportional to exp(score(state, states[j])), up to rounding. A score
+    that ignores one of the two, or adds something for the position, counts as False.
     """
     # BEGIN SOLUTION
     state, states = numbers(2, 4), numbers(2, 6, 4, seed=1)
@@ -2352,12 +2353,12 @@ figures.curves(
 # %% [markdown]
 # What to see: it copies even better than attention, up to the longest row in training. Beyond that, its positions have untrained weights, and almost no row is right. On dates it needs more steps than attention for the same result, and has nearly caught up after 300. (The position to read depends on the form of the date, the digits of the day and the length of the month's name: a few dozen layouts. Its first state summarises the source, so it can know the layout before it writes.)
 #
-# So a high accuracy does not show that a decoder attends. A test that permutes the keys shows it before any training.
+# So a high accuracy does not show that a decoder attends to content. Your three questions find this fault before any training. (Attention has to pass them. Passing them is no proof.)
 
 # %% [markdown]
 # ## 11 · The real thing
 #
-# PyTorch has no additive attention. But it has all the parts. Compare your functions with them, in float64.
+# PyTorch has layers for all other parts. Compare your functions with them, in float64.
 
 # %%
 one_gru = nn.GRU(5, 4, batch_first=True, bidirectional=True).double()
@@ -2418,7 +2419,7 @@ show_progress("10_rnn_attention")
 # - With attention, the decoder's old state is the query, and all encoder states are keys and values: cross-attention. The context is their mean, weighted anew in each step.
 # - Scores: dot, general (a matrix between), additive (a small network, in which tanh lets the query matter). On your dates all three did far better than one vector.
 # - Teacher forcing: in training, each step reads the target's token of the step before.
-# - Weights that come from the state alone are not attention. Permuting the keys must permute the weights; a high accuracy does not show it.
-# - A large weight says where a step reads, not that the information is only there: other states, the tokens already written or `last` may hold it too.
+# - Weights that come from the state alone cannot look for content. With attention, permuting the keys permutes the weights; a high accuracy does not show that it does.
+# - A map of weights says where a step reads, not what it needs: other states, the tokens already written or `last` may hold it too.
 #
 # **What comes next.** Your decoder no longer has to squeeze everything into one vector. But both networks still go through their rows one token after another, so a long row takes many steps that must wait for one another. The Transformer keeps the attention and leaves the recurrence out: lesson 11 builds its encoder and decoder, and translates whole sentences.

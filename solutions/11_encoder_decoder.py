@@ -1,13 +1,13 @@
 # %% [markdown]
 # # Lesson 11 · The encoder-decoder
 #
-# **You build** the whole architecture of 2017: a decoder layer with cross-attention, the Transformer around it, greedy decoding, beam search and BLEU. Your model translates English sentences that it has never seen into French.
+# **You build** the encoder-decoder of 2017, in today's pre-norm order: a decoder layer with cross-attention, the Transformer around it, greedy decoding, beam search and BLEU. Your model translates English sentences that it has never seen into French.
 #
 # **You need** the ideas of lessons 2 to 7, whose code comes from PyTorch. Lesson 9 (decoding) and lesson 10 (the RNN with attention) help.
 #
-# **You take away** `Transformer`, `beam_search`, `bleu` and a test that finds decoders which see the future. And you measure when to use an encoder, a decoder or both.
+# **You take away** `Transformer`, `beam_search`, `bleu` and a test that finds decoders which see the future. And you compare an encoder, a decoder and both on one translation task.
 #
-# **Time**: about 335 minutes: 218 for the exercises. Good places to stop are marked after about 135, 220 and 285. After the third come only experiments: they can wait for another day.
+# **Time**: about 335 minutes: 218 for the exercises. Good places to stop are marked after about 135, 205 and 310: plan three or four sittings. After the third come only experiments: they can wait for another day.
 
 # %% given imports
 import math
@@ -178,7 +178,7 @@ shown = next(p for p in test_pairs if len(p.english) == 8 and "ne" in p.french)
 draw_alignment(shown)
 
 # %% [markdown]
-# **Predict.** The encoder of lesson 7 returns one output vector for each English word. You train it to output, at each position, French word number $i$ at position $i$. What stands in its way?
+# **Predict.** The encoder of lesson 7 returns one output vector for each English word. You train it to output French word number $i$ at position $i$. What stands in its way?
 #
 # <details><summary>Nothing: attention can move information between positions</summary>It can. But the encoder has as many outputs as there are English words, and French may need more.</details>
 # <details><summary>It has no output for some of the French words</summary>Yes. The number of outputs is the number of inputs. (You can add empty positions: part 12 tries it.)</details>
@@ -339,7 +339,7 @@ figures.stations(
 # %% [markdown]
 # What to see: three branches, each with its own norm. In cross-attention, only the queries come from the stream of the decoder. The memory comes as it is: the encoder's final norm has already normalised it.
 #
-# The source may be padded, so cross-attention needs the source's padding mask. In this course, True = may attend. `nn.MultiheadAttention` means the opposite: there, True = may *not* attend. The next function translates. (You may also call `nn.MultiheadAttention` directly.)
+# The source may be padded, so cross-attention needs the source's padding mask. In this course, True = may attend. `nn.MultiheadAttention` means the opposite: there, True = may *not* attend. The next function, `attend`, inverts the mask. (You may also call `nn.MultiheadAttention` directly.)
 
 
 # %% given attend
@@ -389,7 +389,7 @@ class DecoderLayer(nn.Module):
     Dropout, at one rate: on the weights of both attentions, after the ReLU, and on the output of
     each sublayer. Never on x or memory.
     forward: x (batch, target, d_model), memory (batch, source, d_model), what the encoder returns;
-    memory_mask: bool (batch, 1, source), True = may attend, at least once in a row, or None
+    memory_mask: bool (batch, 1, source), True = may attend, each row has a True, or None
     -> (batch, target, d_model).
     """
 
@@ -1083,8 +1083,8 @@ class Transformer(nn.Module):
     `nn.LayerNorm`), `output` (an `nn.Linear`, with its own weight). num_layers on each side.
     Token and position embeddings are added as they are, without a factor of √d_model. Dropout on
     both sums, and in all layers.
-    forward: source (batch, source), shifted (batch, target), both token ids, neither is shifted
-    again; source_mask: bool (batch, 1, source), True = may attend, at least once in a row, or None
+    forward: source (batch, source), shifted (batch, target), token ids, used as they are;
+    source_mask: bool (batch, 1, source), True = may attend, each row has a True, or None
     -> logits (batch, target, target_vocab).
     """
 
@@ -1557,7 +1557,13 @@ def train(
 
 
 # %% [markdown]
-# An untrained model knows nothing of the 112 French tokens. Before you run the cell: what loss does it begin with? A uniform guess would cost $\ln 112 \approx 4.7$; random logits are not quite uniform, and cost a little more.
+# An untrained model knows nothing of the 112 French tokens.
+#
+# **Predict.** What loss does it begin with?
+#
+# <details><summary>About 0.7</summary>That is ln 2: a guess between two tokens.</details>
+# <details><summary>A little above 4.7</summary>Yes. A uniform guess costs ln 112, about 4.7. Random logits are not quite uniform, and cost a little more.</details>
+# <details><summary>112, one for each token</summary>The logarithm of the number of choices counts, not the number.</details>
 
 # %%
 from copy import deepcopy
@@ -1815,7 +1821,7 @@ print("model   ", *translate(translator(), [shown])[0])
 print(f"without any error: {share_right(translator()):.1%} of 250 sentences")
 
 # %% [markdown]
-# What to see: all of these sentences are right (97 % or more in other seeds), with all agreements, all positions of adjectives, and both parts of each negation. That is what the dictionary could not do.
+# What to see: all of these sentences are right (97 % or more in other seeds), with all agreements, all positions of adjectives, and both parts of each negation. That is what the dictionary could not do. (Each step of `translate` encodes the source again, which keeps the code short. A real system computes the memory once, and caches the keys and values of the decoder, as in lesson 9.)
 #
 # ### What does cross-attention attend to?
 #
@@ -1849,7 +1855,7 @@ def cross_weights(model: Transformer, pair: Pair) -> Tensor:
 print("(layers, heads, output, source):", tuple(cross_weights(translator(), shown).shape))
 
 # %% [markdown]
-# **Puzzle.** A row belongs to the word that is *written*, not to the word that the decoder reads there. Find a head that attends to the right English word for nearly every French word, also where the order differs. One French word is an exception in all heads of layer 1: which one?
+# **Puzzle.** A row belongs to the word that is *written*, not to the word that the decoder reads there. Find a head that attends to the right English word for nearly every French word, also where the order differs. One French word is an exception in all heads of layer 1, the second one: which?
 #
 # <details><summary>Hint</summary>Compare with the lines of the picture at the beginning of this lesson. Go through the words of a negated sentence.</details>
 # <details><summary>Answer</summary>In our model it is <em>pas</em>: the heads attend to words that come later in the English sentence. How can <em>pas</em> be right, then? The next experiment asks.</details>
@@ -1889,7 +1895,7 @@ figures.steps({"mean weight on the right English word": (both, "head", heads)}, 
 # %% [markdown]
 # What to see: the untrained model spreads its weight evenly. In the trained one, all four heads of layer 1 put about 0.9 on the right English word (0.60 to 0.93 in seeds 1 and 2). Nobody told them which word belongs to which.
 #
-# An **alignment** of two sentences says which words of one belong to which words of the other. Here, training found it.
+# An **alignment** of two sentences says which words of one belong to which words of the other. Here, training found most of one, and nobody showed it any.
 #
 # Do these weights matter? Hide one English word from cross-attention (the encoder still reads it). Is its French word still predicted? The control hides another word, drawn at random.
 #
@@ -2041,7 +2047,7 @@ print(
 )
 
 # %% [markdown]
-# It trains, and its translations are as they should be: while decoding, the book's code gives a decoder only the words written so far. Is anything wrong? Write your guess down.
+# It trains, and its translations are as they should be: while decoding, the book's code feeds one new word at a time, and keeps what it computed for the earlier ones. So no position can attend to a later one. Is anything wrong? Write your guess down.
 #
 # **Exercise** (20 minutes). Let a test decide. It gets any decoder as a function, and says whether a position sees a later one. A good test fails for a decoder that leaks in *any* way, and passes for every one that does not.
 #
@@ -2054,8 +2060,9 @@ print(
 def test_of_decoder(decoder: Callable[[Tensor, bool], Tensor]) -> bool:
     """Return True if no output of `decoder` depends on a later position, and False otherwise.
 
-    decoder(x, training): x (batch, length, d_model), floats of any size -> (batch, length, d_model).
-    Choose x: a leak counts in each of two sequences, and at each of six positions.
+    decoder(x, training): x (batch, length, d_model), floats, of any shape -> the same shape.
+    You make x: a leak counts in any of two sequences and at any of six positions, and it may be
+    small, so take few features, of about 1.
     training: True in training mode, False in evaluation mode; it should hold in both.
     The decoder has no dropout: equal inputs give equal outputs.
     """
@@ -2256,7 +2263,7 @@ print("the textbook's decoder hides the future:", test_of_decoder(textbook_decod
 print("your layer hides the future:            ", test_of_decoder(own_decoder))
 
 # %% [markdown]
-# The line at fault is `if training`. A validation loss is computed in evaluation mode, with teacher forcing: the decoder gets the whole target, and no mask. So the *validation loss sees the future*. Decoding is not affected, so the translations are as good as ever.
+# The line at fault is `if training`. A validation loss is computed in evaluation mode, with teacher forcing: the decoder gets the whole target, and no mask. So the *validation loss sees the future*. Decoding in the book's way is not affected, so the translations are as good as ever. (Our `greedy_decode` reads the whole beginning again at each step. Without a mask, earlier positions would then see later ones, and the translations would change.)
 #
 # **Predict.** A model trains *with* the mask. Its validation loss is computed without it. Compared with the right validation loss, it is …
 #
@@ -2291,12 +2298,12 @@ for name, model in {"after 100 steps": beginner(), "after 300 steps": translator
 #
 # **Predict.** A model that *trained* without the mask is validated without it, too. Is its validation loss too low or too high?
 #
-# <details><summary>Too low</summary>Yes. It has learned to copy its targets from the input. So the same leak makes a loss too low in one model and too high in another. Both are wrong.</details>
+# <details><summary>Too low</summary>Yes. It has learned to copy its targets from the input. So the same leak makes a loss lower in one model and higher in another than with the mask put back. Both are wrong.</details>
 # <details><summary>Too high</summary>It has seen its targets throughout training, and learned to copy them.</details>
 # <details><summary>Right: training and validation agree</summary>They agree with each other. But while decoding, there are no later words.</details>
 
 # %% [markdown]
-# **A good place to stop.** Your model translates, and you have a test that protects it. Next: better decoding, and a measure of quality. (Back later? Run all cells above first.)
+# **A good place to stop.** Your model translates, and you have a test that finds a leaking decoder layer. Next: better decoding, and a measure of quality. (Back later? Run all cells above first.)
 
 # %% [markdown]
 # ## 8 · Beam search
@@ -2307,7 +2314,7 @@ for name, model in {"after 100 steps": beginner(), "after 300 steps": translator
 NAMES = ["a", "b", "c", "d", "<end>", "<begin>"]
 NEXT = {
     "<begin>": {"a": 0.6, "b": 0.4},
-    "a": {"c": 0.5, "d": 0.5},
+    "a": {"c": 0.55, "d": 0.45},
     "b": {"c": 0.1, "d": 0.9},
     "c": {"<end>": 1.0},
     "d": {"<end>": 1.0},
@@ -2328,15 +2335,21 @@ print("greedy:", *(NAMES[token] for token in path))
 # %% [markdown]
 # **Predict.** Which sentence is likeliest?
 #
-# <details><summary>a c, because a is likelier than b</summary>0.6 · 0.5 = 0.30.</details>
+# <details><summary>a c, because a is likelier than b</summary>0.6 · 0.55 = 0.33.</details>
 # <details><summary>b d</summary>Yes: 0.4 · 0.9 = 0.36. Greedy decoding has no way to it: it dropped b at the first step.</details>
-# <details><summary>a d</summary>0.6 · 0.5 = 0.30, as for <em>a c</em>.</details>
+# <details><summary>a d</summary>0.6 · 0.45 = 0.27, less than <em>a c</em>.</details>
 #
 # **Beam search** keeps the `width` likeliest beginnings at each step instead of one. A beginning of a sentence is called a **hypothesis**. The score of a hypothesis is its log-probability:
 #
 # $$\log p(y_1 \dots y_n \mid x) = \sum_{t=1}^{n} \log p(y_t \mid y_1 \dots y_{t-1}, x)$$
 #
-# All continuations of all hypotheses compete for `width` places. One that wins a place and ends is set aside, complete. At the next step there are `width` places again.
+# Here $x$ is the source sentence, and the small model has none. All continuations of all hypotheses compete for `width` places. One that wins a place and ends is set aside, complete. At the next step there are `width` places again. With width 2, the small model gives:
+#
+# | step | kept | dropped |
+# | --- | --- | --- |
+# | 1 | *a* −0.51, *b* −0.92 | |
+# | 2 | *b d* −1.02, *a c* −1.11 | *a d* −1.31, *b c* −3.22 |
+# | 3 | *b d* `<end>` −1.02, *a c* `<end>` −1.11: both are set aside, none is open | |
 
 # %% [markdown]
 # Each further word makes a log-probability smaller. So sums favour short sentences. A remedy divides by a power of the length: $\log p\, /\, n^{\alpha}$.
@@ -2598,20 +2611,20 @@ with Check("beam_search", "what ends is set aside", hint) as check:
 with Check("beam_search", "equal to a search without tensors") as check:
 
     def searched(step, begin, end, width, max_length, alpha):
-        opened, closed = [(0.0, [begin])], []
+        going_on, closed = [(0.0, [begin])], []
         for _ in range(max_length):
-            logs = step(torch.tensor([row for _, row in opened])).log_softmax(-1).tolist()
+            logs = step(torch.tensor([row for _, row in going_on])).log_softmax(-1).tolist()
             pairs = [
                 (score + log, [*row, token])
-                for (score, row), row_logs in zip(opened, logs, strict=True)
+                for (score, row), row_logs in zip(going_on, logs, strict=True)
                 for token, log in enumerate(row_logs)
             ]
             pairs = sorted(pairs, reverse=True)[:width]
             closed += [pair for pair in pairs if pair[1][-1] == end]
-            opened = [pair for pair in pairs if pair[1][-1] != end]
-            if not opened:
+            going_on = [pair for pair in pairs if pair[1][-1] != end]
+            if not going_on:
                 break
-        return max((score / (len(row) - 1) ** alpha, row[1:]) for score, row in closed + opened)
+        return max((score / (len(row) - 1) ** alpha, row[1:]) for score, row in closed + going_on)
 
     for vocab, begin, end, width, max_length, alpha, seed in (
         (6, 0, 1, 3, 7, 0.0, 1),
@@ -2689,10 +2702,10 @@ for beam_width in (1, 4):
     print(f"width {beam_width}", *words, f"  log-probability {score:.2f}")
 
 # %% [markdown]
-# **Puzzle.** The view runs your `beam_search` with width 3, and draws every hypothesis. At width 4 the right sentence was found. At which step does width 3 lose it, and why does it win in the end if it is kept?
+# **Puzzle.** The view runs your `beam_search` with width 3, and draws the hypotheses that are kept, and the best that are dropped. At width 4 the right sentence was found. At which step does width 3 lose it, and why does it win in the end if it is kept?
 #
 # <details><summary>Hint</summary>Run the cell with width 4, and follow the winner back from its end: at which step is it the last of the four?</details>
-# <details><summary>Answer</summary>In our model at step 7: <em>… pas ma</em> has only the fourth place, behind <em>… pas mes</em> with three verbs. The words after <em>ma</em> are likelier than those after <em>mes</em>: <em>petite femme blanche</em> agrees with it. A model that never takes a word back cannot use that.</details>
+# <details><summary>Answer</summary>In our model at step 7: <em>… pas ma</em> has only the fourth place, behind <em>… pas mes</em> with three verbs. The words after <em>ma</em> are likelier than those after <em>mes</em>: <em>petite femme blanche</em> agrees with it. A search that has dropped <em>ma</em> cannot come back to it.</details>
 
 # %%
 from transformer_course.widgets import show_beam
@@ -2711,7 +2724,7 @@ show_beam(
 # %% [markdown]
 # ## 9 · BLEU
 #
-# *Without any error* is a hard measure: one wrong letter, and a sentence counts as nothing. Machine translation is usually measured with **BLEU**, which counts how many n-grams (runs of n words) of a translation also occur in a reference translation.
+# *Without any error* is a strict measure: one wrong letter, and a sentence counts as nothing. Machine translation is usually measured with **BLEU**, which counts how many n-grams (runs of n words) of a translation also occur in a reference translation.
 #
 # **Predict.** The reference is *le petit chat noir suit la reine*. A candidate says *le le le le le le le*. What share of its single words should count?
 #
@@ -2934,7 +2947,7 @@ print(f"one wrong word in each sentence:   BLEU {bleu(wrong_words, originals):.1
 #
 # ### Does the beam help?
 #
-# A wider beam finds likelier sentences. Are they better translations? First your model after 100 steps, on 60 sentences.
+# A wider beam usually finds likelier sentences. (Not always: the greedy one may lose its place.) Are they better translations? First your model after 100 steps, on 60 sentences.
 
 
 # %%
@@ -2970,7 +2983,7 @@ figures.runs(recorded_scores, "mean log-probability", "After 100 steps: what the
 figures.runs(recorded_beam, "BLEU", "The quality of these translations")
 
 # %% [markdown]
-# What to see: a wider beam finds likelier sentences, in every seed. BLEU rises up to width 4, in one seed hardly. With width 16 it falls again, in every seed. The search finds what you ask it for. Are sums the wrong question?
+# What to see: on average, a wider beam finds likelier sentences, in every seed. BLEU rises up to width 4, in one seed hardly. With width 16 it falls again, in every seed. The search looks for a large sum of log-probabilities. Does the sum favour wrong sentences? Look at their lengths.
 #
 # | mean number of words (references: 8.0) | seed 0 | seed 1 | seed 2 |
 # | --- | --- | --- | --- |
@@ -2983,11 +2996,11 @@ figures.runs(recorded_beam, "BLEU", "The quality of these translations")
 # %% [markdown]
 # ## 10 · In your own words
 #
-# **Question** (15 minutes). A friend trains an encoder-decoder. The training loss falls to 0.02 in a few minutes, the validation loss too. But the translations are nonsense. What is the likeliest cause, and which test would show it? Another friend reports a validation loss far *above* the training loss, although the translations are good. Which line of code would you look at, and why is the loss too high there, not too low? Write four or five sentences: double-click the cell below. A person reads them.
+# **Question** (15 minutes). A friend trains an encoder-decoder. The training loss falls to 0.02 in a few minutes, the validation loss too. But the translations are nonsense. Name a likely cause, and the test that would show it. Another friend reports a validation loss far *above* the training loss, although the translations are good. Which line of code would you look at, and why is the loss too high there, not too low? Write four or five sentences: double-click the cell below. A person reads them.
 
 # %% answer two_losses [markdown] points=2
 # <!-- BEGIN SOLUTION -->
-# The first friend's decoder probably has no causal mask, so with teacher forcing each position reads the very word that it should predict, in training and in validation alike: both losses are low and say nothing. While decoding, later words do not exist, and the model has learned nothing else. A test changes the later positions of the decoder's input and checks that no earlier output moves, in training and in evaluation mode. The second friend's code probably has the mask only in training, as in `if self.training`: look at the line that makes the mask. The validation loss is computed without it, so self-attention averages over later words, which it never did in training; the model has not learned to use them, so its outputs get worse, not better. Decoding is not affected, because there are no later words yet.
+# The first friend's decoder probably has no causal mask, so with teacher forcing each position reads the very word that it should predict, in training and in validation alike: both losses are low and say nothing. While decoding, later words do not exist, and the model has learned nothing else. A test changes the later positions of the decoder's input and checks that no earlier output moves, in training and in evaluation mode. (Or the target was not shifted: then each position reads the word that it should predict, mask or no mask. The test of later positions does not see that; print the decoder's input beside its targets.) The second friend's code probably has the mask only in training, as in `if self.training`: look at the line that makes the mask. The validation loss is computed without it, so self-attention averages over later words, which it never did in training; the model has not learned to use them, so its outputs get worse, not better. Decoding is not affected if the code feeds one new word at a time: there are no later words yet.
 # <!-- END SOLUTION -->
 
 # %% [markdown]
@@ -2996,7 +3009,7 @@ figures.runs(recorded_beam, "BLEU", "The quality of these translations")
 # %% [markdown]
 # ## 11 · Beside lesson 10
 #
-# Before 2017, RNNs with attention translated. Here is the one of lesson 10, made of PyTorch's parts: a GRU reads the source in both directions, additive attention reads its states, and a GRU cell writes.
+# Before 2017, neural translation was mostly done by RNNs with attention. Here is the one of lesson 10, made of PyTorch's parts: a GRU reads the source in both directions, additive attention reads its states, and a GRU cell writes.
 #
 # **From the lecture**: “Sequence-to-sequence with RNNs and attention” in *Transformer: Part I (Encoder)*, CS7150, draws this model step by step.
 
@@ -3085,7 +3098,7 @@ figures.runs(recorded_models, "sentences right", "Equal parameters and steps, pe
 # %% [markdown]
 # What to see: on this task the RNN learns *faster* per step, in every seed. After 150 steps it is still a little ahead. So here the Transformer does not need fewer examples.
 #
-# Then why did the field change? On such short sentences, nothing here says why. In training, the RNN needs the state of step $t$ before it can compute step $t + 1$. The Transformer computes all positions of a layer at once.
+# Then why did the field change? These short sentences do not show why. In training, the RNN needs the state of step $t$ before it can compute step $t + 1$. The Transformer computes all positions of a layer at once.
 #
 # **Predict.** Sentences of 160 tokens, one processor core. Which training step takes less time?
 #
@@ -3134,7 +3147,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see (the milliseconds depend on your machine): at 10 tokens the two are close. At 160 tokens, the Transformer's step takes about a third of the RNN's time (26 to 32 % in five runs).
+# What to see (the milliseconds depend on your machine): at 10 tokens the two are closest. At 160 tokens, the Transformer's step took between a quarter and two fifths of the RNN's time in our runs.
 #
 # Is it the many small steps? Isolate them: the same linear layer, on the same 160 tokens, once in one call and once token by token. The number of multiplications is the same.
 
@@ -3261,12 +3274,12 @@ recorded_kinds = {  # seeds 0, 1 and 2; the best peak rate in brackets
     "two stacks, causal encoder (0.008)": [0.948, 0.928, 0.880],
     "encoder-only (0.008)": [0.892, 0.876, 0.532],
 }
-figures.runs(recorded_kinds, "sentences right", "150 steps, equal parameters, best of three rates")
+figures.runs(recorded_kinds, "sentences right", "150 steps, equal parameters, best of the rates tried")
 
 # %% [markdown]
-# What to see: two stacks are a little ahead of decoder-only in each seed, as the slide says. Is it because the source is bidirectional? There are two controls. In two stacks, a causal mask in the encoder costs 1 to 6 percentage points, in each seed. In one stack, *prefix* has a bidirectional source and is no better than decoder-only. So it helps a little, but not everywhere.
+# What to see: two stacks are a little ahead of decoder-only in each seed, in one by four sentences of 250. That agrees with the slide, for this small task. Is it because the source is bidirectional? There are two controls. In two stacks, a causal mask in the encoder costs 1 to 6 percentage points, in each seed. In one stack, *prefix* has a bidirectional source and is no better than decoder-only. So it helps a little, but not everywhere.
 #
-# Encoder-only is behind; how far depends on the seed. It does learn: in this grammar, each sentence has exactly one right translation. Where several are right, each position might follow another one (not tested here). After 300 steps, all five kinds translate 98 % or more.
+# Encoder-only is behind; how far depends on the seed. It does learn: in this grammar, each sentence has exactly one right translation. Where several are right, different positions might follow different translations (not tested here). After 300 steps, all five kinds translate 98 % or more.
 
 # %% [markdown]
 # So when do you use which? It depends on what you want:
@@ -3375,8 +3388,8 @@ show_progress("11_encoder_decoder")
 # %% [markdown]
 # - The encoder-decoder has two stacks. The encoder returns the memory, one vector for each source token; every decoder layer reads it by **cross-attention**: queries from the target, keys and values from the memory.
 # - In training, the decoder reads the target, shifted right by one (teacher forcing). The causal mask makes all positions train at once without seeing their own targets. Without it, the loss falls further and the model cannot translate.
-# - A mask in training only makes the *validation* loss wrong: in your runs too high. A test that changes later positions, in both modes, finds every such leak.
-# - Greedy decoding takes the likeliest token at each step. Beam search keeps several hypotheses and finds likelier sentences. With sums of log-probabilities, a wide beam writes too short ones; dividing by the length helps.
+# - A mask in training only makes the *validation* loss wrong: in your runs too high. A test that changes later positions, in both modes, finds such a leak. It does not find a target that somebody forgot to shift.
+# - Greedy decoding takes the likeliest token at each step. Beam search keeps several hypotheses, and usually finds likelier sentences. With sums of log-probabilities, a wide beam writes too short ones; dividing by the length helps.
 # - BLEU compares n-grams of a whole corpus with references: clipped shares of 1 to 4 words, times a brevity penalty. It does not know what a sentence means.
 # - At equal parameters, the RNN with attention needs fewer steps on this small task. On long sentences the Transformer's training step is faster: it computes all positions at once.
 # - After 150 steps, two stacks were slightly ahead of one stack of equal size. A bidirectional source helped in two stacks, but not in one.
