@@ -15,6 +15,7 @@ MOST_FLOORS = 9
 FLOORS = (
     (
         "transformer_course.checks",
+        "transformer_course.data",
         "transformer_course.figures",
         "autograder.errors",
         "autograder.paths",

@@ -1,0 +1,1 @@
+"""Data that lessons generate instead of download: seeded, small, a module for each kind."""
