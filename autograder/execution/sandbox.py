@@ -200,7 +200,8 @@ def environment_of(isolation: Isolation, folder: str) -> dict[str, str]:
 def program(isolation: Isolation, users: range | None) -> bytes:
     """The filter of system calls for this isolation, as the kernel takes it."""
     if isolation == Isolation.BUBBLEWRAP:
-        return system_calls.program((*system_calls.SIGNALS, *system_calls.MODES))
+        more = (*system_calls.SIGNALS, *system_calls.MODES, *system_calls.TIMES)
+        return system_calls.program(more)
     return system_calls.program(system_calls.MODES if users else ())
 
 

@@ -44,9 +44,9 @@ PAIRS = "recvfrom shutdown getsockname getpeername getsockopt".split()  # noqa: 
 # Where it sees no process but its own, which is its namespace's first: that cannot kill itself.
 SIGNALS = ("kill", "tkill", "tgkill")
 # Where all files that others have are read-only, or another user's.
-MODES = """
-chmod fchmod fchmodat fchmodat2 utime utimes utimensat futimesat
-""".split()  # noqa: SIM905
+MODES = "chmod fchmod fchmodat fchmodat2".split()  # noqa: SIM905
+# Where they are read-only: "now" may be set by who may write, so by all users of /dev/null.
+TIMES = "utime utimes utimensat futimesat".split()  # noqa: SIM905
 ALLOWED = (*FILES, *MEMORY, *OWN, *PAIRS)
 
 CLONE_THREAD = 0x10000
