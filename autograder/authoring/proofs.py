@@ -24,6 +24,9 @@ from autograder.authoring.notebook import (
 )
 
 BANK = "answers bank"
+# What confines a submission, but decides no verdict: tests of the sandbox and of students' habits
+# hold that honest code runs in it.
+CONFINING = {"cgroups.py", "confine.py", "landlock.py", "sandbox.py", "system_calls.py"}
 
 
 def fits(kind: str, lesson: Lesson, digest: str) -> bool:
@@ -52,7 +55,8 @@ def digest_of_bank(lesson: Lesson) -> str:
     later = {cell.name: lesson.dependents(cell.name) for cell in lesson.of("exercise")}
     answers = read_answers(lesson.bank, lesson)
     course, package = lesson.course, lesson.course.root / "autograder"
-    execution = (package / "execution").rglob("*.py")
+    programs = (package / "execution").rglob("*.py")
+    execution = [file for file in programs if file.name not in CONFINING]
     authoring = [package / "authoring" / f"{name}.py" for name in ("prove", "report")]
     return digest(
         [cells, points, later, [*map(dataclasses.astuple, answers)], versions("torch", "numpy")],
@@ -75,14 +79,16 @@ def digest_of_execution(lesson: Lesson, *files: Path) -> str:
 
 
 def _kit_behind(lesson: Lesson, code: str) -> list[Path]:
-    """The kit's programs, without the views that the code does not name.
+    """The kit's programs, without the views and the data that the code does not name.
 
-    No view uses another. No misconceptions: what is said of a check that fails changes nothing
-    that runs.
+    No view uses another, nor do data. No misconceptions: what is said of a check that fails changes
+    nothing that runs.
     """
     kit = [f for f in lesson.course.kit.rglob("*") if f.suffix in (".py", ".js", ".css")]
     views = [f.stem for f in kit if f"\ndef show_{f.stem}(" in f.read_text(encoding="utf-8")]
+    data = [f.stem for f in kit if f.parent.name == "data" and f.stem != "__init__"]
     left_out = {"widgets/__init__", *(f"widgets/{v}" for v in views if f"show_{v}(" not in code)}
+    left_out |= {"data/__init__", *(f"data/{name}" for name in data if f"data.{name} " not in code)}
     return [f for f in kit if f"{f.parent.name}/{f.stem}" not in left_out]
 
 

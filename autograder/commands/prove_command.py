@@ -8,7 +8,7 @@ from rich.text import Text
 from autograder import paths
 from autograder.authoring import proofs, report
 from autograder.authoring.answer_bank import AnswerBank, nearest, read_answers
-from autograder.authoring.lesson import find_lessons, read_lesson
+from autograder.authoring.lesson import Lesson, find_lessons, read_lesson
 from autograder.commands.terminal import add_lessons, as_table, console, progress, say
 from autograder.errors import CourseError
 
@@ -30,6 +30,8 @@ def add_options(added: argparse.ArgumentParser) -> None:
     add_lessons(added)
     added.add_argument("--answers", type=Path, metavar="DIR", help="another bank's folder")
     added.add_argument("-v", "--verbose", action="store_true", help="list every wrong answer")
+    only = "prove this exercise's answers alone; may be repeated"
+    added.add_argument("--only", action="append", default=[], metavar="EXERCISE", help=only)
     show = "print this answer, whole, and prove nothing; `solution` is the lesson's own"
     added.add_argument("--show", nargs=2, metavar=("EXERCISE", "NAME"), help=show)
 
@@ -60,6 +62,15 @@ def _show(options: argparse.Namespace, banks: Path) -> int:
     return 0
 
 
+def _chosen(lesson: Lesson, only: list[str]) -> list[str]:
+    """The exercises to prove: those asked for, or all."""
+    names = [cell.name for cell in lesson.of("exercise")]
+    for name in only:
+        if name not in names:
+            raise CourseError(f"no exercise {name!r}; there is {nearest(name, names)}")
+    return only or names
+
+
 def _prove_lesson(path: Path, banks: Path, options: argparse.Namespace) -> int:
     """Prove one lesson, print what was found, and return how many answers it judged unjustly."""
     # these import torch, which other commands need not wait for
@@ -70,7 +81,8 @@ def _prove_lesson(path: Path, banks: Path, options: argparse.Namespace) -> int:
         say(f"{path.stem}: no answers at {paths.display_path(banks / path.name)}")
         return 1
     bank = read_answers(banks / path.name, lesson)
-    names = [cell.name for cell in lesson.of("exercise")]
+    names = _chosen(lesson, options.only)
+    bank = [answer for answer in bank if answer.exercise in names]
     with BankRunner(lesson) as bench, progress() as bar:
         ends = [*map(bench.stub, names), *map(bench.solution, names)]
         judged = bench.each(bench.judge, [*ends, *bank])
@@ -82,7 +94,7 @@ def _prove_lesson(path: Path, banks: Path, options: argparse.Namespace) -> int:
     misses = report.misses(verdicts)
     for miss in misses:
         console.print(Text(miss, style="red"), soft_wrap=True)
-    if not options.answers:
+    if not options.answers and not options.only:
         kept = lesson.course.reports / f"{path.stem}.md"
         paths.write(kept, report.page(path.stem, from_bank))
         say(f"the whole report: {paths.display_path(kept)}")
@@ -91,6 +103,6 @@ def _prove_lesson(path: Path, banks: Path, options: argparse.Namespace) -> int:
     say(f"{path.stem}: {len(verdicts)} answers, {len(misses)} judged unjustly")
     solutions = verdicts[len(names) : len(ends)]
     apart = sum(len(lesson.checks_of(v.answer.exercise)) for v in solutions if v.just)
-    needy = len(lesson.of("check")) - apart
+    needy = sum(len(lesson.checks_of(name)) for name in names) - apart
     say(f"{path.stem}: {apart} checks work apart from the student's process, {needy} do not")
     return len(misses)

@@ -144,6 +144,32 @@ def test_a_program_of_a_view_changes_what_is_executed_where_it_is_shown(
     assert (proofs.digest_of_execution(again(lesson)) != before) == counts
 
 
+@pytest.mark.parametrize(("code", "counts"), [("", False), ("from t.data.dots import two", True)])
+def test_data_change_what_is_executed_where_they_are_imported(lesson, tmp_path, code, counts):
+    replace("solutions/01_small.py", "", f"\n# %%\n{code}\n")(tmp_path)
+    dots = tmp_path / "assets/transformer_course/data/dots.py"
+    dots.parent.mkdir(exist_ok=True)
+    dots.write_text("two = 2\n", encoding="utf-8")
+    before = proofs.digest_of_execution(again(lesson))
+    dots.write_text("two = 3\n", encoding="utf-8")
+    assert (proofs.digest_of_execution(again(lesson)) != before) == counts
+
+
+def test_no_data_use_others():
+    for path in (COURSE.kit / "data").glob("*.py"):
+        assert "transformer_course.data" not in path.read_text()
+
+
+def test_what_confines_changes_no_proof(lesson, tmp_path):
+    before = proofs.digest_of_bank(lesson)
+    found = sorted((tmp_path / "autograder/execution").rglob("*.py"))
+    confining = [path for path in found if path.name in proofs.CONFINING]
+    assert len(confining) == len(proofs.CONFINING)
+    for path in confining:
+        path.write_text("# changed\n", encoding="utf-8")
+    assert proofs.digest_of_bank(lesson) == before
+
+
 def test_no_view_uses_another():
     programs = {path.stem: path for path in (COURSE.kit / "widgets").glob("*.py")}
     del programs["__init__"]
@@ -171,9 +197,22 @@ def test_prove_keeps_what_it_proved(lesson, tmp_path):
     assert not proofs.fits(proofs.BANK, lesson, proofs.digest_of_bank(lesson))
 
 
-def prove(lesson: Lesson) -> int:
+def test_one_exercise_can_be_proven_alone_and_nothing_is_kept(lesson, tmp_path, capsys):
+    replace("autograder/answers/01_small.py", "x * x", "2 * x")(tmp_path)
+    assert prove(lesson, "--only", "half") == 0
+    assert "3 answers, 0 judged unjustly" in capsys.readouterr().out
+    assert not [*lesson.course.reports.iterdir()]
+    assert prove(lesson, "--only", "half", "--only", "double") == 1
+
+
+def test_an_exercise_that_is_not_there_is_named(lesson):
+    with pytest.raises(SystemExit, match="no exercise 'halves'; there is half"):
+        cli.main(["prove", "--only", "halves"], lesson.course)
+
+
+def prove(lesson: Lesson, *options: str) -> int:
     """The exit code of the command."""
     with pytest.raises(SystemExit) as ended:
-        cli.main(["prove"], lesson.course)
+        cli.main(["prove", *options], lesson.course)
     assert isinstance(ended.value.code, int)
     return ended.value.code
