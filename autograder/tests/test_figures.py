@@ -22,6 +22,9 @@ DRAWN = {
     "stations": lambda: figures.stations(
         {"pre": [(["norm1", "attention"], [])], "post": [(["attention"], ["norm1"])]}, "x"
     ),
+    "stations_with_an_input": lambda: figures.stations(
+        {"layer": [(["norm", "cross-\nattention"], [])]}, "x", {"cross-\nattention": "memory"}
+    ),
     "stream": lambda: figures.stream(
         {"pre": [1.0, 0.7, 1.22, 1.22, 0.7, 1.41, 1.41], "post": [1.0, 0.7, 1.22, 1.0]},
         ["norm", ""],
@@ -49,6 +52,9 @@ DRAWN = {
         dots={"peak": [0.0, 0.5, 2.5, 0.0], "flat": [1.0, 0.9999, 1.0001, 1.0]},
     ),
     "runs": lambda: figures.runs({"one head": [0.5, 0.7], "two": [1.0]}, "accuracy", "Heads"),
+    "linked_runs": lambda: figures.runs(
+        {"one head": [0.5, 0.7], "two": [0.6, 0.9]}, "accuracy", "Heads", linked=True, bottom=0
+    ),
     "tiles": lambda: figures.tiles([torch.eye(2), torch.ones(2, 2)], ["a", "b"], "two"),
 }
 TOLD = {
@@ -57,6 +63,8 @@ TOLD = {
     "steps": "out (query by feature): a: [1]; b: [2]",
     "masks": "causal (query by key), allowed: a: a; b: a, b",
     "stations": "post: from x, a detour through attention is added back, then norm1 on",
+    "stations_with_an_input": "a detour through norm, cross-attention is added back; "
+    "into cross-attention comes memory.",
     "stream": "pre: from 1.00; a branch of 0.70 makes 1.22; a branch of 0.70 makes 1.41. "
     "post: from 1.00; a branch of 0.70 makes 1.22, then 1.00 after a norm.",
     "word_links": "from “the”, the largest weights go to cat 0.75, the 0.25",
@@ -65,6 +73,7 @@ TOLD = {
     "curves_that_turn": "both from 2 to 3, lowest 1 at 2, highest 4 at 4; "
     "runs from 1 to 1, lowest 0 at 4; peak from 0 to 0, highest 2.5 at 4; flat from 1 to 1.",
     "runs": "accuracy of each run. one head: 0.5, 0.7, mean 0.6; two: 1, mean 1",
+    "linked_runs": "one head: 0.5, 0.7, mean 0.6; two: 0.6, 0.9, mean 0.75",
     "tiles": "two. 2 pictures of 2 by 2: a, b.",
 }
 

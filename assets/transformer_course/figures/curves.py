@@ -79,11 +79,24 @@ def _course(across: Sequence[float], values: np.ndarray) -> str:
     return text
 
 
-def runs(measured: Mapping[str, Sequence[float]], y: str, title: str) -> None:
-    """Draw a dot for each run, a column for each setting, and a line at its mean."""
+def runs(
+    measured: Mapping[str, Sequence[float]],
+    y: str,
+    title: str,
+    linked: bool = False,
+    bottom: float | None = None,
+) -> None:
+    """Draw a dot for each run, a column for each setting, and a line at its mean.
+
+    `linked` joins the runs of one seed: the first of each setting, the second, and so on.
+    """
     figure = Figure(figsize=(1.6 + 1.3 * len(measured), 3.6), layout="constrained")
     axes = figure.subplots()
     descriptions = []
+    if linked:
+        table = np.array([*measured.values()])  # (settings, seeds)
+        across = np.arange(len(table))[:, None] + np.linspace(-0.12, 0.12, table.shape[1])
+        axes.plot(across, table, color=INK, linewidth=1, alpha=0.7, zorder=1)
     for column, (name, values) in enumerate(measured.items()):
         spread = np.linspace(-0.12, 0.12, len(values)) if len(values) > 1 else [0.0]
         axes.plot(column + np.asarray(spread), values, "o", color=LINES[0], markersize=7, alpha=0.8)
@@ -92,5 +105,7 @@ def runs(measured: Mapping[str, Sequence[float]], y: str, title: str) -> None:
         descriptions.append(f"{name}: {', '.join(f'{v:.3g}' for v in values)}, mean {mean:.3g}")
     axes.set_xticks(range(len(measured)), [name.replace(", ", ",\n") for name in measured])
     axes.set(xlim=(-0.5, len(measured) - 0.5), ylabel=y, title=title)
+    if bottom is not None:
+        axes.set_ylim(bottom=bottom)
     axes.grid(axis="y", alpha=0.3)
     show(figure, f"{title}. {y} of each run. {'; '.join(descriptions)}.")

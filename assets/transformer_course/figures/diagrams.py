@@ -60,24 +60,33 @@ def word_links(sentences: Mapping[str, tuple[Sequence[str], int, ArrayLike | Ten
     show(figure, f"{'. '.join(descriptions)}.")
 
 
-def stations(ways: Mapping[str, Sequence[tuple[Sequence[str], Sequence[str]]]], ends: str) -> None:
+def stations(
+    ways: Mapping[str, Sequence[tuple[Sequence[str], Sequence[str]]]],
+    ends: str,
+    inputs: Mapping[str, str] | None = None,
+) -> None:
     """Draw a residual stream with its branches, for one or more variants of a block.
 
     A variant is title -> its branches in order, each (boxes on the branch, boxes on the stream
-    after the "+" where the branch is added back). `ends` names the input.
+    after the "+" where the branch is added back). `ends` names the input. `inputs` says what else
+    enters a box on a branch, from outside the block: name of the box -> what enters.
     """
-    figure = Figure(figsize=(9.5, 2.3 * len(ways)), layout="constrained")
+    inputs = inputs or {}
+    height = 2.9 if inputs else 2.3
+    figure = Figure(figsize=(9.5, height * len(ways)), layout="constrained")
     grid = figure.subplots(len(ways), 1, squeeze=False)[:, 0]
     descriptions = []
     for axes, (title, passed) in zip(grid, ways.items(), strict=True):
         axes.set_title(title, loc="left", fontsize=11)
-        _ways(axes, passed, ends)
+        _ways(axes, passed, ends, inputs)
         parts = [
             f"a detour through {', '.join(off)} is added back"
             + f", then {', '.join(on)} on the straight way" * bool(on)
             for off, on in passed
         ]
-        descriptions.append(f"{title}: from {ends}, {'; '.join(parts)}")
+        drawn = [name for off, _ in passed for name in off if name in inputs]
+        parts += [f"into {name} comes {inputs[name]}" for name in drawn]
+        descriptions.append(f"{title}: from {ends}, {'; '.join(parts)}".replace("-\n", "-"))
     show(figure, f"{'. '.join(descriptions)}.")
 
 
@@ -145,7 +154,12 @@ def _stream(
     axes.axis("off")
 
 
-def _ways(axes: Axes, passed: Sequence[tuple[Sequence[str], Sequence[str]]], ends: str) -> None:
+def _ways(
+    axes: Axes,
+    passed: Sequence[tuple[Sequence[str], Sequence[str]]],
+    ends: str,
+    inputs: Mapping[str, str],
+) -> None:
     # each box takes 1.75 units, with its arrow
     at, room = 0.9, 1.75
     straight = {"color": LINES[0], "lw": 3.5, "zorder": 1}
@@ -155,7 +169,13 @@ def _ways(axes: Axes, passed: Sequence[tuple[Sequence[str], Sequence[str]]], end
         back = at + 0.35 + room * len(off)
         axes.plot([at, at, back, back], [0, 1.35, 1.35, 0.22], color=INK, lw=1.4, zorder=1)
         for i, name in enumerate(off):
-            _box(axes, at + 0.2 + room * (i + 0.5), 1.35, name)
+            middle = at + 0.2 + room * (i + 0.5)
+            _box(axes, middle, 1.35, name)
+            if name in inputs:
+                enters = {"arrowstyle": "-|>", "color": LINES[1], "lw": 2, "shrinkA": 0}
+                axes.annotate("", (middle, 1.71), (middle, 2.3), arrowprops=enters | {"shrinkB": 0})
+                written = {"ha": "center", "va": "bottom", "fontsize": 11, "color": LINES[1]}
+                axes.text(middle, 2.36, inputs[name], **written)
         axes.plot(back, 0, "o", markersize=17, color="white", markeredgecolor=INK, zorder=3)
         axes.text(back, -0.02, "+", ha="center", va="center", fontsize=14, color=ON_LIGHT, zorder=4)
         at = back + 0.45
@@ -164,7 +184,7 @@ def _ways(axes: Axes, passed: Sequence[tuple[Sequence[str], Sequence[str]]], end
             at += room + 0.1
     axes.plot([first, at + 0.3], [0, 0], **straight)
     axes.plot(at + 0.3, 0, ">", markersize=11, color=LINES[0])
-    axes.set(xlim=(0, max(13.9, at + 0.8)), ylim=(-0.65, 1.9))
+    axes.set(xlim=(0, max(13.9, at + 0.8)), ylim=(-0.65, 2.8 if inputs else 1.9))
     axes.axis("off")
 
 
