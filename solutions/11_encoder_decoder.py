@@ -1,13 +1,13 @@
 # %% [markdown]
 # # Lesson 11 · The encoder-decoder
 #
-# **You build** the encoder-decoder of 2017, in today's pre-norm order: a decoder layer with cross-attention, the Transformer around it, greedy decoding, beam search and BLEU. Your model translates English sentences that it has never seen into French.
+# **You build** the encoder-decoder of 2017, in today's pre-norm order: a decoder layer with cross-attention, the Transformer around it, greedy decoding, beam search and BLEU. Your model translates new English sentences into French.
 #
-# **You need** the ideas of lessons 2 to 7, whose code comes from PyTorch. Lesson 9 (decoding) and lesson 10 (the RNN with attention) help.
+# **You need** the ideas of lessons 2 to 7, whose code comes from PyTorch. Lessons 9 (decoding) and 10 (the RNN with attention) help.
 #
-# **You take away** `Transformer`, `beam_search`, `bleu` and a test that finds decoders which see the future. And you compare an encoder, a decoder and both on one translation task.
+# **You take away** `Transformer`, `beam_search`, `bleu` and a test that finds decoders that see the future. You also compare an encoder, a decoder and both on one translation task.
 #
-# **Time**: about 335 minutes: 218 for the exercises. Good places to stop are marked after about 135, 205 and 310: plan three or four sittings. After the third come only experiments: they can wait for another day.
+# **Time**: about 285 minutes, 218 of them for the exercises. Good places to stop are marked after about 125 and 190: plan three sittings. Parts 11 to 13 are experiments (25 minutes more): they can wait for another day.
 
 # %% given imports
 import math
@@ -146,7 +146,7 @@ print(f"250 sentences: the dictionary translates {sum(right)} without an error")
 print(f"in {sum(same)} of them, the French sentence has as many words as the English one")
 
 # %% [markdown]
-# What to see: the dictionary is nearly always wrong. A French adjective agrees with its noun, in gender and number. Some adjectives move behind the noun. *doesn't* becomes two words, one on each side of the verb, and *is following* becomes one. And often the two sentences differ in length.
+# What to see: the dictionary is nearly always wrong. A French adjective agrees with its noun in gender and number. Some adjectives move behind the noun. *doesn't* becomes two words, one on each side of the verb, and *is following* becomes one. So the two sentences often differ in length.
 #
 # The next picture draws one pair. Each line joins a French word to its English word.
 
@@ -184,11 +184,7 @@ draw_alignment(shown)
 # <details><summary>It has no output for some of the French words</summary>Yes. The number of outputs is the number of inputs. (You can add empty positions: part 12 tries it.)</details>
 # <details><summary>It cannot see the whole English sentence</summary>It can: in an encoder, every position may attend to every other.</details>
 #
-# How can one model read a sequence, and write another of a different length and order? And how can it compute all positions of the translation at the same time in training, which the RNN of lesson 10 cannot? That is the question of this lesson. A few more pairs:
-
-# %%
-for pair in test_pairs[:4]:
-    print(*pair.english, " → ", *pair.french)
+# How can one model read a sequence and write another of a different length and order? And how can it compute all positions of the translation at once in training, which the RNN of lesson 10 cannot? These are the questions of this lesson.
 
 # %% [markdown]
 # **Recall.** Three questions on earlier lessons. Answer first, then open your choice.
@@ -205,7 +201,7 @@ for pair in test_pairs[:4]:
 # <details><summary>sleeps</summary>Yes: each output predicts the next token.</details>
 # <details><summary>the</summary>The model has already read it.</details>
 #
-# 3. Pre-norm: where are the norms?
+# 3. In a pre-norm model, where are the norms?
 #
 # <details><summary>On the residual stream, after each addition</summary>That is post-norm.</details>
 # <details><summary>On each branch, before its sublayer, and once at the end of the stack</summary>Yes. The residual stream itself is not normalised before the end.</details>
@@ -288,7 +284,7 @@ figures.Picture(
 )
 
 # %% [markdown]
-# What to see: one arrow leads from the encoder to the decoder. What the encoder returns, one vector for each source token, is called the **memory**. The decoder's tokens send the queries, and the memory gives the keys and the values.
+# What to see: one arrow leads from the encoder to the decoder. What the encoder returns, one vector for each source token, is called the **memory**. The queries come from the decoder's tokens, the keys and values from the memory.
 #
 # **From the lecture**: “Transformer Encoder-Decoder” in *Introduction to Transformers*, CS60216; “Overview of Transformer” in *Transformer: Part I (Encoder)*, CS7150, lists cross-attention as what the decoder adds.
 
@@ -318,28 +314,25 @@ print(f"memory shuffled: the output changes by {(shuffled - output).abs().max():
 # %% [markdown]
 # What to see: the output has a vector for each *target* token, whatever the length of the source. And shuffling the memory changes nothing: cross-attention does not know the order of the source. Positions must already be in the memory, so the encoder adds them to its embeddings.
 #
-# A decoder layer has one sublayer more than an encoder block. Compare:
+# An encoder block (lesson 7) has two sublayers: self-attention and a feed-forward network. A decoder layer has a third, between these two:
 
 # %%
 figures.stations(
     {
-        "encoder block (lesson 7)": [
-            (["norm1", "self-attention"], []),
-            (["norm2", "feed-forward"], []),
-        ],
         "decoder layer": [
-            (["norm1", "self-attention"], []),
-            (["norm2", "cross-attent."], []),
-            (["norm3", "feed-forward"], []),
+            (["norm1", "causal self-\nattention"], []),
+            (["norm2", "cross-\nattention"], []),
+            (["norm3", "feed-\nforward"], []),
         ],
     },
     "x",
+    inputs={"cross-\nattention": "memory: keys and values"},
 )
 
 # %% [markdown]
-# What to see: three branches, each with its own norm. In cross-attention, only the queries come from the stream of the decoder. The memory comes as it is: the encoder's final norm has already normalised it.
+# What to see: three branches, each with its own norm. In cross-attention, only the queries come from the decoder's residual stream. norm2 does not touch the memory: the encoder's final norm has already normalised it.
 #
-# The source may be padded, so cross-attention needs the source's padding mask. In this course, True = may attend. `nn.MultiheadAttention` means the opposite: there, True = may *not* attend. The next function, `attend`, inverts the mask. (You may also call `nn.MultiheadAttention` directly.)
+# The source may be padded, so cross-attention needs the source's padding mask. In this course, True = may attend. In `nn.MultiheadAttention`, True = may *not* attend. The next function, `attend`, inverts the mask for you. (You may also call `nn.MultiheadAttention` directly.)
 
 
 # %% given attend
@@ -820,7 +813,7 @@ with Check("DecoderLayer", "a hidden feature is dropped for all that read it") a
 # %% [markdown]
 # ## 3 · The target, shifted
 #
-# In training, the translation is known. So the decoder can read the right words *before* each position, whatever it would have written itself. This is **teacher forcing**: in training, the decoder reads the target itself, shifted by one position. All positions train at the same time.
+# In training, the translation is known. So at each position, the decoder can read the right words *before* it, whatever it would have written itself. This is **teacher forcing**: in training, the decoder reads the target itself, shifted by one position. So all positions train at the same time.
 
 # %%
 print("the decoder reads ", *(f"{word:8}" for word in ["<begin>", *shown.french]))
@@ -833,7 +826,8 @@ print("and should predict", *(f"{word:8}" for word in [*shown.french, "<end>"]))
 #
 # **Exercise** (8 minutes). Shift the target right: `begin` comes first, and the last token is dropped.
 #
-# <details><summary>Hint</summary><code>torch.full_like(target[:, :1], begin)</code> is a column of begin tokens.</details>
+# <details><summary>Hint 1</summary>Put two tensors side by side: a column of begin tokens, and a part of the target.</details>
+# <details><summary>Hint 2</summary><code>torch.full_like</code> copies shape, type and device. <code>torch.cat</code> joins along an axis.</details>
 
 
 # %% exercise shift_right
@@ -941,7 +935,7 @@ figures.masks(
 )
 
 # %% [markdown]
-# What to see: padding at the *end* of the target needs no mask, because the causal mask hides it from the real words. What the padding positions themselves output must not count in the loss.
+# What to see: padding at the *end* of the target needs no mask of its own, because the causal mask hides it from the real words. The outputs at the padding positions must not count in the loss.
 #
 # **Predict.** A batch holds a sentence of 4 tokens, with a loss of 1 for each, and one of 12 tokens, with a loss of 2 for each. What is the mean over the batch's tokens?
 #
@@ -951,7 +945,8 @@ figures.masks(
 #
 # **Exercise** (10 minutes). Write the loss: the mean cross-entropy over all target tokens that are not padding.
 #
-# <details><summary>Hint</summary><code>F.cross_entropy</code> wants the classes on axis 1, or everything flattened; its argument <code>ignore_index</code> leaves a target out.</details>
+# <details><summary>Hint 1</summary><code>F.cross_entropy</code> wants the classes on axis 1. Or flatten batch and length into one axis.</details>
+# <details><summary>Hint 2</summary>Look through the arguments of <code>F.cross_entropy</code>: one names a class to leave out.</details>
 
 
 # %% exercise translation_loss
@@ -1058,13 +1053,13 @@ with Check("translation_loss", "no padding at all") as check:
 # %% [markdown]
 # ## 4 · The whole model
 #
-# Everything is ready for the picture of part 1. The encoder is PyTorch's, which your encoder of lesson 7 matches. The decoder is a list of your layers, with a final norm, because they are pre-norm.
+# Now you can build the whole picture of part 1. The encoder is PyTorch's, which your encoder of lesson 7 matches. The decoder is a list of your layers. They are pre-norm, so a final norm follows them.
 #
-# **Predict.** Where does a decoder layer read the memory from?
+# **Predict.** Which vectors does decoder layer $i$ read by cross-attention?
 #
-# <details><summary>Layer i reads the output of encoder layer i</summary>A natural idea, but not this architecture: the picture has one arrow.</details>
-# <details><summary>The first decoder layer reads it and passes it on</summary>Every layer reads it. A layer passes on only its own stream.</details>
-# <details><summary>Every decoder layer reads the output of the whole encoder</summary>Yes, after the encoder's final norm.</details>
+# <details><summary>The output of encoder layer i</summary>A natural idea, but not this architecture: the picture has one arrow.</details>
+# <details><summary>Only the first layer reads the encoder's output, and passes it on</summary>Every layer reads it. A layer passes on only its residual stream.</details>
+# <details><summary>The output of the whole encoder, whatever i is</summary>Yes, after the encoder's final norm.</details>
 #
 # **Exercise** (35 minutes). Put the model together.
 #
@@ -1526,7 +1521,7 @@ with Check("Transformer", "dropout in training only, anew in each call") as chec
 # %% [markdown]
 # ## 5 · Training
 #
-# Two encoder layers and two decoder layers, 64 features, 4 heads. Each of 300 steps trains on 32 new sentences. A test sentence of part 6 is drawn in the same way, with another seed. The learning rate warms up over 50 steps and then falls. Dropout stays at 0: each step brings new sentences, so there are none to memorise.
+# The model has two encoder layers, two decoder layers, 64 features and 4 heads. Each of 300 steps trains on 32 new sentences. The test sentences come from the same grammar, with another seed. The learning rate warms up over 50 steps and then falls. Dropout stays at 0: the sentences are always new, so there is nothing to memorise.
 
 # %%
 Model = Callable[[Tensor, Tensor, Tensor], Tensor]  # source, shifted target, source mask -> logits
@@ -1557,15 +1552,10 @@ def train(
 
 
 # %% [markdown]
-# An untrained model knows nothing of the 112 French tokens.
-#
-# **Predict.** What loss does it begin with?
-#
-# <details><summary>About 0.7</summary>That is ln 2: a guess between two tokens.</details>
-# <details><summary>A little above 4.7</summary>Yes. A uniform guess costs ln 112, about 4.7. Random logits are not quite uniform, and cost a little more.</details>
-# <details><summary>112, one for each token</summary>The logarithm of the number of choices counts, not the number.</details>
+# An untrained model knows nothing of the 112 French tokens. A uniform guess costs ln 112, about 4.7: the loss begins near that.
 
-# %%
+# %% folded=true
+# Trains your model for 300 steps, and keeps a copy of it after 100: click to unfold.
 from copy import deepcopy
 from functools import cache
 
@@ -1601,12 +1591,12 @@ def beginner() -> Transformer:
 print(f"{sum(part.numel() for part in translator().parameters()):,} parameters")
 
 # %% [markdown]
-# The loss falls to nearly 0. But in training the model always reads the right words before each position. After training there are only its own. Can it write a sentence?
+# The loss falls to nearly 0. But in training, the model always reads the right words before each position. After training, it reads only what it wrote itself. Can it write a sentence?
 
 # %% [markdown]
 # ## 6 · Greedy decoding
 #
-# **Greedy decoding** takes the likeliest next token at every step: begin with `<begin>`, ask for the next token, append it, ask again. A batch makes it less simple: its rows end at different steps.
+# **Greedy decoding** takes the likeliest next token at every step: begin with `<begin>`, ask for the next token, append it, ask again. A batch makes this harder: its rows end at different steps.
 #
 # **Predict.** Two rows decode together. The first writes `<end>` at step 3, the other at step 5. What stands in the first row after its end?
 #
@@ -1784,10 +1774,11 @@ with Check("greedy_decode", "steps that depend on the whole row") as check:
 
 
 # %% [markdown]
-# Now the 250 test sentences. The model has seen none of them:
+# Now the 250 test sentences. Has the model seen any of them in training?
 
 
-# %%
+# %% folded=true
+# Translates sentences with your `greedy_decode`, and counts the right ones: click to unfold.
 def as_words(tokens: Tensor) -> list[str]:
     """The French words of a row, up to its end."""
     row = tokens.tolist()
@@ -1812,6 +1803,7 @@ def share_right(model: Model, pairs: list[Pair] = test_pairs) -> float:
     )
 
 
+# %%
 seen = {tuple(p.english) for step in range(1, 301) for p in draw_pairs(32, 1_000_000 + step)}
 print(
     "test sentences that occurred in training:", sum(tuple(p.english) in seen for p in test_pairs)
@@ -1821,14 +1813,15 @@ print("model   ", *translate(translator(), [shown])[0])
 print(f"without any error: {share_right(translator()):.1%} of 250 sentences")
 
 # %% [markdown]
-# What to see: all of these sentences are right (97 % or more in other seeds), with all agreements, all positions of adjectives, and both parts of each negation. That is what the dictionary could not do. (Each step of `translate` encodes the source again, which keeps the code short. A real system computes the memory once, and caches the keys and values of the decoder, as in lesson 9.)
+# What to see: the test sentences are new, and all or nearly all translations are right (100 % with seeds 0, 1 and 2). Agreements, order and negations are what the dictionary could not do. (Each step of `translate` encodes the source again, which keeps the code short. A real system computes the memory once, and caches the decoder's keys and values, as in lesson 9.)
 #
 # ### What does cross-attention attend to?
 #
-# The next cell collects the weights of cross-attention in *your* model: each layer and head, a row for each French word that it writes.
+# The next cell collects the weights of cross-attention in *your* model: in each layer and head, a row for each French word that it writes.
 
 
-# %%
+# %% folded=true
+# Collects the weights of cross-attention: click to unfold.
 def decoder_layers(model: Transformer) -> list[DecoderLayer]:
     return [layer for layer in model.layers if isinstance(layer, DecoderLayer)]
 
@@ -1855,10 +1848,10 @@ def cross_weights(model: Transformer, pair: Pair) -> Tensor:
 print("(layers, heads, output, source):", tuple(cross_weights(translator(), shown).shape))
 
 # %% [markdown]
-# **Puzzle.** A row belongs to the word that is *written*, not to the word that the decoder reads there. Find a head that attends to the right English word for nearly every French word, also where the order differs. One French word is an exception in all heads of layer 1, the second one: which?
+# **Puzzle.** A row belongs to the word that is *written*, not to the word that the decoder reads there. Find a head that attends to the right English word for nearly every French word, even where the order differs. Now take the first pair and layer 1, the upper one. One French word is an exception in nearly all heads: which?
 #
-# <details><summary>Hint</summary>Compare with the lines of the picture at the beginning of this lesson. Go through the words of a negated sentence.</details>
-# <details><summary>Answer</summary>In our model it is <em>pas</em>: the heads attend to words that come later in the English sentence. How can <em>pas</em> be right, then? The next experiment asks.</details>
+# <details><summary>Hint</summary>The sentence is the one whose lines you saw at the beginning of this lesson. Compare row by row.</details>
+# <details><summary>Answer</summary>In our model it is <em>pas</em>: the heads attend to other English words than <em>isn't</em>. How can <em>pas</em> be right, then? The next experiment asks.</details>
 
 # %%
 from transformer_course.widgets import show_alignment
@@ -1889,24 +1882,31 @@ def aligned_weight(model: Transformer) -> Tensor:
 
 both = torch.cat([aligned_weight(new_transformer(0).eval()), aligned_weight(translator())])
 models = [f"{kind}, layer {layer}" for kind in ("untrained", "trained") for layer in range(2)]
-heads = [f"head {i}" for i in range(4)]
-figures.steps({"mean weight on the right English word": (both, "head", heads)}, "model", models)
+figure = Figure(figsize=(6.5, 3.2), layout="constrained")
+axes = figure.subplots()
+figures.heatmap(axes, both.numpy(), [f"head {i}" for i in range(4)])
+axes.images[0].set_clim(0, 1)
+axes.set_yticks(range(4), models)
+figure.colorbar(axes.images[0], label="mean weight on\nthe right English word")
+told = (f"{name} {figures.brief(row)}" for name, row in zip(models, both.numpy(), strict=True))
+figures.Picture(figure, f"Mean weight on the right English word, by head: {'; '.join(told)}.")
 
 # %% [markdown]
-# What to see: the untrained model spreads its weight evenly. In the trained one, all four heads of layer 1 put about 0.9 on the right English word (0.60 to 0.93 in seeds 1 and 2). Nobody told them which word belongs to which.
+# What to see: the untrained model spreads its weight evenly. In the trained one, all four heads of layer 1 put about 0.9 on the right English word (0.60 to 0.93 in seeds 1 and 2).
 #
-# An **alignment** of two sentences says which words of one belong to which words of the other. Here, training found most of one, and nobody showed it any.
+# An **alignment** of two sentences says which words of one belong to which words of the other. Training found most of it, although no training sentence came with one.
 #
 # Do these weights matter? Hide one English word from cross-attention (the encoder still reads it). Is its French word still predicted? The control hides another word, drawn at random.
 #
 # **Predict.** *isn't* is hidden while the decoder writes *pas*. It has already written *ne* and the verb. Does it still write *pas*?
 #
 # <details><summary>No: nothing else says that the sentence is negated</summary>The English sentence is not the only source of information.</details>
-# <details><summary>Yes: after <em>ne</em> and a verb comes <em>pas</em></summary>Yes. The decoder reads <em>ne</em> by self-attention, so it need not look at the source again.</details>
+# <details><summary>Yes: after <em>ne</em> and a verb comes <em>pas</em></summary>Yes. The decoder reads <em>ne</em> by self-attention, so it need not attend to <em>isn't</em> again.</details>
 # <details><summary>Yes: the encoder has told all words about <em>isn't</em></summary>It may have. But then hiding the word should do little harm to <em>ne</em>, too. Compare <em>ne</em> in the next output.</details>
 
 
-# %%
+# %% folded=true
+# Hides an English word from cross-attention: click to unfold.
 @torch.no_grad()
 def still_right(model: Transformer, pair: Pair, hidden: list[int]) -> list[bool]:
     """For each French word: is it predicted when this position of the source is hidden from it?"""
@@ -1936,6 +1936,7 @@ def survival(model: Transformer, hide_aligned: bool) -> dict[str, float]:
     return {word: sum(right) / len(right) for word, right in kept.items()}
 
 
+# %%
 for name, hide_aligned in {
     "its English word is hidden": True,
     "another word is hidden": False,
@@ -1944,7 +1945,7 @@ for name, hide_aligned in {
     print(f"{name:26}", *(f"   {word} {share:.0%}" for word, share in shares.items()))
 
 # %% [markdown]
-# What to see: without its English word, a French word is mostly lost. Without another word, nearly all survive. So the decoder depends on what it attends to. The exception is *pas*: the decoder has read *ne* (the reference's, as in training), so it does not need the source. (Seeds 1 and 2: 0 % for *ne*, 100 % for *pas*.)
+# What to see: without its English word, a French word is mostly lost. Without another word, nearly all survive. So the decoder depends on what it attends to. The exception is *pas*: there the decoder has already read *ne*. The control leaves *ne* out of what the decoder reads: it never predicts *pas* after the verb, not even with *isn't* in view. (Seeds 0, 1 and 2: 0 of 131 sentences, against all of them with *ne*.)
 
 # %% [markdown]
 # ## 7 · Who sees the future?
@@ -1960,7 +1961,8 @@ for name, hide_aligned in {
 # <details><summary>Its training loss is lower, and it hardly translates at all</summary>Yes. Each output can copy the word that it should predict: it stands one position later in the input.</details>
 
 
-# %%
+# %% folded=true
+# Trains a model without the causal mask: click to unfold.
 from typing import Any
 
 
@@ -1992,6 +1994,7 @@ def without_mask_result() -> tuple[float, float]:
     return learn(without_causal_mask(0), 100, seed=0)
 
 
+# %%
 loss, right = without_mask_result()
 print(f"after 100 steps without the mask: training loss {loss:.2f}, sentences right {right:.1%}")
 print(
@@ -1999,7 +2002,7 @@ print(
 )
 
 # %% [markdown]
-# Your run has one seed. The next figure shows three, measured by `learn` with 150 steps. (They take about a minute, so their results are recorded here.)
+# Your run has one seed. The next figures show three seeds after 150 steps. (They take about a minute, so their results are recorded here.) A thin line joins the runs of one seed.
 
 # %%
 recorded_mask = {  # training loss and sentences right for the seeds 0, 1 and 2
@@ -2010,22 +2013,23 @@ figures.runs(
     {name: losses for name, (losses, _) in recorded_mask.items()},
     "training loss",
     "After 150 steps: the loss",
+    linked=True,
+    bottom=0,
 )
 figures.runs(
     {name: shares for name, (_, shares) in recorded_mask.items()},
     "sentences right",
     "After 150 steps: the translations",
+    linked=True,
 )
 
 # %% [markdown]
-# What to see: without the mask, the loss is about a fifth of the loss with it, and not one sentence is right. A low training loss says nothing about a model that sees its targets.
-#
-# Would the validation loss show the fault? With teacher forcing and without a mask, the model sees the targets there, too. Decoding shows it.
+# What to see: without the mask, the loss is about a fifth of the loss with it, and not one sentence is right. If a model sees its targets, a low training loss says nothing.
 
 # %% [markdown]
 # ### Bug hunt: a textbook's decoder
 #
-# *Dive into Deep Learning* is a textbook whose every chapter runs. Here is the self-attention of that decoder (PyTorch edition) as a function, with one head and without projections. `training` says in which mode the module runs: `train()` or `eval()`.
+# *Dive into Deep Learning* is a textbook whose chapters are notebooks that run. Here is the self-attention of its Transformer decoder (PyTorch edition) as a function, with one head and without projections. `training` says in which mode the module runs: `train()` or `eval()`.
 
 
 # %%
@@ -2047,7 +2051,7 @@ print(
 )
 
 # %% [markdown]
-# It trains, and its translations are as they should be: while decoding, the book's code feeds one new word at a time, and keeps what it computed for the earlier ones. So no position can attend to a later one. Is anything wrong? Write your guess down.
+# It trains, and its translations are as they should be. While decoding, the book's code feeds one new word at a time, and keeps what it computed for the earlier ones. So no position can attend to a later one there. Is anything wrong? Write your guess down.
 #
 # **Exercise** (20 minutes). Let a test decide. It gets any decoder as a function, and says whether a position sees a later one. A good test fails for a decoder that leaks in *any* way, and passes for every one that does not.
 #
@@ -2244,10 +2248,11 @@ with Check("test_of_decoder", "more decoders that leak") as check:
 # END HIDDEN TESTS
 
 # %% [markdown]
-# Now test the textbook's decoder, and your own layer, in both modes:
+# Now test the textbook's decoder and your own layer:
 
 
-# %%
+# %% folded=true
+# Wraps your layer as your test wants it: click to unfold.
 @cache
 def own_layer(d_model: int) -> DecoderLayer:
     """Your layer, as wide as your test's x."""
@@ -2259,20 +2264,24 @@ def own_decoder(x: Tensor, training: bool) -> Tensor:
     return layer(x, torch.ones(len(x), 3, x.shape[-1], dtype=x.dtype))
 
 
+# %%
 print("the textbook's decoder hides the future:", test_of_decoder(textbook_decoder))
 print("your layer hides the future:            ", test_of_decoder(own_decoder))
 
 # %% [markdown]
-# The line at fault is `if training`. A validation loss is computed in evaluation mode, with teacher forcing: the decoder gets the whole target, and no mask. So the *validation loss sees the future*. Decoding in the book's way is not affected, so the translations are as good as ever. (Our `greedy_decode` reads the whole beginning again at each step, so there the fault could show. It hardly does: after 300 steps, seeds 0, 1 and 2 still translate 98.8, 100 and 100 % of the sentences without the mask.)
+# The line at fault is `if training`. A validation loss is computed in evaluation mode, with teacher forcing: the decoder gets the whole target, and no mask. So the *validation loss sees the future*. Decoding in the book's way is not affected.
+#
+# (Our `greedy_decode` feeds all words so far at each step, so there the fault could show. It hardly does: after 300 steps, seeds 0, 1 and 2 translate 99, 100 and 100 % right without the causal mask.)
 #
 # **Predict.** A model trains *with* the mask. Its validation loss is computed without it. Compared with the right validation loss, it is …
 #
 # <details><summary>… lower, because the model sees its targets</summary>It sees them. But it has not learned to use them: in training they were hidden.</details>
-# <details><summary>… higher, because the model never learned to use later words</summary>Yes, in our runs. In training, no position ever attended to a later one. Now its attention averages over words that it never had to handle.</details>
+# <details><summary>… higher, because the model never learned to use later words</summary>Yes, in our runs. In training, no position ever attended to a later one. Now its attention also averages over them.</details>
 # <details><summary>… the same, because the weights are the same</summary>The weights are, but every self-attention now averages over other tokens.</details>
 
 
-# %%
+# %% folded=true
+# The validation loss with and without the causal mask: click to unfold.
 @torch.no_grad()
 def validation_loss(model: Transformer, masked: bool) -> float:
     """The loss on the test sentences, with teacher forcing, with and without the causal mask."""
@@ -2288,17 +2297,18 @@ def validation_loss(model: Transformer, masked: bool) -> float:
     ).item()
 
 
+# %%
 for name, model in {"after 100 steps": beginner(), "after 300 steps": translator()}.items():
     print(
         f"{name:15} with the mask {validation_loss(model, True):.3f}   without {validation_loss(model, False):.3f}"
     )
 
 # %% [markdown]
-# What to see: without the mask, the loss is too *high*, after 300 steps twenty times as high or more. (Seeds 0, 1 and 2 after 300 steps: 0.45, 0.83 and 1.59 in place of 0.02.) The model never learned to use later words.
+# What to see: without the mask, the loss is too *high*. After 300 steps it is about twenty times as high, or more: between 0.4 and 1.6 instead of 0.02 with the seeds 0, 1 and 2. The model never learned to use later words.
 #
 # **Predict.** A model that *trained* without the mask is validated without it, too. Is its validation loss too low or too high?
 #
-# <details><summary>Too low</summary>Yes. It has learned to copy its targets from the input. After 100 steps, seeds 0, 1 and 2 have 0.21, 0.18 and 0.17; with the mask put back, 2.3, 3.2 and 3.0. So the same leak makes a loss lower in one model and higher in another. Both are wrong.</details>
+# <details><summary>Too low</summary>Yes. It has learned to copy its targets from the input. After 100 steps, seeds 0, 1 and 2 have 0.21, 0.18 and 0.17. With the mask put back, the same models have 2.3, 3.2 and 3.0. So a leak can make a loss too low or too high.</details>
 # <details><summary>Too high</summary>It has seen its targets throughout training, and learned to copy them.</details>
 # <details><summary>Right: training and validation agree</summary>They agree with each other. But while decoding, there are no later words.</details>
 
@@ -2308,7 +2318,7 @@ for name, model in {"after 100 steps": beginner(), "after 300 steps": translator
 # %% [markdown]
 # ## 8 · Beam search
 #
-# Greedy decoding never takes a word back. Here is a small language model, as a table. The first word is *a* or *b*. Then:
+# Greedy decoding never takes a word back. Here is a small language model as a table: for each word, the probabilities of the next one. What does greedy decoding write?
 
 # %%
 NAMES = ["a", "b", "c", "d", "<end>", "<begin>"]
@@ -2336,14 +2346,14 @@ print("greedy:", *(NAMES[token] for token in path))
 # **Predict.** Which sentence is likeliest?
 #
 # <details><summary>a c, because a is likelier than b</summary>0.6 · 0.55 = 0.33.</details>
-# <details><summary>b d</summary>Yes: 0.4 · 0.9 = 0.36. Greedy decoding has no way to it: it dropped b at the first step.</details>
+# <details><summary>b d</summary>Yes: 0.4 · 0.9 = 0.36. Greedy decoding cannot find it: it dropped b at the first step.</details>
 # <details><summary>a d</summary>0.6 · 0.45 = 0.27, less than <em>a c</em>.</details>
 #
 # **Beam search** keeps the `width` likeliest beginnings at each step instead of one. A beginning of a sentence is called a **hypothesis**. The score of a hypothesis is its log-probability:
 #
 # $$\log p(y_1 \dots y_n \mid x) = \sum_{t=1}^{n} \log p(y_t \mid y_1 \dots y_{t-1}, x)$$
 #
-# Here $x$ is the source sentence, and the small model has none. All continuations of all hypotheses compete for `width` places. One that wins a place and ends is set aside, complete. At the next step there are `width` places again. With width 2, the small model gives:
+# Here $x$ is the source sentence (the small model has none). At each step, all continuations of all hypotheses compete, and the `width` likeliest are kept. A kept one that ends with `<end>` is set aside, complete. The next step again keeps `width`. With width 2, the small model gives:
 #
 # | step | kept | dropped |
 # | --- | --- | --- |
@@ -2352,7 +2362,7 @@ print("greedy:", *(NAMES[token] for token in path))
 # | 3 | *b d* `<end>` −1.02, *a c* `<end>` −1.11: both are set aside, none is open | |
 
 # %% [markdown]
-# Each further word makes a log-probability smaller. So sums favour short sentences. A remedy divides by a power of the length: $\log p\, /\, n^{\alpha}$.
+# Each further word makes the log-probability smaller, so sums favour short sentences. A usual remedy is to divide by a power of the length: $\log p\, /\, n^{\alpha}$.
 #
 # **Predict.** One hypothesis has 2 tokens and log-probability −1.2, another 4 tokens and −1.6. Which wins with α = 0, which with α = 1?
 #
@@ -2665,10 +2675,11 @@ some_tokens, score = beam_search(toy_step, begin=5, end=4, width=2, max_length=4
 print(*(NAMES[token] for token in some_tokens.tolist()), f"  probability {score.exp():.2f}")
 
 # %% [markdown]
-# Now your translator after 100 steps, when it still makes many errors. The next cell looks for a sentence in which beam search is right and greedy decoding is wrong.
+# Now your translator after 100 steps, when it still makes many errors. The next cell finds a sentence that beam search translates right and greedy decoding does not.
 
 
-# %%
+# %% folded=true
+# Translates with your `beam_search`, and looks for such a sentence: click to unfold.
 def next_word(model: Transformer, pair: Pair) -> Callable[[Tensor], Tensor]:
     """The step of a decoder for one sentence: (rows, length) -> (rows, vocabulary)."""
     source, _, _ = as_tensors([pair])
@@ -2695,6 +2706,7 @@ def rescued() -> Pair:
     return test_pairs[0]
 
 
+# %%
 hard = rescued()
 print("English", *hard.english)
 for beam_width in (1, 4):
@@ -2702,9 +2714,9 @@ for beam_width in (1, 4):
     print(f"width {beam_width}", *words, f"  log-probability {score:.2f}")
 
 # %% [markdown]
-# **Puzzle.** The view runs your `beam_search` with width 3, and draws the hypotheses that are kept, and the best that are dropped. At width 4 the right sentence was found. At which step does width 3 lose it, and why does it win in the end if it is kept?
+# **Puzzle.** The view runs your `beam_search` with width 3. It draws the hypotheses that are kept, and the best of those that are dropped. Width 4 found the right sentence. At which step does width 3 lose it? And why does it win in the end if it is kept?
 #
-# <details><summary>Hint</summary>Run the cell with width 4, and follow the winner back from its end: at which step is it the last of the four?</details>
+# <details><summary>Hint</summary>Change the width in the cell from 3 to 4, and follow the winner back from its end. At which step is it the last of the four?</details>
 # <details><summary>Answer</summary>In our model at step 7: <em>… pas ma</em> has only the fourth place, behind <em>… pas mes</em> with three verbs. The words after <em>ma</em> are likelier than those after <em>mes</em>: <em>petite femme blanche</em> agrees with it. A search that has dropped <em>ma</em> cannot come back to it.</details>
 
 # %%
@@ -2724,7 +2736,7 @@ show_beam(
 # %% [markdown]
 # ## 9 · BLEU
 #
-# *Without any error* is a strict measure: one wrong letter, and a sentence counts as nothing. Machine translation is usually measured with **BLEU**, which counts how many n-grams (runs of n words) of a translation also occur in a reference translation.
+# *Without any error* is a strict measure: with one wrong letter, the whole sentence counts as wrong. Machine translation is usually measured with **BLEU**, which counts how many n-grams (runs of n words) of a translation also occur in a reference translation.
 #
 # **Predict.** The reference is *le petit chat noir suit la reine*. A candidate says *le le le le le le le*. What share of its single words should count?
 #
@@ -2732,7 +2744,7 @@ show_beam(
 # <details><summary>1 of 7</summary>Yes. An n-gram counts at most as often as the reference has it: this is called clipping.</details>
 # <details><summary>None</summary>One <em>le</em> is right.</details>
 #
-# Let $p_n$ be the clipped share of n-grams, $c$ the number of words in all candidates, and $r$ that of all references:
+# Let $p_n$ be the clipped share of n-grams, $c$ the number of words in all candidates, and $r$ the number in all references:
 #
 # $$\mathrm{BLEU} = 100 \cdot \min(1,\, e^{1 - r/c}) \cdot (p_1\, p_2\, p_3\, p_4)^{1/4}$$
 #
@@ -2920,34 +2932,13 @@ for name, model in {"after 100 steps": beginner(), "after 300 steps": translator
 #
 # <details><summary>The first one's: a wrong ending is a small error</summary>To a reader. BLEU compares whole words.</details>
 # <details><summary>The second one's: its grammar is right</summary>BLEU knows no grammar.</details>
-# <details><summary>Both are about equal</summary>Yes: each error breaks the same n-grams.</details>
-
-# %%
-# adjectives with four different forms
-FOUR_FORMS = [e for e in BEFORE_NOUN + AFTER_NOUN if len(set(e[1:])) == 4]
-wrong_endings, wrong_words, originals = [], [], []
-for words in some_references:
-    found = [
-        (i, entry) for i, word in enumerate(words) for entry in FOUR_FORMS if word in entry[1:]
-    ]
-    if found:  # change the first of them
-        row_number, entry = found[0]
-        ending = next(form for form in entry[1:] if form != words[row_number])
-        another = FOUR_FORMS[(FOUR_FORMS.index(entry) + 1) % len(FOUR_FORMS)]
-        other = another[entry.index(words[row_number], 1)]
-        wrong_endings.append([*words[:row_number], ending, *words[row_number + 1 :]])
-        wrong_words.append([*words[:row_number], other, *words[row_number + 1 :]])
-        originals.append(words)
-print(*originals[0], " → ", *wrong_endings[0], " → ", *wrong_words[0])
-print(f"one wrong ending in each sentence: BLEU {bleu(wrong_endings, originals):.1f}")
-print(f"one wrong word in each sentence:   BLEU {bleu(wrong_words, originals):.1f}")
-
-# %% [markdown]
-# What to see: the numbers are equal, as they must be: BLEU only asks whether a word is the reference's. It cannot tell a slip from a mistranslation. It compares *systems*, on many sentences; it does not say whether one sentence is right.
+# <details><summary>Both are about equal</summary>Yes. BLEU only asks whether a word is the reference's, so each error breaks the same n-grams. With one such error in each test sentence, both have a BLEU of 69.7.</details>
+#
+# So BLEU cannot tell a slip from a mistranslation. It compares *systems*, on many sentences. It does not say whether one sentence is right.
 #
 # ### Does the beam help?
 #
-# A wider beam usually finds likelier sentences. (Not always: the greedy one may lose its place.) Are they better translations? First your model after 100 steps, on 60 sentences.
+# A wider beam usually finds likelier sentences. (Not always: it can drop the beginning that greedy decoding follows.) Are they better translations? First your model after 100 steps, on 60 sentences.
 
 
 # %%
@@ -2964,39 +2955,36 @@ for beam_width in (1, 4):
     print(f"width {beam_width}: log-probability {score:6.3f}   BLEU {quality:.1f}")
 
 # %% [markdown]
-# Now three seeds and 100 sentences, recorded with the same code. The second figure also has runs with α = 1, which divides by the length. Before you look: what does width 16 do?
+# Now three seeds and 100 sentences, recorded with the same code. With α = 1, the log-probability is divided by the length. Before you look: does BLEU rise further with width 16?
 
 # %%
-recorded_scores = {  # seeds 0, 1 and 2
-    "width 1": [-5.16, -5.64, -6.21],
-    "width 4": [-4.98, -5.37, -5.80],
-    "width 16": [-4.91, -5.24, -5.58],
-}
-recorded_beam = {
+recorded_beam = {  # seeds 0, 1 and 2
     "width 1": [60.4, 65.5, 55.4],
     "width 4": [64.1, 65.8, 63.7],
     "width 16": [60.6, 60.6, 58.8],
     "width 4, α = 1": [65.5, 70.8, 64.0],
     "width 16, α = 1": [65.5, 70.3, 65.4],
 }
-figures.runs(recorded_scores, "mean log-probability", "After 100 steps: what the search finds")
-figures.runs(recorded_beam, "BLEU", "The quality of these translations")
+figures.runs(recorded_beam, "BLEU", "After 100 steps: the quality of the translations", linked=True)
 
 # %% [markdown]
-# What to see: on average, a wider beam finds likelier sentences, in every seed. BLEU rises up to width 4, in one seed hardly. With width 16 it falls again, in every seed. The search looks for a large sum of log-probabilities. Does the sum favour wrong sentences? Look at their lengths.
+# What to see: with α = 0, BLEU rises up to width 4 (in one seed hardly) and falls again with width 16, in every seed. Yet the wider search does find likelier sentences:
 #
-# | mean number of words (references: 8.0) | seed 0 | seed 1 | seed 2 |
+# | | seed 0 | seed 1 | seed 2 |
 # | --- | --- | --- | --- |
-# | width 1 | 7.9 | 7.6 | 7.9 |
-# | width 16, α = 0 | 7.2 | 6.9 | 7.1 |
-# | width 16, α = 1 | 7.9 | 7.7 | 7.9 |
+# | mean log-probability, width 1 | −5.16 | −5.64 | −6.21 |
+# | mean log-probability, width 4 | −4.98 | −5.37 | −5.80 |
+# | mean log-probability, width 16 | −4.91 | −5.24 | −5.58 |
+# | words (references: 8.0), width 1 | 7.9 | 7.6 | 7.9 |
+# | words, width 16 | 7.2 | 6.9 | 7.1 |
+# | words, width 16, α = 1 | 7.9 | 7.7 | 7.9 |
 #
-# They are: with sums, width 16 writes sentences that are too short. With α = 1 the lengths are right again, and both widths beat greedy decoding in every seed. After 300 steps there is nothing to gain: greedy decoding and widths 4 and 16 all have a BLEU of 100.
+# The sentences of width 16 are too short. With α = 1 the lengths are nearly right again, and both widths beat greedy decoding in every seed. After 300 steps there is nothing to gain: greedy decoding and widths 4 and 16 all have a BLEU of 100.
 
 # %% [markdown]
 # ## 10 · In your own words
 #
-# **Question** (15 minutes). A friend trains an encoder-decoder. The training loss falls to 0.02 in a few minutes, the validation loss too. But the translations are nonsense. Name a likely cause, and the test that would show it. Another friend reports a validation loss far *above* the training loss, although the translations are good. Which line of code would you look at, and why is the loss too high there, not too low? Write four or five sentences: double-click the cell below. A person reads them.
+# **Question** (15 minutes). A friend trains an encoder-decoder. The training loss falls to 0.02 in a few minutes, the validation loss too. But the translations are nonsense. Name a likely cause, and a test that would show it. Another friend reports a validation loss far *above* the training loss, although the translations are good. Which line of code would you look at, and why is the loss too high there, not too low? Write four or five sentences: double-click the cell below. A person reads them.
 
 # %% answer two_losses [markdown] points=2
 # <!-- BEGIN SOLUTION -->
@@ -3004,12 +2992,12 @@ figures.runs(recorded_beam, "BLEU", "The quality of these translations")
 # <!-- END SOLUTION -->
 
 # %% [markdown]
-# **A good place to stop.** The exercises are done. Three parts are left, in which you only measure: your model beside the RNN, other ways to use the same layers, and PyTorch's own. (Back later? Run all cells above first.)
+# **A good place to stop.** The exercises are done. In the last three parts you only measure. They compare your model with the RNN, with other uses of the same layers, and with PyTorch's own. (Back later? Run all cells above first.)
 
 # %% [markdown]
 # ## 11 · Beside lesson 10
 #
-# Before 2017, neural translation was mostly done by RNNs with attention. Here is the one of lesson 10, made of PyTorch's parts: a GRU reads the source in both directions, additive attention reads its states, and a GRU cell writes.
+# Before 2017, most neural translation systems were RNNs with attention. Here is the one of lesson 10, made of PyTorch's parts: a GRU reads the source in both directions, additive attention reads its states, and a GRU cell writes.
 #
 # **From the lecture**: “Sequence-to-sequence with RNNs and attention” in *Transformer: Part I (Encoder)*, CS7150, draws this model step by step.
 
@@ -3062,11 +3050,12 @@ def new_recurrent(seed: int) -> RecurrentTranslator:
 # **Predict.** Equal parameters, 100 steps, a learning rate that suits both. Which one translates more sentences right?
 #
 # <details><summary>The Transformer: it replaced the RNN</summary>That happened for large models and much data. Here both are small.</details>
-# <details><summary>The RNN</summary>Yes, by far. A likely reason, which nobody tests here: it reads in order by construction. The Transformer has to learn what its position embeddings mean.</details>
+# <details><summary>The RNN</summary>Yes, by far. A likely reason, not tested here: it reads in order by construction. The Transformer has to learn what its position embeddings mean.</details>
 # <details><summary>They are about equal</summary>After 150 steps they are closer: 99 % and 95 %.</details>
 
 
-# %%
+# %% folded=true
+# Trains both for 100 steps: click to unfold.
 def parameters(model: nn.Module) -> int:
     return sum(part.numel() for part in model.parameters())
 
@@ -3078,13 +3067,14 @@ def after_100_steps(name: str) -> float:
     return learn(model, 100, seed=0, peak=0.008)[1]
 
 
+# %%
 for name, model in {"RNN": new_recurrent(0), "Transformer": beginner()}.items():
     print(
         f"{name:12} {parameters(model):,} parameters   sentences right {after_100_steps(name):.1%}"
     )
 
 # %% [markdown]
-# This is one seed. A rate that suits one model may not suit the other, so both ran at three peak rates: 0.004, 0.008 and 0.016. For the Transformer, 0.008 is the best; for the RNN, it is within 0.2 percentage points of the best. The next figure shows three seeds at this rate, recorded with `learn`. (Parts 5 to 8 used 0.004, so their model after 100 steps is weaker. Every run follows the schedule for 300 steps: a shorter one simply stops earlier.)
+# This is one seed. A rate that suits one model may not suit the other, so both ran at three peak rates: 0.004, 0.008 and 0.016. For the Transformer, 0.008 is the best; for the RNN, it is within 0.2 percentage points of the best. The next figure shows three seeds at this rate, recorded with `learn`. (Parts 5 to 9 used 0.004, so their model after 100 steps is weaker. Every run follows the schedule for 300 steps; a shorter one stops earlier.)
 
 # %%
 recorded_models = {  # seeds 0, 1 and 2
@@ -3093,12 +3083,17 @@ recorded_models = {  # seeds 0, 1 and 2
     "RNN, 150 steps": [0.980, 1.0, 0.996],
     "Transformer, 150 steps": [0.960, 0.956, 0.936],
 }
-figures.runs(recorded_models, "sentences right", "Equal parameters and steps, peak rate 0.008")
+figures.runs(
+    recorded_models,
+    "sentences right",
+    "Equal parameters and steps, peak rate 0.008",
+    linked=True,
+)
 
 # %% [markdown]
 # What to see: on this task the RNN learns *faster* per step, in every seed. After 150 steps it is still a little ahead. So here the Transformer does not need fewer examples.
 #
-# Then why did the field change? These short sentences do not show why. In training, the RNN needs the state of step $t$ before it can compute step $t + 1$. The Transformer computes all positions of a layer at once.
+# Then why did the field change? These short sentences do not show it. In training, the RNN needs the state of step $t$ before it can compute step $t + 1$. The Transformer computes all positions of a layer at once.
 #
 # **Predict.** Sentences of 160 tokens, one processor core. Which training step takes less time?
 #
@@ -3106,7 +3101,7 @@ figures.runs(recorded_models, "sentences right", "Equal parameters and steps, pe
 # <details><summary>The Transformer's</summary>Yes. The cells below measure it, and one reason for it.</details>
 # <details><summary>Neither: on one core nothing runs in parallel</summary>Nothing runs on a second core. But one large matrix product still takes less time than 160 small ones.</details>
 
-# %%
+# %% folded=true
 # Measures time: the numbers differ from run to run
 import time
 
@@ -3147,9 +3142,9 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see (the milliseconds depend on your machine): at 10 tokens the two are closest. At 160 tokens, the Transformer's step took between a quarter and two fifths of the RNN's time in our runs.
+# What to see (the milliseconds depend on your machine): at 160 tokens, the Transformer's step took less than half of the RNN's time in all our runs.
 #
-# Is it the many small steps? Isolate them: the same linear layer, on the same 160 tokens, once in one call and once token by token. The number of multiplications is the same.
+# Is it because of the many small steps? To isolate them, apply the same linear layer to the same 160 tokens, once in one call and once token by token. The number of multiplications is the same.
 
 # %%
 # Measures time: the numbers differ from run to run
@@ -3159,12 +3154,12 @@ one_by_one = best_milliseconds(lambda: torch.stack([linear(x) for x in long_batc
 print(f"one call: {whole:.1f} ms   160 calls: {one_by_one:.1f} ms")
 
 # %% [markdown]
-# What to see: 160 small calls take about three times as long as one large one, although they compute the same. (A GPU computes thousands of products at once, so the gap should be larger there; not measured here.) After training, the Transformer loses this advantage: greedy decoding calls both models once for each word.
+# What to see: 160 small calls take two to five times as long as one large one (in our runs), although they compute the same. (A GPU computes thousands of products at once, so the gap should be larger there; not measured here.) After training, the Transformer loses this advantage: in greedy decoding, both models write one word after another.
 
 # %% [markdown]
 # ## 12 · Encoder, decoder or both?
 #
-# Do you need two stacks? The same layers can be used in other ways. Each of these models is *one* stack of four layers, which reads the English words and the French positions in one sequence. Only the mask differs: a dot means that a row may attend to a column.
+# Do you need two stacks? The same layers can be used in other ways. Each of these models is *one* stack of four layers. It reads the English words and the French positions as one sequence. Only the mask and what the French positions read differ. A dot means that a row may attend to a column.
 
 
 # %%
@@ -3185,9 +3180,9 @@ figures.masks(
 )
 
 # %% [markdown]
-# - **Encoder-only**: every position may attend to every other. So it cannot read French words (it would see its targets): it gets empty output positions, and fills them all at once.
-# - **Decoder-only**: one causal mask. At output position $i$, it reads `<begin>` or the French word before. An English word does not see the English words after it.
-# - **Prefix**: as decoder-only, but the English words see one another. It isolates one property of an encoder: it is bidirectional.
+# - **Encoder-only**: every position may attend to every other. If it read French words, it would see its targets. So its output positions are empty, and it fills them all at once.
+# - **Decoder-only**: one causal mask. Each output position reads `<begin>` or the French word before. An English word does not see the English words after it.
+# - **Prefix**: as decoder-only, but the English words see one another. This adds one property of an encoder by itself: a bidirectional source.
 
 # %% folded=true
 # One stack for both languages, with as many parameters as your Transformer: click to unfold.
@@ -3244,7 +3239,7 @@ def translate_at_once(model: OneStack, pairs: list[Pair]) -> list[list[str]]:
 # %% [markdown]
 # **From the lecture**: “Transformer – Wrap Up” in *Transformers*, CSCI 4360/6360, recommends both stacks when you want bidirectional context, as in translation. It says that they perform better than decoder-only models.
 #
-# **Predict.** Equal parameters, 150 steps, each at its best rate of three. Which kind translates worst?
+# **Predict.** Equal parameters, 150 steps, each kind at its best learning rate. Which kind translates worst?
 #
 # <details><summary>Encoder-only</summary>Yes, on average. Its positions cannot read what the others write.</details>
 # <details><summary>Decoder-only</summary>After 100 steps it is far behind two stacks. After 150 it is near them.</details>
@@ -3264,27 +3259,30 @@ print(
 )
 
 # %% [markdown]
-# With one seed and 100 steps, decoder-only is far behind two stacks. Does that last? Here are three seeds after 150 steps, each kind at its best rate (0.004, 0.008, 0.016; 0.032 for those that were best at 0.016). They were recorded with `learn`; encoder-only is scored on what `translate_at_once` writes.
+# With one seed and 100 steps, decoder-only is far behind two stacks. Does that last? Here are three seeds after 150 steps, each kind at its best peak rate of 0.004, 0.008 and 0.016. (Kinds that were best at 0.016 were also tried at 0.032.) They were recorded with `learn`; encoder-only is scored on what `translate_at_once` writes.
 
 # %%
-recorded_kinds = {  # seeds 0, 1 and 2; the best peak rate in brackets
-    "two stacks (0.008)": [0.960, 0.956, 0.936],
-    "prefix (0.016)": [0.908, 0.864, 0.868],
-    "decoder-only (0.016)": [0.944, 0.920, 0.848],
-    "two stacks, causal encoder (0.008)": [0.948, 0.928, 0.880],
-    "encoder-only (0.008)": [0.892, 0.876, 0.532],
+recorded_kinds = {  # seeds 0, 1 and 2, at the best peak rate
+    "two stacks, rate 0.008": [0.960, 0.956, 0.936],
+    "prefix, rate 0.016": [0.908, 0.864, 0.868],
+    "decoder-only, rate 0.016": [0.944, 0.920, 0.848],
+    "two stacks, causal encoder, rate 0.008": [0.948, 0.928, 0.880],
+    "encoder-only, rate 0.008": [0.892, 0.876, 0.532],
 }
 figures.runs(
-    recorded_kinds, "sentences right", "150 steps, equal parameters, best of the rates tried"
+    recorded_kinds,
+    "sentences right",
+    "150 steps, equal parameters, best of the rates tried",
+    linked=True,
 )
 
 # %% [markdown]
-# What to see: two stacks are a little ahead of decoder-only in each seed, in one by four sentences of 250. That agrees with the slide, for this small task. Is it because the source is bidirectional? There are two controls. In two stacks, a causal mask in the encoder costs 1 to 6 percentage points, in each seed. In one stack, *prefix* has a bidirectional source and is no better than decoder-only. So it helps a little, but not everywhere.
+# What to see: two stacks are a little ahead of decoder-only in each seed, in one by only four sentences of 250. That agrees with the slide, for this small task. Is it because the source is bidirectional? In two stacks, a causal mask in the encoder costs 1 to 6 percentage points, in each seed. In one stack, *prefix* has a bidirectional source, but it beats decoder-only in one seed only. So a bidirectional source helped in two stacks, but not reliably in one.
 #
-# Encoder-only is behind; how far depends on the seed. It does learn: in this grammar, each sentence has exactly one right translation. Where several are right, different positions might follow different translations (not tested here). After 300 steps, all five kinds translate 98 % or more.
+# Encoder-only is behind on average, and how far depends on the seed. After 300 steps, all five kinds translate 98 % or more.
 
 # %% [markdown]
-# So when do you use which? It depends on what you want:
+# So when do you use which?
 #
 # | you want to | use | because |
 # | --- | --- | --- |
@@ -3295,7 +3293,7 @@ figures.runs(
 # %% [markdown]
 # ## 13 · The real thing
 #
-# PyTorch has the two stacks as `nn.Transformer`. With the same weights, does your model compute the same? Your layer's cross-attention is called `multihead_attn` there. Embeddings, positions and the output layer are not in it, so yours serve both.
+# PyTorch has the two stacks as `nn.Transformer`. With the same weights, does your model compute the same? There, cross-attention is called `multihead_attn`. Embeddings, positions and the output layer are not part of it, so both use yours.
 
 # %%
 import warnings
@@ -3347,12 +3345,12 @@ in_norms = sum(parameters(norm) for norm in norms if isinstance(norm, nn.Module)
 print(f"{parameters(base):,} parameters, {in_norms:,} of them in these two norms")
 
 # %% [markdown]
-# `nn.Transformer` always adds both norms, whatever `norm_first` says (checked with the version of PyTorch that ran this cell; see its source). To build the paper's stacks, use `nn.TransformerEncoder(layer, 6)` and `nn.TransformerDecoder(layer, 6)` without a norm.
+# `nn.Transformer` always adds both norms, whatever `norm_first` says (checked in the source of the PyTorch version that ran this cell). To build the paper's stacks, use `nn.TransformerEncoder(layer, 6)` and `nn.TransformerDecoder(layer, 6)` without a norm.
 
 # %% [markdown]
 # ### BLEU, from the field's own library
 #
-# `sacrebleu` is the library with which papers report BLEU. If it is installed, the next cell compares it with yours. (`tokenize="none"`: the words are split already. `smooth_method="none"`: as in the formula.)
+# Many papers report BLEU as computed by the library `sacrebleu`. If it is installed, the next cell compares it with yours. (`tokenize="none"`: the words are split already. `smooth_method="none"`: as in the formula.)
 
 # %%
 import importlib.util
@@ -3389,11 +3387,11 @@ show_progress("11_encoder_decoder")
 
 # %% [markdown]
 # - The encoder-decoder has two stacks. The encoder returns the memory, one vector for each source token; every decoder layer reads it by **cross-attention**: queries from the target, keys and values from the memory.
-# - In training, the decoder reads the target, shifted right by one (teacher forcing). The causal mask makes all positions train at once without seeing their own targets. Without it, the loss falls further and the model cannot translate.
-# - A mask in training only makes the *validation* loss wrong: in your runs too high. A test that changes later positions, in both modes, finds such a leak. It does not find a target that somebody forgot to shift.
+# - In training, the decoder reads the target, shifted right by one (teacher forcing). Thanks to the causal mask, all positions train at once and none sees its own target. Without the mask, the loss falls further, and the model cannot translate.
+# - If the mask is applied in training only, the *validation* loss is wrong: in your runs, too high. A test that changes later positions, in both modes, finds such a leak. It does not find a target that was never shifted.
 # - Greedy decoding takes the likeliest token at each step. Beam search keeps several hypotheses, and usually finds likelier sentences. With sums of log-probabilities, a wide beam writes too short ones; dividing by the length helps.
-# - BLEU compares n-grams of a whole corpus with references: clipped shares of 1 to 4 words, times a brevity penalty. It does not know what a sentence means.
+# - BLEU compares n-grams of a whole corpus with references: clipped shares of runs of 1 to 4 words, times a brevity penalty. It does not know what a sentence means.
 # - At equal parameters, the RNN with attention needs fewer steps on this small task. On long sentences the Transformer's training step is faster: it computes all positions at once.
-# - After 150 steps, two stacks were slightly ahead of one stack of equal size. A bidirectional source helped in two stacks, but not in one.
+# - After 150 steps, two stacks were slightly ahead of one stack of equal size. A bidirectional source helped in two stacks, but not reliably in one.
 #
 # **What comes next.** You have all three uses of the Transformer's layers: an encoder, a decoder and both. Lesson 12 goes back to the encoder alone, and asks a new question: can it learn from text that nobody has translated or labelled? It hides words, and predicts them.
