@@ -1945,7 +1945,7 @@ for name, hide_aligned in {
     print(f"{name:26}", *(f"   {word} {share:.0%}" for word, share in shares.items()))
 
 # %% [markdown]
-# What to see: without its English word, a French word is mostly lost. Without another word, nearly all survive. So the decoder depends on what it attends to. The exception is *pas*: there the decoder has already read *ne*. The control leaves *ne* out of what the decoder reads: it never predicts *pas* after the verb, not even with *isn't* in view. (Seeds 0, 1 and 2: 0 of 131 sentences, against all of them with *ne*.)
+# What to see: without its English word, a French word is mostly lost. Without another word, nearly all survive. So the decoder depends on what it attends to. The exception is *pas*: there the decoder has already read *ne*. As a control, we left *ne* out of what the decoder reads. Then it never predicts *pas* after the verb, not even when it may attend to *isn't* (seeds 0, 1 and 2: 0 of 131 negated sentences).
 
 # %% [markdown]
 # ## 7 · Who sees the future?
