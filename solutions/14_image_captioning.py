@@ -1,0 +1,1714 @@
+# %% [markdown]
+# # Lesson 14 · Image captioning: what did the model attend to?
+#
+# **You build** a network that describes a picture in words and attends to it while it writes. Then you test what its attention explains: you cover parts of the picture.
+#
+# **You need** the ideas of lessons 1 and 10: scaled dot products, and a GRU that attends before each step. A CNN's layers are recalled in part 1.
+#
+# **You take away** `grid_to_sequence`, `receptive_field`, `GridAttention`, `Captioner`, a measure of where attention goes, and `occlusion_map`, its control.
+#
+# **Time**: about 250 minutes: 175 for the exercises. Good places to stop are marked after about 70 and 150.
+
+# %% given imports
+import math
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from IPython.display import display
+from torch import Tensor, nn
+from transformer_course import figures
+from transformer_course.checks import Check, numbers
+from transformer_course.data.scenes import BEGIN, END, WORDS, Scenes, caption, scenes
+
+torch.set_num_threads(1)  # tiny models train fastest on one core
+
+# %% [markdown]
+# Papers on image captioning show a picture like this one for each word: the brighter a cell, the more the network attends to it.
+
+# %% folded=true
+# Draws scenes, with attention weights or outlines over them: click to unfold.
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+
+CELL = 4  # pixels of a cell's side
+
+
+def draw_scene(axes: Axes, picture: Tensor, name: str, over: Tensor | None = None) -> None:
+    """Draw a scene; `over` (rows, columns): darken each cell, the less the larger its number."""
+    pixels = picture.detach().clamp(0, 1).movedim(0, -1).numpy()
+    axes.imshow(pixels, extent=(0, pixels.shape[1], pixels.shape[0], 0))
+    if over is not None:
+        shade = np.zeros((*over.shape, 4))
+        shade[..., 3] = 0.85 * (1 - (over / over.max().clamp(min=1e-9)).clamp(0, 1).numpy())
+        axes.imshow(shade, extent=(0, pixels.shape[1], pixels.shape[0], 0))
+    axes.set_title(name, fontsize=9)
+    axes.set(xticks=[], yticks=[])
+
+
+def draw_scenes(
+    pictures: Sequence[Tensor],
+    names: Sequence[str],
+    title: str,
+    over: Sequence[Tensor] | None = None,
+    across: int = 3,
+) -> figures.Picture:
+    """Draw scenes in rows, each with its name, and with weights of its cells if given."""
+    lines = -(-len(pictures) // across)
+    figure = Figure(figsize=(2.6 * across, 1.65 * lines + 0.4), layout="constrained")
+    panels = figure.subplots(lines, across, squeeze=False).ravel()
+    for axes in panels:
+        axes.axis("off")
+    for i, (axes, picture, name) in enumerate(zip(panels, pictures, names, strict=False)):
+        axes.axis("on")
+        draw_scene(axes, picture, name, over[i] if over is not None else None)
+    figure.suptitle(title, fontsize=11)
+    return figures.Picture(figure, f"{title}. {'; '.join(names)}.")
+
+
+# %%
+RECORDED_OPENING = {
+    # weights of one word, in percent, a row of cells a line
+    "network 1": [[1] * 8] * 4,
+    "network 2": [[1] * 8] * 4,
+}
+opening = scenes(1, seed=7, least=2, most=2)
+draw_scenes(
+    [opening.images[0]] * 3,
+    ["the scene", *(f"{name}, at “OPENING_WORD”" for name in RECORDED_OPENING)],
+    "OPENING_TITLE",
+    [torch.ones(4, 8), *(torch.tensor(rows) for rows in RECORDED_OPENING.values())],
+)
+
+# %% [markdown]
+# OPENING_TEXT
+#
+# **Predict.** The network attends to the *wrong* place and writes the right word. How can that be?
+#
+# <details><summary>It guesses: with four shapes, one guess in four is right</summary>Over 500 scenes, guessing would show. Part 4 measures how many captions are right.</details>
+# <details><summary>It knew the word before it attended</summary>Possible: it has a state, and it has attended before. Part 8 tests it.</details>
+# <details><summary>The bright cells are not what the network has seen</summary>Possible too: part 2 computes what a cell has seen.</details>
+#
+# This lesson builds such a network, measures where it attends, and then tests what the map explains, by covering parts of the scene.
+
+# %% [markdown]
+# **Recall.** Three questions on lessons 1, 3 and 10. Answer first, then open your choice.
+#
+# 1. Why does scaled dot-product attention divide by $\sqrt{d}$?
+#
+# <details><summary>So that the weights sum to 1</summary>Softmax does that, whatever the scale.</details>
+# <details><summary>Because dot products of d features grow like √d, and large scores saturate softmax</summary>Yes. A saturated softmax passes almost no gradient.</details>
+# <details><summary>So that the output has the values' scale</summary>The output is a weighted mean of the values, whatever the scale of the scores.</details>
+#
+# 2. A decoder with attention is about to write word t. Which state is its query in lesson 10?
+#
+# <details><summary>The old state, from before word t's update</summary>Yes. The context belongs to the update's input, so the new state does not exist yet.</details>
+# <details><summary>The new state</summary>It is computed from the context, so it cannot be what asks for it.</details>
+# <details><summary>The encoder's last state</summary>Only before the first word.</details>
+#
+# 3. You split heads by `view` without `transpose`. Shapes fit, and no error is raised. What is wrong?
+#
+# <details><summary>Nothing, if the shapes fit</summary>A tensor of the right shape can hold its numbers in the wrong order.</details>
+# <details><summary>Numbers of different tokens are mixed</summary>Yes. <code>view</code> and <code>reshape</code> keep the order in memory. You will need this in part 1.</details>
+# <details><summary>The gradient cannot flow</summary>It flows, to the wrong numbers.</details>
+
+# %% [markdown]
+# ## 1 · A picture becomes a grid of features
+#
+# The scenes of this lesson have 16 × 32 pixels and one to three shapes, named from left to right.
+
+# %%
+some_scenes = scenes(6, seed=5)
+draw_scenes(
+    some_scenes.images, [caption(words) for words in some_scenes.captions], "Scenes and captions"
+)
+
+# %% [markdown]
+# A **convolutional neural network** (CNN) moves small filters over a picture: each output number depends on a small window of the input. Three convolutions turn a scene into a **feature map** of 4 × 8 cells, a grid with a vector of 48 features in each cell.
+#
+# The CNN is trained first, on scenes with a single shape: it says the colour and the shape. Then it is frozen, as in *Show, Attend and Tell* (Xu et al., 2015), where it was a VGG-19 trained on ImageNet.
+
+
+# %%
+def make_cnn() -> nn.Sequential:
+    """Make a CNN: images (batch, 3, 16, 32) -> features (batch, 48, 4, 8)."""
+    return nn.Sequential(
+        nn.Conv2d(3, 24, kernel_size=3, stride=2, padding=1),
+        nn.ReLU(),
+        nn.Conv2d(24, 48, kernel_size=3, stride=2, padding=1),
+        nn.ReLU(),
+        nn.Conv2d(48, 48, kernel_size=3, stride=1, padding=1),
+        nn.ReLU(),
+    )
+
+
+# %% folded=true
+# Trains the CNN on single shapes, then freezes it: click to unfold.
+def random_batches(count: int, size: int, steps: int, seed: int) -> list[Tensor]:
+    """Draw the indices of `steps` batches."""
+    generator = torch.Generator().manual_seed(seed)
+    return list(torch.randint(count, (steps, size), generator=generator))
+
+
+@cache
+@torch.enable_grad()
+def trained_cnn(seed: int) -> nn.Sequential:
+    """Train a CNN to name the colour and the shape of single objects; return it frozen."""
+    torch.manual_seed(seed)
+    cnn, head = make_cnn(), nn.Linear(48, len(WORDS))
+    single = scenes(4000, seed=100, most=1)
+    learned = [*cnn.parameters(), *head.parameters()]
+    optimizer = torch.optim.AdamW(learned)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 8e-3, total_steps=300)
+    for batch in random_batches(4000, 32, 300, seed):
+        found = head(cnn(single.images[batch]).amax((2, 3)))  # the strongest cell of each feature
+        told = single.captions[batch]
+        loss = F.cross_entropy(found[:, :5], told[:, 0]) + F.cross_entropy(found, told[:, 1])
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+        schedule.step()
+    return cnn.requires_grad_(False).eval()
+
+
+# %%
+feature_map = trained_cnn(0)(some_scenes.images)
+print("images", tuple(some_scenes.images.shape), "→ features", tuple(feature_map.shape))
+draw_scenes(
+    [some_scenes.images[0]] * 6,
+    [f"feature {number}" for number in feature_map[0].amax((1, 2)).topk(6).indices.tolist()],
+    "The six strongest features of the first scene, in 4 × 8 cells",
+    [feature_map[0, number] for number in feature_map[0].amax((1, 2)).topk(6).indices.tolist()],
+)
+
+# %% [markdown]
+# What to see: a feature is strong in some cells and weak in the others. So the grid says what is there, and roughly where.
+#
+# Attention needs a sequence of keys. The grid has (batch, channels, height, width); the sequence should have (batch, cells, channels), a vector for each cell.
+#
+# **Hunt.** This line runs, and its result has the right shape:
+#
+# ```python
+# sequence = features.reshape(batch, cells, channels)
+# ```
+#
+# Write a test that it fails, before you read on: fill in `an_example` with a small feature map in which you can tell every number's cell, for instance `torch.arange(…).reshape(1, 2, 2, 3)`. Then say what the first vector *should* be.
+
+# %%
+an_example = torch.zeros(1, 2, 2, 3)  # change this: 2 channels, 2 × 3 cells
+first_vector = torch.zeros(2)  # and this: both features of the first cell
+reshaped = an_example.reshape(1, 6, 2)
+print("the first vector:", reshaped[0, 0].tolist(), "should be", first_vector.tolist())
+print("fails your test" if not torch.equal(reshaped[0, 0], first_vector) else "passes: try others")
+
+# %% [markdown]
+# <details><summary>What a test shows</summary>With <code>torch.arange(12.0).reshape(1, 2, 2, 3)</code>, channel 0 holds 0 to 5 and channel 1 holds 6 to 11. The first cell's vector should be [0, 6]. The line gives [0, 1]: channel 0 of two different cells.</details>
+#
+# Would you notice in training? The loss still falls. On held-out scenes, RESHAPE_TEXT
+#
+# **Exercise** (8 minutes). Write it.
+#
+# <details><summary>Hint 1</summary>Join the two axes of the grid first. They stand side by side, so that keeps the order.</details>
+# <details><summary>Hint 2</summary>Then two axes are in the wrong order. Which function swaps axes without mixing numbers?</details>
+
+
+# %% exercise grid_to_sequence
+def grid_to_sequence(features: Tensor) -> Tensor:
+    """Turn a grid of features into a sequence with a vector for each cell.
+
+    (batch, channels, height, width) -> (batch, height · width, channels). Cells come row by row,
+    each from left to right: the cell at (row, column) is number row · width + column.
+    """
+    # BEGIN SOLUTION
+    return features.flatten(2).transpose(1, 2)
+    # END SOLUTION
+
+
+# %% check grid_to_sequence points=1
+hint = "a vector should hold all channels of one cell; cells should come row by row"
+with Check("grid_to_sequence", "two channels, two rows of three cells", hint) as check:
+    # channel 0 has 0 to 5, channel 1 has 10 to 15
+    grid = torch.tensor([[[[0.0, 1, 2], [3, 4, 5]], [[10, 11, 12], [13, 14, 15]]]]).double()
+    sequence = check.call(grid)
+    check.shape(sequence, batch=1, cells=6, channels=2)
+    check.equal(
+        sequence[0, 0], grid[0, :, 0, 0], "the first vector is [0, 10]: one cell, 2 channels"
+    )
+    check.equal(sequence[0, 1], grid[0, :, 0, 1], "the second vector is that of row 0, column 1")
+    check.equal(sequence[0, 3], grid[0, :, 1, 0], "vector 3 is that of row 1, column 0")
+    check.equal(
+        sequence[0],
+        torch.stack([torch.arange(6.0), torch.arange(10.0, 16.0)], 1).double(),
+        "the vectors are [0, 10], [1, 11], [2, 12], [3, 13], [4, 14], [5, 15]",
+    )
+with Check("grid_to_sequence", "a batch", hint) as check:
+    grid = numbers(3, 4, 2, 5).requires_grad_()
+    sequence, alone = check.call(grid), check.call(grid[1:2])
+    check.shape(sequence, batch=3, cells=10, channels=4)
+    check.equal(sequence[1], alone[0], "a scene gives the same vectors in a batch as alone")
+    slope = check.gradient(sequence[:, 7], grid)
+    expected = torch.zeros_like(grid)
+    expected[:, :, 1, 2] = 1.0
+    check.equal(
+        slope,
+        expected,
+        "the gradient of vector 7 of 2 rows of 5 cells reaches row 1, column 2, and no other cell",
+        hint="leave out no_grad, detach and new tensors on the way",
+    )
+# BEGIN HIDDEN TESTS
+with Check("grid_to_sequence", "other sizes, scales and dtypes") as check:
+    for batch, channels, height, width, dtype, scale in (
+        (1, 1, 3, 2, torch.float64, 1.0),
+        (2, 5, 1, 4, torch.float64, 30.0),
+        (4, 3, 6, 1, torch.float32, 0.1),
+        (2, 3, 3, 3, torch.float64, 1.0),
+        (3, 6, 2, 3, torch.float64, 1.0),
+        (1, 7, 1, 1, torch.float64, 1.0),
+    ):
+        grid = numbers(batch, height, channels, width, seed=3, scale=scale, dtype=dtype)
+        grid = grid.transpose(1, 2)
+        sequence = check.call(grid)
+        check.shape(sequence, batch=batch, cells=height * width, channels=channels)
+        cells_in_order = [grid[:, :, r, c] for r in range(height) for c in range(width)]
+        check.equal(sequence, torch.stack(cells_in_order, 1), "a vector for each cell, row by row")
+# END HIDDEN TESTS
+
+# %% [markdown]
+# ## 2 · What a cell sees
+#
+# Cell (0, 0) is the top left corner of the grid. A map of attention brightens the top left 4 × 4 pixels for it. Is that what the cell was computed from? Ask for the gradient: on which pixels does one cell depend?
+
+# %%
+probe = torch.zeros(1, 3, 32, 64, requires_grad=True)  # a larger scene, so that nothing is cut off
+torch.manual_seed(0)
+untrained = make_cnn().double()
+untrained(probe.double())[0, :, 4, 8].sum().backward()
+depends = probe.grad[0].abs().sum(0) > 0 if probe.grad is not None else torch.zeros(32, 64)
+seen_rows, seen_columns = depends.nonzero().T
+figure = Figure(figsize=(6, 3.2), layout="constrained")
+axes = figure.subplots()
+axes.imshow(depends.float().numpy(), cmap="cividis")
+axes.add_patch(Rectangle((31.5, 15.5), 4, 4, fill=False, edgecolor="white", linewidth=2))
+axes.set_title("pixels on which cell (4, 8) depends; white: its 4 × 4 tile", fontsize=10)
+span = f"columns {int(seen_columns.min())} to {int(seen_columns.max())}"
+figures.Picture(figure, f"The pixels on which one cell depends: {span}; its tile is 32 to 35.")
+
+# %% [markdown]
+# What to see: the cell depends on a square of at most 15 × 15 pixels, 14 times the area of its tile. The tile lies in the middle.
+#
+# The part of the input on which a cell can depend is its **receptive field**. Along one axis, two neighbouring outputs of a convolution are `stride` inputs apart, and each sees `kernel` inputs. Padding moves the first one to the left.
+#
+# By hand, for two convolutions (kernel 3, stride 2, padding 1). Cell 0 of the first layer sees pixels −1, 0, 1; cell 1 sees 1, 2, 3. Cell 0 of the second layer sees cells −1, 0, 1 of the first, so pixels −3 to 3. Cell 1 sees cells 1, 2, 3, so pixels 1 to 7:
+
+# %%
+print()  # FIELD_FIGURE
+
+# %% [markdown]
+# **Predict.** A third convolution follows, with kernel 3, *stride 1* and padding 1. How many more pixels does a cell see?
+#
+# <details><summary>2: a kernel of 3 adds one cell on each side</summary>It adds one cell on each side, but cells of the layer before are 4 pixels apart.</details>
+# <details><summary>8: one cell on each side, and cells are 4 pixels apart</summary>Yes: 7 + 8 = 15. A layer's own stride does not count yet: it moves the cells of the layers after it.</details>
+# <details><summary>None: its stride is 1</summary>The stride says how far apart cells are. What a cell sees grows with the kernel.</details>
+#
+# **Exercise** (20 minutes). Compute it for any layers.
+#
+# <details><summary>Hint 1</summary>Begin with a single pixel: size 1, stride 1, start 0. Then go through the layers and update all three.</details>
+# <details><summary>Hint 2</summary>How far apart, in pixels, are the cells that a layer's kernel sees: before or after this layer's own stride?</details>
+
+
+# %% exercise receptive_field
+def receptive_field(layers: Sequence[tuple[int, int, int]]) -> tuple[int, int, int]:
+    """What one cell of the last layer sees along one axis: (size, stride, start), whole numbers.
+
+    layers: (kernel, stride, padding) of each convolution or pooling, the first one first.
+    Cell i sees `size` pixels, the first of them at start + i · stride. Pixel 0 is the first of the
+    image; start is negative where a cell sees padding. Without any layer: (1, 1, 0).
+    """
+    # BEGIN SOLUTION
+    size, stride, start = 1, 1, 0
+    for kernel, step, padding in layers:
+        size += (kernel - 1) * stride
+        start -= padding * stride
+        stride *= step
+    return size, stride, start
+    # END SOLUTION
+
+
+# %% given any_result folded=true
+# Lets a check receive whatever a function returns: click to unfold.
+class AnyType(type):
+    """A type of which every value is an instance."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return True
+
+
+class AnyValue(metaclass=AnyType):
+    """What a check asks for if it examines the type itself."""
+
+
+# %% check receptive_field points=2
+hint = (
+    "a kernel of k sees k cells; each is as many pixels apart as all strides before it, multiplied"
+)
+
+
+def as_three(value):
+    """Three whole numbers as a tuple; anything else unchanged."""
+    several = isinstance(value, (tuple, list)) and len(value) == 3
+    return tuple(map(int, value)) if several and all(n == int(n) for n in value) else value
+
+
+cases = {
+    "without a layer, a cell is a pixel": ([], (1, 1, 0)),
+    "one layer (3, 1, 0): cell 0 sees pixels 0 to 2": ([(3, 1, 0)], (3, 1, 0)),
+    "one layer (5, 3, 2): cell 0 sees pixels -2 to 2, cell 1 begins 3 further": (
+        [(5, 3, 2)],
+        (5, 3, -2),
+    ),
+    "two layers (3, 2, 1): cell 0 sees pixels -3 to 3, cell 1 begins 4 further": (
+        [(3, 2, 1)] * 2,
+        (7, 4, -3),
+    ),
+    "the CNN of this lesson, (3, 2, 1), (3, 2, 1), (3, 1, 1): a cell sees 15 pixels": (
+        [(3, 2, 1), (3, 2, 1), (3, 1, 1)],
+        (15, 4, -7),
+    ),
+    "pooling (2, 2, 0), then (3, 1, 1): a cell sees 3 cells of 2 pixels": (
+        [(2, 2, 0), (3, 1, 1)],
+        (6, 2, -2),
+    ),
+    "the same two in the other order": ([(3, 1, 1), (2, 2, 0)], (4, 2, -1)),
+}
+with Check("receptive_field", "layers you can do by hand", hint) as check:
+    answers = {told: check.call(list(case), returns=AnyValue) for told, (case, _) in cases.items()}
+    for answer in answers.values():
+        check.true(
+            isinstance(as_three(answer), tuple) and len(as_three(answer)) == 3,
+            f"it returns three whole numbers (size, stride, start); you return {answer!r}",
+            hint="return size, stride, start",
+        )
+    for told, (_, want) in cases.items():
+        check.true(as_three(answers[told]) == want, f"{told}: {want}; you return {answers[told]}")
+# BEGIN HIDDEN TESTS
+with Check("receptive_field", "many layers, from the last one back") as check:
+    for case in (
+        [(7, 2, 3), (3, 2, 1), (3, 1, 1), (3, 1, 1)],
+        [(1, 3, 0), (4, 2, 0), (5, 1, 2), (2, 2, 1)],
+        [(11, 4, 2), (3, 2, 0), (5, 1, 2), (3, 2, 0), (3, 1, 1)],
+        [(4, 4, 0)],
+        [(3, 1, 1)] * 9,
+        [(2, 2, 0)] * 5,
+        [(16, 16, 0), (1, 1, 0), (3, 2, 3)],
+        ((3, 2, 0), (6, 5, 4)),
+    ):
+        ends = []
+        for cell in (0, 1):
+            low = high = cell
+            for window, jump, pad in reversed(case):
+                low, high = low * jump - pad, high * jump - pad + window - 1
+            ends.append((low, high))
+        (low, high), (following, _) = ends
+        found = as_three(check.call(case, returns=AnyValue))
+        check.true(found == (high - low + 1, following - low, low), "size, stride and start")
+# END HIDDEN TESTS
+
+# %% [markdown]
+# Compare it with the gradient of the figure above, then use it on the network of the field's most cited paper on this subject.
+#
+# **From the lecture**: *Transformers (Part 2)*, Data C182, slide “Motivation / intuition” (a bird flying over a body of water), and *Transformer: Part I (Encoder)*, CS7150, “Image captioning with RNNs and attention”. Both show Xu et al.'s pictures: for each word, some tiles of the picture are bright.
+#
+# **Hunt.** Xu et al. attend to a grid of 14 × 14 cells, of an image of 224 × 224 pixels. Its VGG-19 has blocks of 2, 2, 4, 4 and 4 convolutions (kernel 3, stride 1, padding 1), with a pooling (kernel 2, stride 2) between two blocks. The pictures brighten 16 × 16 pixels a cell. Predict what a cell sees, then run the next cell.
+
+# %%
+convolution, pooling = (3, 1, 1), (2, 2, 0)
+vgg = []
+for convolutions in (2, 2, 4, 4, 4):
+    vgg += [*([pooling] if vgg else []), *([convolution] * convolutions)]
+for network, its_layers in {
+    "the CNN of this lesson": [(3, 2, 1), (3, 2, 1), (3, 1, 1)],
+    "Xu et al.'s VGG-19": vgg,
+}.items():
+    pixels_seen, apart, begins = receptive_field(its_layers)
+    print(f"{network:22}: a cell sees {pixels_seen} pixels, {apart} apart, cell 0 from {begins}")
+print(f"by the gradient: {int(seen_columns.max() - seen_columns.min()) + 1} pixels")
+
+# %% [markdown]
+# <details><summary>What is wrong with the pictures</summary>A cell of the VGG-19 can see 252 pixels: more than the whole image has. A bright tile of 16 × 16 pixels says where the cell <em>is</em>. It does not say which pixels it was computed from. The smooth bright areas in the pictures come from upsampling and a Gaussian filter, not from the network.</details>
+#
+# The receptive field is an upper bound. Pixels near the middle usually count more than those at the edge. Still, "the network attended to this tile" and "the network used these pixels" are two claims. Part 7 tests the second.
+#
+# (C182 also says that weights are “frequently visualized in papers as attention masks”. In this course a *mask* says which keys may be attended to, True or False, and it is applied *before* softmax. What the papers draw are *weights*.)
+
+# %% [markdown]
+# ## 3 · Attention over the grid
+#
+# The decoder writes word by word, as in lesson 10. Before each word, its state attends to the cells: the state gives the query, each cell a key, and the cells themselves are the values.
+#
+# $$e_i = \frac{(W_q\, s) \cdot (W_k\, x_i)}{\sqrt{d_\text{attention}}} \qquad \alpha = \mathrm{softmax}(e) \qquad c = \sigma(w_g \cdot s + b_g) \sum_i \alpha_i\, x_i$$
+#
+# The factor in front is a **gate**: a number between 0 and 1 that the state computes, with which it can turn the context down. Xu et al. added it: a word such as *and* may not need the picture. The weights $\alpha$ still sum to 1.
+#
+# **Predict.** The gate of a word is 0.01. What does the map of its weights show?
+#
+# <details><summary>A dark map: all weights are near 0</summary>Weights sum to 1, whatever the gate is.</details>
+# <details><summary>A map like any other, although the word hardly uses it</summary>Yes. The gate scales the context, not the weights. That is the first reason for doubt.</details>
+# <details><summary>Equal weights</summary>The weights come from the scores alone. The gate does not enter them.</details>
+#
+# **Exercise** (30 minutes). Write the module.
+#
+# <details><summary>Hint 1</summary>Three linear layers: two without bias, and one from d_state to a single number, with bias.</details>
+# <details><summary>Hint 2</summary>The query has no axis for cells. Give it one with <code>[:, None]</code>, multiply with the keys, and sum over the last axis.</details>
+# <details><summary>Hint 3</summary><code>weights[:, None] @ cells</code> has the shape (batch, 1, d_cell).</details>
+
+
+# %% exercise GridAttention
+class GridAttention(nn.Module):
+    """Attend to the cells of a grid with one query for each row of the batch.
+
+    Linear layers: `w_query` (d_state -> d_attention) and `w_key` (d_cell -> d_attention), without
+    bias; `gate` (d_state -> 1), with bias.
+    forward(state (batch, d_state), cells (batch, cells, d_cell)) -> (context, weights).
+    weights (batch, cells): softmax over the cells of the scaled dot products of w_query(state) and
+    w_key(cell), divided by the root of d_attention.
+    context (batch, d_cell): the weighted sum of the cells themselves, times sigmoid(gate(state)).
+    """
+
+    def __init__(self, d_state: int, d_cell: int, d_attention: int) -> None:
+        super().__init__()
+        # BEGIN SOLUTION
+        self.w_query = nn.Linear(d_state, d_attention, bias=False)
+        self.w_key = nn.Linear(d_cell, d_attention, bias=False)
+        self.gate = nn.Linear(d_state, 1)
+        # END SOLUTION
+
+    def forward(self, state: Tensor, cells: Tensor) -> tuple[Tensor, Tensor]:
+        """Return (context, weights)."""
+        # BEGIN SOLUTION
+        query, keys = self.w_query(state), self.w_key(cells)
+        scores = (query[:, None] * keys).sum(-1) / math.sqrt(keys.shape[-1])
+        weights = torch.softmax(scores, -1)
+        context = (weights[:, None] @ cells)[:, 0]
+        return torch.sigmoid(self.gate(state)) * context, weights
+        # END SOLUTION
+
+
+# %% given attention_weights folded=true
+# Fixed weights for the checks of GridAttention: click to unfold.
+def attention_weights(
+    d_state: int, d_cell: int, d_attention: int, seed: int = 0
+) -> dict[str, Tensor]:
+    """Make parameters that depend only on the sizes and the seed."""
+    return {
+        "w_query.weight": numbers(d_attention, d_state, seed=seed),
+        "w_key.weight": numbers(d_attention, d_cell, seed=seed + 1),
+        "gate.weight": numbers(1, d_state, seed=seed + 2),
+        "gate.bias": numbers(1, seed=seed + 3),
+    }
+
+
+# %% check GridAttention points=3
+hint = "dot products over √d_attention, softmax over the cells, weighted sum of the cells, then the gate"
+names = ("context", "weights")
+with Check("GridAttention", "an example you can do by hand", hint) as check:
+    # d_attention is 4, so scores are halved; the state [1, 0] has the query [2 ln 2, 0, 0, 0]
+    attention = check.build(2, 3, 4).double()
+    w_query = torch.zeros(4, 2, dtype=torch.float64)
+    w_query[0, 0] = 2 * math.log(2)
+    w_gate = torch.tensor([[math.log(3), 0.0]], dtype=torch.float64)
+    given = {"w_query.weight": w_query, "w_key.weight": torch.eye(4, 3).double()}
+    attention.load({**given, "gate.weight": w_gate, "gate.bias": torch.zeros(1).double()})
+    cells_by_hand = torch.tensor([[1.0, 0.0, 5.0], [0.0, 2.0, 5.0], [2.0, 4.0, 5.0]]).double()
+    inputs = torch.eye(2).double(), cells_by_hand.expand(2, 3, 3).clone()
+    context, weights = attention.call(*inputs, returns=names)
+    check.shape(weights, batch=2, cells=3)
+    check.shape(context, batch=2, d_cell=3)
+    by_hand = torch.tensor([[2 / 7, 1 / 7, 4 / 7], [1 / 3, 1 / 3, 1 / 3]]).double()
+    check.equal(
+        weights[0],
+        torch.tensor([2 / 7, 1 / 7, 4 / 7], dtype=torch.float64),
+        "for the state [1, 0] the scores are ln 2 · 1, 0 and ln 2 · 2, so the weights 2/7, 1/7, 4/7",
+    )
+    check.equal(
+        weights[1],
+        torch.full((3,), 1 / 3, dtype=torch.float64),
+        "for the state [0, 1] all scores are 0, so each weight is 1/3",
+    )
+    check.equal(
+        context[0],
+        torch.tensor([10 / 7, 18 / 7, 5.0], dtype=torch.float64) * 3 / 4,
+        "for the state [1, 0] the gate is 3/4, and the context 3/4 of the weighted sum of the cells",
+    )
+    check.equal(
+        context[1],
+        torch.tensor([1.0, 2.0, 5.0], dtype=torch.float64) / 2,
+        "for the state [0, 1] the gate is 1/2, and the context half the mean of the cells",
+    )
+with Check("GridAttention", "a batch, and what may be learned", hint) as check:
+    attention = check.build(5, 3, 6).double()
+    attention.load(attention_weights(5, 3, 6))
+    state, cells_given = numbers(2, 5, seed=5).requires_grad_(), numbers(2, 4, 3, seed=6)
+    cells_given.requires_grad_()
+    context, weights = attention.call(state, cells_given, returns=names)
+    alone, weights_alone = attention.call(state[1:], cells_given[1:], returns=names)
+    check.shape(weights, batch=2, cells=4)
+    check.shape(context, batch=2, d_cell=3)
+    check.equal(
+        weights.detach().sum(-1), torch.ones(2, dtype=torch.float64), "the weights sum to 1"
+    )
+    check.equal(weights[1], weights_alone[0], "a row gets the same weights in a batch as alone")
+    check.equal(context[1], alone[0], "a row gets the same context in a batch as alone")
+    order = torch.tensor([2, 0, 3, 1])
+    moved, weights_moved = attention.call(state, cells_given[:, order], returns=names)
+    check.equal(weights_moved, weights[:, order], "in another order, each cell keeps its weight")
+    check.equal(moved, context, "in another order, the cells give the same context")
+    for label, result in zip(names, (context, weights), strict=True):
+        for name, slope in attention.gradients(result.square()).items():
+            if label == "weights" and name.startswith("gate"):
+                none = torch.zeros_like(slope)
+                check.equal(slope, none, "the weights do not depend on the gate")
+            else:
+                check.true(
+                    bool((slope != 0).all()),
+                    f"a gradient reaches {name} from the {label}",
+                    hint="leave out no_grad, detach and new tensors on the way",
+                )
+        for name, source in (("state", state), ("cells", cells_given)):
+            check.true(
+                bool((check.gradient(result.square(), source) != 0).all()),
+                f"a gradient reaches {name} from the {label}",
+                hint="leave out no_grad, detach and new tensors on the way",
+            )
+# BEGIN HIDDEN TESTS
+with Check("GridAttention", "the formula, in other sizes, scales and dtypes") as check:
+    for sizes, batch, count, dtype, scale in (
+        ((4, 6, 3), 3, 5, torch.float64, 1.0),
+        ((7, 2, 9), 1, 8, torch.float64, 3.0),
+        ((1, 5, 1), 4, 1, torch.float64, 1.0),
+        ((3, 3, 3), 3, 3, torch.float64, 0.2),
+        ((6, 4, 16), 2, 7, torch.float32, 1.0),
+        ((2, 8, 5), 5, 6, torch.float64, 200.0),
+    ):
+        attention = check.build(*sizes)
+        attention = attention.double() if dtype == torch.float64 else attention
+        parts = {name: w.to(dtype) for name, w in attention_weights(*sizes, seed=7).items()}
+        attention.load(parts)
+        state = numbers(batch, sizes[0], seed=8, scale=scale, dtype=dtype)
+        grid = numbers(batch, sizes[1], count, seed=9, dtype=dtype).transpose(1, 2)
+        queries = torch.einsum("bs,as->ba", state, parts["w_query.weight"])
+        products = torch.einsum("ba,ac,bnc->bn", queries, parts["w_key.weight"], grid)
+        expected = (products / sizes[2] ** 0.5).softmax(-1)
+        opened = (state @ parts["gate.weight"][0] + parts["gate.bias"]).sigmoid()
+        context, weights = attention.call(state, grid, returns=names)
+        check.equal(weights.detach(), expected, "weights")
+        check.equal(
+            context.detach(),
+            torch.einsum("b,bn,bnc->bc", opened, expected, grid),
+            "the gated context",
+        )
+# END HIDDEN TESTS
+
+# %% [markdown]
+# ## 4 · The captioner
+#
+# Now the whole decoder. Before the first word it needs a state: the mean of all cells, through a linear layer and tanh. Then, for each word:
+
+
+# %% folded=true
+# Draws two steps of the captioner as boxes and arrows: click to unfold.
+def draw_arrow(axes: Axes, tail: tuple[float, float], head: tuple[float, float], **style) -> None:
+    """Draw an arrow from tail to head."""
+    drawn = {"arrowstyle": "-|>", "color": figures.INK, "linewidth": 1.5, **style}
+    axes.annotate("", head, tail, arrowprops=drawn)
+
+
+def draw_box(axes: Axes, at: tuple[float, float], text: str, colour: str = figures.INK) -> None:
+    """Draw a box around a text."""
+    box = {"boxstyle": "round", "facecolor": "none", "edgecolor": colour}
+    axes.text(*at, text, ha="center", va="center", bbox=box, fontsize=10)
+
+
+def draw_captioner() -> figures.Picture:
+    """Draw two steps: the old state attends, the GRU updates, the new state gives the logits."""
+    figure = Figure(figsize=(8.6, 3.3), layout="constrained")
+    axes = figure.subplots()
+    draw_box(axes, (0, 0), "start")
+    draw_arrow(axes, (0, -1.4), (0, -0.35))
+    axes.text(0, -1.6, "mean cell", ha="center")
+    for step, (word, written) in enumerate((("<begin>", "red"), ("red", "circle"))):
+        x = 3.4 * step
+        draw_arrow(axes, (x + 0.45, 0), (x + 2.85, 0), linewidth=2.5)
+        axes.text(x + 0.75, 0.18, f"s{step}", fontsize=10)
+        draw_box(axes, (x + 1.5, -1.6), "attend", figures.LINES[2])
+        draw_arrow(axes, (x + 0.85, -0.05), (x + 1.2, -1.3), color=figures.LINES[2])
+        draw_arrow(axes, (x + 1.9, -1.3), (x + 2.9, -0.35), color=figures.LINES[2])
+        axes.text(x + 1.5, -2.5, "all cells", ha="center", color=figures.LINES[2])
+        draw_arrow(axes, (x + 1.5, -2.3), (x + 1.5, -1.95), color=figures.LINES[2])
+        draw_box(axes, (x + 3.25, 0), "GRU", figures.LINES[0])
+        draw_arrow(axes, (x + 3.25, -1.4), (x + 3.25, -0.35))
+        axes.text(x + 3.25, -1.6, word, ha="center")
+        draw_arrow(axes, (x + 3.25, 0.35), (x + 3.25, 1.15))
+        axes.text(x + 3.25, 1.25, written, ha="center", weight="bold")
+    draw_arrow(axes, (7.1, 0), (8.0, 0), linewidth=2.5)
+    axes.text(7.4, 0.18, "s2", fontsize=10)
+    axes.set(xlim=(-0.7, 8.2), ylim=(-2.8, 1.7))
+    axes.axis("off")
+    told = "The old state attends to all cells; the GRU reads the token and the context"
+    return figures.Picture(figure, f"Two steps of the captioner. {told}; its new state writes.")
+
+
+# %%
+draw_captioner()
+
+# %% [markdown]
+# What to see: the *old* state attends; the GRU reads the token's embedding and the context; the *new* state gives the logits of the next word. In training, the tokens are those of the true caption (teacher forcing, lesson 10).
+#
+# A cell says *what* is there. Where is it? Attention ignores the order of its keys, so each cell needs its position: a learned vector per cell, which is added before anything else, as in a Vision Transformer.
+#
+# **Predict.** Without these positions, what does the captioner lose?
+#
+# <details><summary>Nothing: the CNN's features contain the position</summary>A convolution treats all positions alike. (Padding tells it about the edges, no more.)</details>
+# <details><summary>The order of the shapes: it cannot know which one is to the left</summary>Yes. It still sees what is there. The figure below shows how much that costs.</details>
+# <details><summary>The colours</summary>Colours are features. They need no position.</details>
+#
+# **Exercise** (40 minutes). Write it.
+#
+# <details><summary>Hint 1</summary>Add the positions once, in the first line. The result is used for everything below: the mean, and attention.</details>
+# <details><summary>Hint 2</summary>A loop over the words. Keep one variable <code>state</code>; collect states and weights in two lists; <code>torch.stack(…, 1)</code>.</details>
+# <details><summary>Hint 3</summary>Within a step: first attend with the state that you have, then compute the new one.</details>
+
+
+# %% exercise Captioner
+class Captioner(nn.Module):
+    """Write a caption word by word, and attend to the cells before each word.
+
+    Parts: `attend`, as given: attend(state, cells) -> (context (batch, d_cell), weights (batch,
+    cells)); `embedding` of the tokens; `positions`, a parameter (num_cells, d_cell); `start`
+    (d_cell -> d_state); `gru`, an nn.GRUCell that reads [embedding, context]; `output` (d_state ->
+    vocab_size). The linear layers have a bias.
+    forward(cells (batch, num_cells, d_cell), tokens (batch, words)) -> (logits (batch, words,
+    vocab_size), weights (batch, words, num_cells)). The positions are added to the cells first.
+    The first state is tanh(start(mean of the cells)). For word t, the old state attends; the GRU
+    reads tokens[:, t] and the context; logits[:, t] come from the new state.
+    No dropout; nothing is detached.
+    """
+
+    def __init__(
+        self,
+        attend: Callable[[Tensor, Tensor], tuple[Tensor, Tensor]],
+        vocab_size: int,
+        num_cells: int,
+        d_embedding: int,
+        d_cell: int,
+        d_state: int,
+    ) -> None:
+        super().__init__()
+        # BEGIN SOLUTION
+        self.attend = attend
+        self.embedding = nn.Embedding(vocab_size, d_embedding)
+        self.positions = nn.Parameter(0.1 * torch.randn(num_cells, d_cell))
+        self.start = nn.Linear(d_cell, d_state)
+        self.gru = nn.GRUCell(d_embedding + d_cell, d_state)
+        self.output = nn.Linear(d_state, vocab_size)
+        # END SOLUTION
+
+    def forward(self, cells: Tensor, tokens: Tensor) -> tuple[Tensor, Tensor]:
+        """Return (logits, weights) of all words."""
+        # BEGIN SOLUTION
+        cells = cells + self.positions
+        state = torch.tanh(self.start(cells.mean(1)))
+        states, all_weights = [], []
+        for embedded in self.embedding(tokens).unbind(1):
+            context, weights = self.attend(state, cells)
+            state = self.gru(torch.cat([embedded, context], -1), state)
+            states.append(state)
+            all_weights.append(weights)
+        return self.output(torch.stack(states, 1)), torch.stack(all_weights, 1)
+        # END SOLUTION
+
+
+# %% given captioner_weights folded=true
+# Fixed weights for the checks of Captioner: click to unfold.
+def captioner_weights(
+    vocab_size: int, num_cells: int, d_embedding: int, d_cell: int, d_state: int, seed: int = 0
+) -> dict[str, Tensor]:
+    """Make parameters that depend only on the sizes and the seed."""
+    shapes = {
+        "positions": (num_cells, d_cell),
+        "embedding.weight": (vocab_size, d_embedding),
+        "start.weight": (d_state, d_cell),
+        "start.bias": (d_state,),
+        "gru.weight_ih": (3 * d_state, d_embedding + d_cell),
+        "gru.weight_hh": (3 * d_state, d_state),
+        "gru.bias_ih": (3 * d_state,),
+        "gru.bias_hh": (3 * d_state,),
+        "output.weight": (vocab_size, d_state),
+        "output.bias": (vocab_size,),
+    }
+    return {
+        name: numbers(*shape, seed=seed + number, scale=0.6)
+        for number, (name, shape) in enumerate(shapes.items())
+    }
+
+
+# %% check Captioner points=4
+hint = "positions; first state; for each word: the old state attends, the GRU, logits from the new state"
+names = ("logits", "weights")
+sizes = (9, 6, 4, 3, 5)  # vocab_size, num_cells, d_embedding, d_cell, d_state
+
+
+def attend_and_note(d_state, d_cell, calls):
+    """Attention by a fixed matrix, which notes what it gets and gives."""
+    w = numbers(d_state, d_cell, seed=50)
+
+    def attend(state, cells):
+        if len(calls) >= 60:
+            raise RuntimeError("attend is called without end: more than 60 times")
+        weights = torch.einsum("bs,sc,bnc->bn", state, w.to(state), cells).softmax(-1)
+        context = 2 * torch.einsum("bn,bnc->bc", weights, cells)
+        given = (state, cells, context, weights)
+        calls.append([part.detach().clone() for part in given])
+        return context, weights
+
+    return attend
+
+
+def fixed_gru(parts, d_embedding, d_cell, d_state):
+    """The GRU of these parameters."""
+    gru = nn.GRUCell(d_embedding + d_cell, d_state).to(parts["positions"])
+    gru.load_state_dict({n[4:]: w for n, w in parts.items() if n.startswith("gru.")})
+    return gru
+
+
+def captioned(check, calls, dtype=torch.float64):
+    """Build a captioner with fixed weights and run it on three rows of four words."""
+    captioner = check.build(attend_and_note(5, 3, calls), *sizes).double()
+    captioner.load(captioner_weights(*sizes))
+    grid, words = (
+        numbers(3, 6, 3, seed=51),
+        torch.tensor([[0, 4, 2, 2], [7, 0, 1, 8], [3, 5, 6, 0]]),
+    )
+    return captioner, grid, words, captioner.call(grid, words, returns=names)
+
+
+with Check("Captioner", "what attend gets", hint) as check:
+    calls, parts = [], captioner_weights(*sizes)
+    captioner, grid, words, (logits, weights) = captioned(check, calls)
+    calls = list(calls)
+    check.shape(logits, batch=3, words=4, vocab_size=9)
+    check.shape(weights, batch=3, words=4, num_cells=6)
+    check.true(
+        len(calls) == 4,
+        f"attend is called once for each of 4 words; you call it {len(calls)} times",
+    )
+    placed = grid + parts["positions"]
+    check.equal(calls[0][1], placed, "attend gets the cells with their positions added")
+    check.equal(calls[3][1], placed, "for every word, attend gets the same cells")
+    first = F.linear(placed.mean(1), parts["start.weight"], parts["start.bias"]).tanh()
+    check.equal(
+        calls[0][0],
+        first,
+        "for the first word, attend gets tanh(start(mean of the cells)); the positions count",
+    )
+    gru = fixed_gru(parts, 4, 3, 5)
+    for t in range(1, 4):
+        state, _, context, _ = calls[t - 1]
+        embedded = parts["embedding.weight"][words[:, t - 1]]
+        new = gru(torch.cat([embedded, context], -1), state).detach()
+        told = f"the GRU's new state after word {t}: it read tokens[:, {t - 1}] and the context"
+        check.equal(calls[t][0], new, f"for word {t + 1}, attend gets {told}")
+with Check("Captioner", "what it returns", hint) as check:
+    calls, parts = [], captioner_weights(*sizes)
+    captioner, grid, words, (logits, weights) = captioned(check, calls)
+    calls, gru = list(calls), fixed_gru(parts, 4, 3, 5)
+    check.shape(logits, batch=3, words=4, vocab_size=9)
+    check.shape(weights, batch=3, words=4, num_cells=6)
+    for t in range(min(4, len(calls))):
+        state, _, context, attended = calls[t]
+        embedded = parts["embedding.weight"][words[:, t]]
+        new = gru(torch.cat([embedded, context], -1), state).detach()
+        expected = F.linear(new, parts["output.weight"], parts["output.bias"])
+        check.equal(weights[:, t].detach(), attended, f"weights[:, {t}] are those of call {t + 1}")
+        check.equal(
+            logits[:, t].detach(),
+            expected,
+            f"logits[:, {t}] are output(the new state of word {t + 1}), and nothing else",
+        )
+    again = captioner.call(grid, words, returns=names)
+    check.equal(again[0], logits, "two passes give the same logits")
+    alone = captioner.call(grid[1:2], words[1:2], returns=names)
+    check.equal(alone[0][0], logits[1], "a row gives the same logits in a batch as alone")
+    shorter = captioner.call(grid, words[:, :2], returns=names)
+    check.equal(shorter[0], logits[:, :2], "the first logits do not depend on later tokens")
+with Check("Captioner", "what may be learned", hint) as check:
+    captioner, grid, words, (logits, weights) = captioned(check, [])
+    for label, result in (("the last logits", logits[:, -1]), ("the last weights", weights[:, -1])):
+        for name, slope in captioner.gradients(result.square()).items():
+            if label == "the last weights" and name.startswith("output"):
+                continue
+            check.true(
+                bool((slope != 0).any()),
+                f"a gradient reaches {name} from {label}",
+                hint="leave out no_grad, detach and new tensors on the way",
+            )
+    from_logits = captioner.gradients(logits.square())
+    check.true(
+        bool((from_logits["embedding.weight"][words.unique()] != 0).all()),
+        "a gradient reaches the embedding of each token, of token 0 too",
+        hint="make the embedding with its two sizes and nothing else",
+    )
+    source = grid.clone().requires_grad_()
+    for name, result in zip(names, captioner.call(source, words, returns=names), strict=True):
+        slopes = check.gradient(result[:, -1].square(), source)
+        check.true(
+            bool((slopes != 0).all()),
+            f"a gradient reaches every cell from the last {name}",
+            hint="leave out no_grad, detach and new tensors on the way",
+        )
+    with_module = check.build(nn.Linear(2, 7), *sizes).parameters()
+    check.true(
+        "attend.weight" in with_module,
+        "should keep the module that is given as the part `attend`, so that it can learn",
+        hint="self.attend = attend",
+    )
+# BEGIN HIDDEN TESTS
+with Check("Captioner", "the formulas, in other sizes, scales and dtypes") as check:
+    for its_sizes, batch, count, dtype, scale in (
+        ((5, 3, 2, 7, 4), 2, 6, torch.float64, 1.0),
+        ((12, 1, 6, 2, 3), 4, 1, torch.float64, 1.0),
+        ((4, 8, 5, 5, 5), 1, 9, torch.float64, 4.0),
+        ((7, 4, 3, 6, 8), 5, 3, torch.float32, 1.0),
+    ):
+        vocab, length, d_embedding, d_cell, d_state = its_sizes
+        calls = []
+        captioner = check.build(attend_and_note(d_state, d_cell, calls), *its_sizes)
+        captioner = captioner.double() if dtype == torch.float64 else captioner
+        parts = {n: w.to(dtype) for n, w in captioner_weights(*its_sizes, seed=20).items()}
+        captioner.load(parts)
+        grid = numbers(batch, d_cell, length, seed=52, scale=scale, dtype=dtype).transpose(1, 2)
+        words = (torch.arange(batch * count).reshape(batch, count) * 3 + 2) % vocab
+        logits, weights = captioner.call(grid, words, returns=names)
+        own, gru = attend_and_note(d_state, d_cell, []), fixed_gru(parts, *its_sizes[2:])
+        placed = grid + parts["positions"]
+        state = F.linear(placed.mean(1), parts["start.weight"], parts["start.bias"]).tanh()
+        for t in range(count):
+            context, attended = own(state, placed)
+            check.equal(weights[:, t].detach(), attended, "weights")
+            embedded = parts["embedding.weight"][words[:, t]]
+            state = gru(torch.cat([embedded, context], -1), state).detach()
+            expected = F.linear(state, parts["output.weight"], parts["output.bias"])
+            check.equal(logits[:, t].detach(), expected, "logits")
+with Check("Captioner", "gradients through all words") as check:
+    captioner, grid, words, _ = captioned(check, [])
+    parts, gru = captioner_weights(*sizes), fixed_gru(captioner_weights(*sizes), 4, 3, 5)
+    source = grid.clone().requires_grad_()
+    logits, weights = captioner.call(source, words, returns=names)
+    own, placed = attend_and_note(5, 3, []), source + parts["positions"]
+    state = F.linear(placed.mean(1), parts["start.weight"], parts["start.bias"]).tanh()
+    total = torch.zeros((), dtype=torch.float64)
+    for t in range(4):
+        context, attended = own(state, placed)
+        embedded = parts["embedding.weight"][words[:, t]]
+        state = gru(torch.cat([embedded, context], -1), state)
+        logit = F.linear(state, parts["output.weight"], parts["output.bias"])
+        total = total + logit.square().sum() + attended.square().sum()
+    slope = check.gradient(logits.square().sum() + weights.square().sum(), source)
+    check.equal(slope, check.gradient(total, source), "the gradient by the cells")
+# END HIDDEN TESTS
+
+# %% [markdown]
+# **A good place to stop.** You have the network. Next you train it. (Back later? Run all cells above first.)
+
+# %% [markdown]
+# ### Train it
+#
+# 4,000 scenes, 500 steps of 64, AdamW with a one-cycle schedule, for each of three seeds. The CNN stays frozen, so its features are computed once. Tested is on 500 new scenes: a caption counts only if *every* word is right.
+#
+# **Predict.** To test a caption, the network should write by itself. But the next cells only compare the argmax of each word with the truth, under teacher forcing, in a single pass. Is that the same?
+#
+# <details><summary>No: by itself, it reads its own words</summary>True, but ask what those are in a caption that is right so far.</details>
+# <details><summary>Yes, for the share of captions without an error</summary>Yes. Up to its first error, it has written what teacher forcing would have given it. So both find the same first error, or none.</details>
+# <details><summary>Yes, also for the share of right words</summary>After an error the two differ: only by itself does it read the wrong word.</details>
+
+# %% folded=true
+# Trains and tests captioners: click to unfold.
+train_set, test_set = scenes(4000, seed=0), scenes(500, seed=1)
+NUM_CELLS, D_CELL, D_STATE = 32, 48, 64
+
+
+class MeanContext(nn.Module):
+    """The control: every word gets the mean of all cells."""
+
+    def forward(self, state: Tensor, cells: Tensor) -> tuple[Tensor, Tensor]:
+        return cells.mean(1), cells.new_full(cells.shape[:2], 1 / cells.shape[1])
+
+
+def inputs_of(batch: Scenes) -> Tensor:
+    """The captions, one position later: what the decoder reads under teacher forcing."""
+    return F.pad(batch.captions[:, :-1], (1, 0), value=BEGIN)
+
+
+def as_cells(images: Tensor, seed: int) -> Tensor:
+    """The cells of images, (batch, cells, d_cell), by the CNN of this seed."""
+    with torch.no_grad():
+        return grid_to_sequence(trained_cnn(seed)(images))
+
+
+@cache  # trains once: the next parts use the same networks
+@torch.enable_grad()
+def trained_captioner(seed: int, kind: str = "attention", penalty: float = 0.0) -> Captioner:
+    """Train a captioner: kind is "attention", "mean context", "no positions" or "reshaped"."""
+    torch.manual_seed(seed)
+    attend = MeanContext() if kind == "mean context" else GridAttention(D_STATE, D_CELL, 32)
+    captioner = Captioner(attend, len(WORDS), NUM_CELLS, 24, D_CELL, D_STATE)
+    if kind == "no positions":
+        captioner.positions.requires_grad_(False).zero_()
+    sequence, read = cells_for(train_set, seed, kind), inputs_of(train_set)
+    optimizer = torch.optim.AdamW([w for w in captioner.parameters() if w.requires_grad])
+    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 8e-3, total_steps=500)
+    for batch in random_batches(4000, 64, 500, seed):
+        logits, weights = captioner(sequence[batch], read[batch])
+        told = train_set.captions[batch].flatten()
+        loss = F.cross_entropy(logits.flatten(0, 1), told, ignore_index=BEGIN)
+        if penalty:
+            loss = loss + penalty * coverage_penalty(weights, train_set.lengths[batch])
+        optimizer.zero_grad()
+        loss.backward()
+        nn.utils.clip_grad_norm_(captioner.parameters(), 1.0)
+        optimizer.step()
+        schedule.step()
+    return captioner.requires_grad_(False)
+
+
+def cells_for(batch: Scenes, seed: int, kind: str) -> Tensor:
+    """The cells that a captioner of this kind reads."""
+    if kind != "reshaped":
+        return as_cells(batch.images, seed)
+    with torch.no_grad():
+        return trained_cnn(seed)(batch.images).reshape(len(batch), NUM_CELLS, D_CELL)
+
+
+@cache
+def passed(seed: int, kind: str = "attention", penalty: float = 0.0) -> tuple[Tensor, Tensor]:
+    """The argmax of each word of the test set, under teacher forcing, and the weights."""
+    captioner = trained_captioner(seed, kind, penalty)
+    logits, weights = captioner(cells_for(test_set, seed, kind), inputs_of(test_set))
+    return logits.argmax(-1), weights
+
+
+def exact(written: Tensor, count: int | None = None) -> float:
+    """The share of captions without an error, among the scenes with `count` shapes."""
+    right = ((written == test_set.captions) | (test_set.captions == BEGIN)).all(1)
+    chosen = right if count is None else right[test_set.lengths == 3 * count]
+    return chosen.float().mean().item()
+
+
+# %%
+by_shapes = {
+    name: [[exact(passed(seed, name)[0], count) for count in (1, 2, 3)] for seed in range(3)]
+    for name in ("attention", "mean context")
+}
+by_shapes["no positions (recorded)"] = [[1.0, 0.59, 0.222], [1.0, 0.509, 0.228], [1, 0.6, 0.3]]
+figures.curves(
+    [1, 2, 3],
+    by_shapes,
+    x="shapes in the scene",
+    y="captions without an error",
+    title="Captions of 500 new scenes: mean and range of 3 seeds",
+    bottom=0.0,
+)
+
+# %% [markdown]
+# TRAIN_TEXT
+
+# %% [markdown]
+# ## 5 · Where did it attend?
+#
+# Now let a trained captioner write by itself, and look at the weights of each word.
+
+
+# %%
+@torch.no_grad()
+def write_captions(images: Tensor, seed: int = 0, penalty: float = 0.0) -> tuple[Tensor, Tensor]:
+    """Write a caption for each image, greedily; return (tokens, weights) of nine words."""
+    captioner, sequence = trained_captioner(seed, penalty=penalty), as_cells(images, seed)
+    tokens, found = torch.full((len(images), 1), BEGIN), torch.zeros(0)
+    for _ in range(test_set.captions.shape[1]):
+        logits, found = captioner(sequence, tokens)
+        tokens = torch.cat([tokens, logits[:, -1:].argmax(-1)], 1)
+    return tokens[:, 1:], found
+
+
+shown_scene = 0
+for seed in range(3):
+    its_tokens, its_weights = write_captions(test_set.images[[shown_scene]], seed)
+    wrote = caption(its_tokens[0]).split()
+    maps = its_weights[0, : len(wrote)].unflatten(1, (4, 8))
+    picture = draw_scenes(
+        [test_set.images[shown_scene]] * len(wrote),
+        [f"“{word}” {100 * m.max():.0f} %" for word, m in zip(wrote, maps, strict=True)],
+        f"Seed {seed}: the weights of each word, and the largest of them",
+        list(maps),
+        across=len(wrote),
+    )
+    display(picture)
+
+# %% [markdown]
+# MAPS_TEXT
+#
+# One scene proves nothing. The scenes come with a mask for each word: the pixels of the object that it names. So you can measure, over all of them, how much of the weight is *on the object*. Without a comparison that number means nothing: an object that touches 6 of 32 cells gets 19 % of equal weights. So you return both.
+#
+# **Exercise** (25 minutes). Measure it.
+#
+# <details><summary>Hint 1</summary>First find the cells that an object touches: one pixel in a cell is enough. <code>F.max_pool2d</code> gives the largest number of each tile; it needs floats.</details>
+# <details><summary>Hint 2</summary>Then everything has the shape (batch, words, cells): the sum of the weights times 0 or 1, and the mean of 0 and 1.</details>
+# <details><summary>Hint 3</summary>A boolean tensor (batch, words) says which words have a mask; <code>values[has]</code> keeps those. The mean of nothing is NaN: what should it be?</details>
+
+
+# %% exercise weight_on_object
+def weight_on_object(weights: Tensor, masks: Tensor, stride: int) -> tuple[Tensor, Tensor]:
+    """How much weight is on the object that a word names: (share, chance), two 0-d tensors.
+
+    weights (batch, words, cells): each word's weights, the cells row by row. masks: bool (batch,
+    words, height, width), the pixels of the word's object; all False for a word without one.
+    A cell is stride × stride pixels; stride divides both sides. An object touches a cell if at
+    least one of its pixels is in it.
+    share: the weight on the cells that the object touches, summed over them, as a mean over all
+    words of the batch that have a mask. chance: the share of all cells that the object touches, as
+    a mean over the same words: what equal weights would give. If no word has a mask, both are 0.
+    """
+    # BEGIN SOLUTION
+    touched = F.max_pool2d(masks.to(weights.dtype), stride).flatten(2)  # (batch, words, cells)
+    named = touched.any(-1)
+    if not named.any():
+        return weights.new_zeros(()), weights.new_zeros(())
+    on_object = (weights * touched).sum(-1)
+    return on_object[named].mean(), touched.mean(-1)[named].mean()
+    # END SOLUTION
+
+
+# %% check weight_on_object points=3
+hint = "which cells does each object touch? sum the weights there; mean over the words with a mask"
+names = ("share", "chance")
+
+
+def pixels(height, width, *at):
+    """A mask with these pixels."""
+    mask = torch.zeros(height, width, dtype=torch.bool)
+    for row, column in at:
+        mask[row, column] = True
+    return mask
+
+
+with Check("weight_on_object", "words you can do by hand", hint) as check:
+    # 4 × 6 pixels, cells of 2 × 2: 2 rows of 3 cells
+    given = torch.tensor(
+        [[[0.4, 0.2, 0.1, 0.15, 0.1, 0.05], [0.1, 0.1, 0.1, 0.1, 0.1, 0.5]]]
+    ).double()
+    one, nothing = pixels(4, 6, (1, 1), (1, 2)), pixels(4, 6)
+    other = pixels(4, 6, (2, 4), (3, 5), (2, 2), (3, 0))
+    both = check.call(given, torch.stack([one, other])[None], 2, returns=names)
+    first = check.call(given, torch.stack([one, nothing])[None], 2, returns=names)
+    alone = check.call(given[:, :1], one[None, None], 2, returns=names)
+    none = check.call(given, torch.stack([nothing, nothing])[None], 2, returns=names)
+    for share, chance in (alone, first, both, none):
+        check.true(
+            share.dim() == 0 and chance.dim() == 0,
+            f"both are 0-d; share has the shape {tuple(share.shape)}, chance {tuple(chance.shape)}",
+        )
+    check.equal(alone[0], 0.6, "an object with pixels in cells 0 and 1 has weight 0.4 + 0.2 on it")
+    check.equal(alone[1], 2 / 6, "it touches 2 of 6 cells, so equal weights would give 1/3")
+    check.equal(first[0], 0.6, "a word without a mask does not count: share is that of the other")
+    check.equal(
+        first[1], 2 / 6, "a word without a mask does not count: chance is that of the other"
+    )
+    check.equal(
+        both[0],
+        (0.6 + 0.7) / 2,
+        "another object touches cells 3, 4 and 5, with 0.7 of its word's weight: the mean is 0.65",
+    )
+    check.equal(both[1], (2 / 6 + 3 / 6) / 2, "the two touch 2 and 3 of 6 cells: the mean is 5/12")
+    check.equal(none[0], 0.0, "if no word has a mask, share is 0")
+    check.equal(none[1], 0.0, "if no word has a mask, chance is 0")
+with Check("weight_on_object", "rows with unequal numbers of words", hint) as check:
+    given = numbers(2, 3, 6).softmax(-1)
+    marks = torch.zeros(2, 3, 4, 6, dtype=torch.bool)
+    marks[0, 0, :2, :2] = marks[0, 1, 2:, 2:4] = marks[0, 2, :, 4:] = marks[1, 2, 0, 0] = True
+    share, chance = check.call(given, marks, 2, returns=names)
+    on = [given[0, 0, 0], given[0, 1, 4], given[0, 2, 2] + given[0, 2, 5], given[1, 2, 0]]
+    check.equal(
+        share,
+        torch.stack(on).mean(),
+        "with 3 words in one row and 1 in the other, share is the mean over all 4 words",
+    )
+    check.equal(chance, 5 / 24, "with 3 words in one row and 1 in the other, chance is 5/24")
+    share, chance = check.call(given, torch.ones_like(marks), 2, returns=names)
+    check.equal(share, 1.0, "an object that fills the image has all the weight on it")
+    check.equal(chance, 1.0, "an object that fills the image touches all the cells")
+    equal_weights = torch.full((2, 3, 6), 1 / 6, dtype=torch.float64)
+    share, chance = check.call(equal_weights, marks, 2, returns=names)
+    check.equal(share, chance, "with equal weights, share is chance")
+# BEGIN HIDDEN TESTS
+with Check("weight_on_object", "other sizes, strides and dtypes, cell by cell") as check:
+    for batch, count, height, width, stride, dtype in (
+        (2, 5, 6, 9, 3, torch.float64),
+        (1, 1, 4, 4, 4, torch.float64),
+        (3, 2, 2, 8, 1, torch.float64),
+        (4, 3, 10, 5, 5, torch.float32),
+        (2, 4, 8, 12, 4, torch.float64),
+    ):
+        rows, columns = height // stride, width // stride
+        given = numbers(batch, rows * columns, count, seed=60).softmax(1).transpose(1, 2).to(dtype)
+        marks = numbers(batch, count, height, width, seed=61) > 1.6
+        marks[0, 0] = False
+        on, of = [], []
+        for i in range(batch):
+            for t in range(count):
+                tiles = marks[i, t].reshape(rows, stride, columns, stride).sum((1, 3)).flatten() > 0
+                if tiles.any():
+                    on.append(given[i, t][tiles].sum())
+                    of.append(tiles.to(dtype).mean())
+        empty = torch.zeros((), dtype=dtype)
+        share, chance = check.call(given, marks, stride, returns=names)
+        check.equal(share, torch.stack(on).mean() if on else empty, "share")
+        check.equal(chance, torch.stack(of).mean() if of else empty, "chance")
+# END HIDDEN TESTS
+
+# %% [markdown]
+# **Predict.** The three captioners write 88 to 93 % of all captions without an error. How much of a shape word's weight (*circle*, *square*, …) is on its object?
+#
+# <details><summary>Nearly all, in each of the three</summary>That is what the pictures in papers suggest. Run the next cell.</details>
+# <details><summary>Nearly all in some, about chance in others</summary>Yes, although they are equally good at writing.</details>
+# <details><summary>About chance in each</summary>Then attention would be of no use for shapes. In two of the three it is on the object.</details>
+
+
+# %%
+def on_kind(weights_of_words: Tensor, words: slice) -> tuple[float, float]:
+    """Your measure for every third word: colours begin at 0, shapes at 1."""
+    share_found, by_chance = weight_on_object(
+        weights_of_words[:, words].contiguous(), test_set.masks[:, words].contiguous(), CELL
+    )
+    return float(share_found), float(by_chance)
+
+
+COLOUR_WORDS, SHAPE_WORDS = slice(0, None, 3), slice(1, None, 3)
+found_weights = [passed(seed)[1] for seed in range(3)]
+figures.runs(
+    {
+        "captions without an error": [exact(passed(seed)[0]) for seed in range(3)],
+        "weight on the object, colours": [on_kind(w, COLOUR_WORDS)[0] for w in found_weights],
+        "weight on the object, shapes": [on_kind(w, SHAPE_WORDS)[0] for w in found_weights],
+        "on the object, by chance": [on_kind(w, COLOUR_WORDS)[1] for w in found_weights],
+    },
+    "share",
+    "Three captioners that differ only in their seed",
+    linked=True,
+    bottom=0.0,
+)
+
+# %% [markdown]
+# WHERE_TEXT
+
+# %% [markdown]
+# ## 6 · A map to order
+#
+# Xu et al. added a term to the loss that asks each cell to get a weight of 1 in total, over all words of a caption: nothing should be left out.
+#
+# $$\sum_{i \in \text{cells}} \Big(1 - \sum_{t} \alpha_{ti}\Big)^2$$
+#
+# They call it *doubly stochastic attention*; here it is the **coverage penalty**: zero if every cell gets a total weight of 1.
+#
+# **Exercise** (15 minutes). Write it for a batch of captions of different lengths.
+#
+# <details><summary>Hint 1</summary>Words after the end of a caption have weights too, and they must not count. Compare <code>torch.arange(words)</code> with the lengths.</details>
+# <details><summary>Hint 2</summary>Sum over the words before you square, over the cells after.</details>
+
+
+# %% exercise coverage_penalty
+def coverage_penalty(weights: Tensor, lengths: Tensor) -> Tensor:
+    """How far each cell's total weight is from 1: a 0-d tensor.
+
+    weights (batch, words, cells); lengths (batch,): integers, how many words of each row count,
+    from the first one on. Per row: the sum over all cells of (1 − the cell's total weight)², where
+    the total is over the words that count. Returned is the mean over the batch.
+    """
+    # BEGIN SOLUTION
+    counted = torch.arange(weights.shape[1], device=weights.device) < lengths[:, None]
+    totals = (weights * counted[..., None]).sum(1)  # (batch, cells)
+    return (1 - totals).square().sum(-1).mean()
+    # END SOLUTION
+
+
+# %% check coverage_penalty points=2
+hint = "total of each cell over the words that count; (1 − total)²; sum over cells; mean over the batch"
+with Check("coverage_penalty", "rows you can do by hand", hint) as check:
+    # totals of two words: 1, 0.5, 0.5; of the first alone: 0.5, 0.5, 0
+    given = torch.tensor(
+        [[[0.5, 0.5, 0.0], [0.5, 0.0, 0.5], [0.0, 0.1, 0.9], [1.0, 0.0, 0.0]]]
+    ).double()
+    two = check.call(given, torch.tensor([2]))
+    alone = check.call(given, torch.tensor([1]))
+    every = check.call(given, torch.tensor([4]))
+    batch = check.call(torch.cat([given, given]), torch.tensor([2, 1]))
+    check.shape(two)
+    check.equal(two, 0.5, "two words with totals of 1, 0.5 and 0.5 give 0 + 0.25 + 0.25")
+    check.equal(alone, 1.5, "one word with weights of 0.5, 0.5 and 0 gives 0.25 + 0.25 + 1")
+    check.equal(every, 1.0 + 0.16 + 0.16, "totals of 2, 0.6 and 1.4 give 1 + 0.16 + 0.16")
+    check.shape(batch)
+    check.equal(batch, 1.0, "a batch of both gives the mean of 0.5 and 1.5")
+    even = torch.eye(3, dtype=torch.float64)[None]
+    check.equal(check.call(even, torch.tensor([3])), 0.0, "if each cell has a total of 1, it is 0")
+with Check("coverage_penalty", "what may be learned", hint) as check:
+    given = numbers(2, 4, 3).softmax(-1).requires_grad_()
+    slope = check.gradient(check.call(given, torch.tensor([4, 2])), given)
+    check.true(
+        bool((slope[0] != 0).all()) and bool((slope[1, :2] != 0).all()),
+        "a gradient reaches every weight that counts",
+        hint="leave out no_grad, detach and new tensors on the way",
+    )
+    check.equal(
+        slope[1, 2:],
+        torch.zeros(2, 3, dtype=torch.float64),
+        "no gradient reaches the words after the end",
+    )
+# BEGIN HIDDEN TESTS
+with Check("coverage_penalty", "other sizes, lengths and dtypes") as check:
+    for batch, count, length, dtype in (
+        (3, 5, 7, torch.float64),
+        (1, 1, 4, torch.float64),
+        (4, 6, 2, torch.float32),
+        (2, 3, 3, torch.float64),
+        (5, 2, 9, torch.float64),
+    ):
+        given = numbers(batch, length, count, seed=70).softmax(1).transpose(1, 2).to(dtype)
+        counts = (torch.arange(batch) * 2) % count + 1
+        rows = [(1 - given[i, : counts[i]].sum(0)).square().sum() for i in range(batch)]
+        check.equal(check.call(given, counts), torch.stack(rows).mean(), "the mean of all rows")
+    given = 3 * numbers(2, 5, 4, seed=71)
+    expected = (1 - given[0, :3].sum(0)).square().sum() + 4.0
+    found = check.call(given, torch.tensor([3, 0]))
+    check.equal(found, expected / 2, "any numbers; a row without words gives 1 a cell")
+# END HIDDEN TESTS
+
+# %% [markdown]
+# **Predict.** You train with the loss plus 0.1 times this penalty. What changes?
+#
+# <details><summary>Captions get worse: attention is forced to go elsewhere</summary>It is. Look at the left of the next figure.</details>
+# <details><summary>The maps change, the captions hardly</summary>Yes. The same accuracy, with other maps.</details>
+# <details><summary>Nothing: 0.1 is too small</summary>For the maps it is large enough.</details>
+
+# %%
+# five seeds each: exact(passed(seed)[0]), on_kind(passed(seed)[1], COLOUR_WORDS)[0], …;
+# with the penalty passed(seed, penalty=0.1)
+RECORDED_PLAIN = [[0.9] * 5] * 3
+RECORDED_PENALTY = [[0.9] * 5] * 3
+figures.runs(
+    {
+        f"{told}, {name}": values[row]
+        for row, told in enumerate(("exact", "on object: colours", "on object: shapes"))
+        for name, values in (("plain", RECORDED_PLAIN), ("penalty", RECORDED_PENALTY))
+    },
+    "share",
+    "Without and with the coverage penalty (recorded): 5 seeds",
+    bottom=0.0,
+)
+
+# %% [markdown]
+# PENALTY_TEXT
+#
+# **From the lecture**: *Transformers (Part 2)*, Data C182, slide “Attention”: “we want the model to tell us ‘why’ it returned its output”, and one popular approach is attention. Two networks that write equally well can have very different maps, and a term in the loss, chosen by hand, moves the map. Whatever such a map says about *why*, it is not the only answer.
+
+# %% [markdown]
+# **A good place to stop.** You have seen where it attends. Next you test what that explains. (Back later? Run all cells above first.)
+
+# %% [markdown]
+# ## 7 · Cover it
+#
+# A map of attention says where the network attended. Whether a cell *mattered* is another question, and it has a direct test: cover that part of the picture, and see what changes. This is **occlusion** (Zeiler and Fergus, 2014). For every tile of the picture: fill it, ask the network again, and note how much the score of each word falls.
+#
+# **Exercise** (30 minutes). Write it for any score.
+#
+# <details><summary>Hint 1</summary>Make a batch with one copy of the image per tile. <code>image.repeat(tiles, 1, 1, 1)</code> makes real copies; <code>expand</code> does not.</details>
+# <details><summary>Hint 2</summary>In copy i, fill tile i and nothing else. Tile i is in row i // columns.</details>
+# <details><summary>Hint 3</summary>The score gives (tiles, words). Words come first in the result, then rows, then columns.</details>
+
+
+# %% exercise occlusion_map
+def occlusion_map(
+    score: Callable[[Tensor], Tensor], image: Tensor, size: int, fill: float = 0.0
+) -> Tensor:
+    """How much each word's score falls when a tile of the image is covered: (words, rows, columns).
+
+    score: images (n, channels, height, width) -> (n, words); it treats each image alone.
+    image (channels, height, width) stays as it is. Tiles are size × size pixels, side by side,
+    from the top left corner. Entry (word, row, column) is the word's score of the image, minus its
+    score of the image in which only that tile is covered: `fill` in all its pixels and channels.
+    ValueError that names size and the side, if size does not divide the height or the width.
+    """
+    # BEGIN SOLUTION
+    height, width = image.shape[1:]
+    for side in (height, width):
+        if side % size:
+            raise ValueError(f"tiles of {size} pixels do not divide a side of {side}")
+    rows, columns = height // size, width // size
+    covered = image.repeat(rows * columns, 1, 1, 1)
+    for i in range(rows * columns):
+        y, x = size * (i // columns), size * (i % columns)
+        covered[i, :, y : y + size, x : x + size] = fill
+    return (score(image[None]) - score(covered)).T.unflatten(1, (rows, columns))
+    # END SOLUTION
+
+
+# %% check occlusion_map points=3
+hint = "one copy of the image per tile, one tile filled in each; score before minus score after"
+with Check("occlusion_map", "scores you can do by hand", hint) as check:
+    # two channels of 4 × 6 pixels, tiles of 2 × 2; word 0 sums channel 0, word 1 all
+    picture = torch.arange(48, dtype=torch.float64).reshape(2, 4, 6) / 10
+
+    def sums(images):
+        if images.dim() != 4:
+            raise RuntimeError(f"score takes (n, channels, height, width); got {images.shape}")
+        return torch.stack([images[:, 0].sum((1, 2)), images.sum((1, 2, 3))], 1)
+
+    drops = check.call(sums, picture, 2)
+    filled = check.call(sums, picture, 2, 1.0)
+    check.shape(drops, words=2, rows=2, columns=3)
+    by_channel = picture.reshape(2, 2, 2, 3, 2).sum((2, 4))  # (channels, rows, columns)
+    check.equal(
+        drops[0, 0, 0],
+        1.4,
+        "covered with 0, the first tile (0, 0.1, 0.6, 0.7 in channel 0) takes 1.4 from word 0",
+    )
+    check.equal(drops[0], by_channel[0], "each tile takes its own sum from word 0")
+    check.equal(drops[1], by_channel.sum(0), "the sum of both channels is taken from word 1")
+    check.equal(
+        filled,
+        torch.stack([by_channel[0] - 4, by_channel.sum(0) - 8]),
+        "with fill=1, a tile takes its sum minus the 4 (of both channels: 8) that it gets",
+    )
+with Check("occlusion_map", "a score that is not a sum", hint) as check:
+    picture, kept = numbers(3, 6, 8, seed=1), numbers(3, 6, 8, seed=1)
+    w = numbers(5, 3, 6, 8, seed=2)
+
+    def curved(images, w=w):
+        return torch.einsum("nchw,vchw->nv", images, w).div(4).tanh()
+
+    drops = check.call(curved, picture, 2, -0.5)
+    check.shape(drops, words=5, rows=3, columns=4)
+    check.equal(picture, kept, "the image stays as it is")
+    one = kept.clone()
+    one[:, 2:4, 6:] = -0.5
+    check.equal(
+        drops[:, 1, 3],
+        (curved(kept[None]) - curved(one[None]))[0],
+        "in the copy for row 1, column 3, that tile alone is covered",
+        hint="every copy begins with the image as it was; covers should not pile up",
+    )
+    one = kept.clone()
+    one[:, 4:, :2] = -0.5
+    check.equal(
+        drops[:, 2, 0],
+        (curved(kept[None]) - curved(one[None]))[0],
+        "in the copy for row 2, column 0, that tile alone is covered",
+    )
+with Check("occlusion_map", "a size that does not fit") as check:
+    picture = numbers(1, 4, 6)
+
+    def total(images):
+        return images.sum((1, 2, 3))[:, None]
+
+    check.raises(total, picture, 3, naming=(3, 4))
+    check.raises(total, numbers(2, 8, 6), 4, naming=(4, 6))
+# BEGIN HIDDEN TESTS
+with Check("occlusion_map", "other sizes, fills and dtypes, tile by tile") as check:
+    for channels, height, width, size, words, fill, dtype in (
+        (1, 4, 4, 4, 3, 0.0, torch.float64),
+        (3, 9, 6, 3, 2, 2.5, torch.float64),
+        (2, 3, 5, 1, 1, 0.0, torch.float64),
+        (4, 2, 8, 2, 6, -1.0, torch.float32),
+        (3, 8, 4, 2, 4, 0.3, torch.float64),
+    ):
+        picture = numbers(channels, width, height, seed=3, dtype=dtype).transpose(1, 2)
+        w = numbers(words, channels, height, width, seed=4, dtype=dtype)
+
+        def bent(images, w=w):
+            return torch.einsum("nchw,vchw->nv", images, w).div(3).sin()
+
+        drops = check.call(bent, picture, size, fill)
+        check.shape(drops, words=words, rows=height // size, columns=width // size)
+        for row in range(height // size):
+            for column in range(width // size):
+                one = picture.clone()
+                one[:, row * size : (row + 1) * size, column * size : (column + 1) * size] = fill
+                lost = (bent(picture[None]) - bent(one[None]))[0]
+                check.equal(drops[:, row, column], lost, "the score before minus the score after")
+with Check("occlusion_map", "more sizes that do not fit") as check:
+    check.raises(bent, numbers(3, 10, 4), 4, naming=(4, 10))
+    check.raises(bent, numbers(3, 4, 7), 2, naming=(2, 7))
+    check.raises(bent, numbers(3, 5, 5), 7, naming=(7, 5))
+# END HIDDEN TESTS
+
+# %% [markdown]
+# The score here is the log-probability of each word of the caption, given the words before it. So a drop of 1 means that the word became $e$ times less probable.
+#
+# Cover tiles of 4 × 4 pixels with 0, the ground's colour. This is the scene of part 5, weights above, drops below:
+
+
+# %%
+def word_scores(number: int, seed: int) -> Callable[[Tensor], Tensor]:
+    """A score for occlusion: the log-probability of each word of a test scene's caption."""
+    told, read = test_set.captions[number], inputs_of(test_set)[number]
+    count = int(test_set.lengths[number])
+
+    def log_probabilities(images: Tensor) -> Tensor:
+        logits, _ = trained_captioner(seed)(as_cells(images, seed), read.expand(len(images), -1))
+        every = logits.log_softmax(-1)
+        return every[:, range(count), told[:count]]
+
+    return log_probabilities
+
+
+def drops_of(number: int, seed: int) -> Tensor:
+    """Your occlusion map of a test scene: (words, 4, 8)."""
+    return occlusion_map(word_scores(number, seed), test_set.images[number], CELL)
+
+
+for seed in (0, 1):
+    its_words = caption(test_set.captions[shown_scene]).split()
+    maps = passed(seed)[1][shown_scene, : len(its_words)].unflatten(1, (4, 8))
+    falls = drops_of(shown_scene, seed)[: len(its_words)].clamp(min=0)
+    display(
+        draw_scenes(
+            [test_set.images[shown_scene]] * (2 * len(its_words)),
+            [
+                *(f"“{word}”: weights" for word in its_words),
+                *(f"drop, at most {fall.max():.1f}" for fall in falls),
+            ],
+            f"Seed {seed}: attention weights (above) and what covering a tile takes (below)",
+            [*maps, *falls],
+            across=len(its_words),
+        )
+    )
+
+# %% [markdown]
+# DROPS_TEXT
+#
+# Now over many scenes: for each word that names something, cover one cell and see whether the word *changes* (its argmax is no longer the true word). Which cell? The one with the largest weight; another that the same object touches; one that it does not touch; and, for comparison, the one with the largest drop.
+#
+# **Predict.** How often does covering the cell with the largest weight change the word?
+#
+# <details><summary>Nearly always: that is where the network read it</summary>Run the next cell.</details>
+# <details><summary>In at most one word of four, no more than covering another cell of the object</summary>COVER_FEEDBACK</details>
+# <details><summary>Never: one cell of 32 is too little</summary>Some cells do change words.</details>
+
+# %% folded=true
+# Covers single cells of 60 scenes and counts which words change: click to unfold.
+TRIED = [number for number in range(len(test_set)) if test_set.lengths[number] > 3][:60]
+
+
+def object_cells(number: int) -> Tensor:
+    """The cells that each word's object touches: bool (words, cells)."""
+    marks = test_set.masks[number].float()
+    return F.max_pool2d(marks, CELL).flatten(1).bool()
+
+
+def change_when_covered(seed: int) -> dict[str, float]:
+    """The share of colours and shapes that change when one cell is covered, by which cell."""
+    generator = torch.Generator().manual_seed(0)
+    totals: dict[str, list[float]] = {}
+    for number in TRIED:
+        falls, touched = drops_of(number, seed).flatten(1), object_cells(number)
+        attended = passed(seed)[1][number]
+        changes = changed_words(number, seed)  # (cells, words)
+        for word in range(int(test_set.lengths[number])):
+            if not touched[word].any():
+                continue
+            largest = int(attended[word].argmax())
+            among = touched[word].clone()
+            among[largest] = False
+            outside = ~touched[word]
+            outside[largest] = False
+            for name, cell in {
+                "largest weight": largest,
+                "same object, another": draw_from(among, generator),
+                "elsewhere": draw_from(outside, generator),
+                "largest drop": int(falls[word].argmax()),
+            }.items():
+                totals.setdefault(name, []).append(float(changes[cell, word]))
+    return {name: sum(found) / len(found) for name, found in totals.items()}
+
+
+def draw_from(allowed: Tensor, generator: torch.Generator) -> int:
+    """Draw one of the cells."""
+    return int(torch.multinomial(allowed.float(), 1, generator=generator))
+
+
+def changed_words(number: int, seed: int) -> Tensor:
+    """Which words change when a cell is covered, under teacher forcing: bool (cells, words)."""
+    pictures = test_set.images[number].repeat(NUM_CELLS, 1, 1, 1)
+    for cell in range(NUM_CELLS):
+        y, x = CELL * (cell // 8), CELL * (cell % 8)
+        pictures[cell, :, y : y + CELL, x : x + CELL] = 0.0
+    read = inputs_of(test_set)[[number]].expand(NUM_CELLS, -1)
+    logits, _ = trained_captioner(seed)(as_cells(pictures, seed), read)
+    return logits.argmax(-1) != passed(seed)[0][number]
+
+
+# %%
+@cache
+def changes_of(seed: int) -> dict[str, float]:
+    """The shares for one seed."""
+    return change_when_covered(seed)
+
+
+figures.runs(
+    {name: [changes_of(seed)[name] for seed in range(3)] for name in changes_of(0)},
+    "words that change",
+    "One cell covered, 60 scenes: which words change, 3 seeds",
+    linked=True,
+    bottom=0.0,
+)
+
+# %% [markdown]
+# COVER_TEXT
+
+# %% [markdown]
+# ### The word “and”
+#
+# AND_INTRO
+#
+# **Predict.** Scenes with two shapes. You cover the whole second object, just before *and* is written. The words before it stay. What does the network write instead of *and*?
+#
+# <details><summary><em>and</em>: that word depends on grammar, not on the picture</summary>It would, if the network had not attended to the picture there.</details>
+# <details><summary><em>&lt;end&gt;</em></summary>Yes: nothing is left to name. But is that because the network attends to the second object? The figure has a control.</details>
+# <details><summary>The colour of the first object again</summary>After a shape, training only had <em>and</em> or the end.</details>
+
+# %% folded=true
+# Covers whole objects, or as much of the ground, before “and”: click to unfold.
+PAIRS = [number for number in range(len(test_set)) if test_set.lengths[number] == 6][:150]
+
+
+def covered_with(number: int, cells_covered: Tensor) -> Tensor:
+    """A test scene in which these cells (bool) are covered with 0."""
+    tiles = cells_covered.reshape(4, 8).repeat_interleave(CELL, 0).repeat_interleave(CELL, 1)
+    return test_set.images[number].masked_fill(tiles, 0.0)
+
+
+@cache
+def ends_instead(seed: int) -> dict[str, float]:
+    """How often <end> replaces “and” in scenes of two shapes, by what is covered."""
+    generator, pictures = torch.Generator().manual_seed(0), []
+    for number in PAIRS:
+        first, second = object_cells(number)[[0, 3]]
+        free = (~(first | second)).nonzero().flatten()
+        ground = torch.zeros(NUM_CELLS, dtype=torch.bool)
+        order = torch.randperm(len(free), generator=generator)
+        ground[free[order[: int(second.sum())]]] = True
+        pictures += [covered_with(number, which) for which in (ground, first & ~second, second)]
+    read = inputs_of(test_set)[PAIRS].repeat_interleave(3, 0)
+    logits, _ = trained_captioner(seed)(as_cells(torch.stack(pictures), seed), read)
+    ended = (logits[:, 2].argmax(-1) == END).float().reshape(-1, 3).mean(0).tolist()
+    return dict(
+        zip(("as many other cells", "the first object", "the second object"), ended, strict=True)
+    )
+
+
+def weight_at_and(seed: int) -> list[float]:
+    """The weight of “and” on the first and on the second object, in scenes of two shapes."""
+    attended = passed(seed)[1][PAIRS, 2]  # (scenes, cells)
+    first, second = torch.stack([object_cells(number)[[0, 3]] for number in PAIRS]).unbind(1)
+    return [float((attended * which).sum(-1).mean()) for which in (first, second)]
+
+
+# %%
+at_and = [weight_at_and(seed) for seed in range(3)]
+figures.runs(
+    {
+        "weight on, the first object": [one[0] for one in at_and],
+        "weight on, the second object": [one[1] for one in at_and],
+        **{
+            f"<end>; covered:, {name}": [ends_instead(seed)[name] for seed in range(3)]
+            for name in ends_instead(0)
+        },
+    },
+    "share",
+    "Before “and” in scenes of two shapes: weights, and what covering does; 3 seeds",
+    bottom=0.0,
+)
+
+# %% [markdown]
+# AND_TEXT
+
+# %% [markdown]
+# ## 8 · The live view
+#
+# Here your captioner writes by itself. Choose a word to see its weights; click a cell (or press Enter on it) to cover it, and read the caption that your network writes then. All 32 covers were computed beforehand, by calling `write_captions` on the covered pictures.
+
+# %%
+from transformer_course.widgets import show_caption
+
+show_caption(
+    write_captions,
+    test_set.images[[0, 1, 2, 3]],
+    WORDS,
+    CELL,
+    end=END,
+    title="What your captioner attends to, and what it writes when a cell is covered",
+)
+
+# %% [markdown]
+# **Puzzle.** PUZZLE
+
+# %% [markdown]
+# ## 9 · The real thing
+#
+# Compare with PyTorch, in float64. With a gate that is wide open, your attention is `F.scaled_dot_product_attention` with one query. With a query of zero, all weights are equal: then your context is the average of the grid, as in `nn.AdaptiveAvgPool2d`.
+
+# %%
+attention = GridAttention(5, 6, 7).double()
+some_state, some_grid = numbers(3, 5), numbers(3, 6, 4, 8, seed=1)
+with torch.no_grad():
+    attention.gate.weight.zero_()
+    attention.gate.bias.fill_(50.0)  # sigmoid(50) is 1 in float64
+    some_sequence = grid_to_sequence(some_grid)
+    mine, some_weights = attention(some_state, some_sequence)
+    theirs = F.scaled_dot_product_attention(
+        attention.w_query(some_state)[:, None], attention.w_key(some_sequence), some_sequence
+    )[:, 0]
+    attention.w_query.weight.zero_()
+    averaged, some_weights = attention(some_state, some_sequence)
+    pooled = nn.AdaptiveAvgPool2d(1)(some_grid).flatten(1)
+for name, difference in {
+    "F.scaled_dot_product_attention": mine - theirs,
+    "nn.AdaptiveAvgPool2d, zero query": averaged - pooled,
+}.items():
+    print(f"{name:34} largest difference {difference.abs().max().item():.0e}")
+
+# %% [markdown]
+# Differences below 1e-12 are rounding errors.
+
+# %% [markdown]
+# ## 10 · In your own words
+#
+# **Question** (12 minutes). A colleague shows you a map of attention over an X-ray image. For the word *fracture*, one cell is bright. “So we know why it said *fracture*.” Name two reasons from your own measurements why the map alone does not show that, say what you would measure instead, and one thing that your measurement does not show either. Write three to five sentences: double-click the cell below. A person reads them.
+
+# %% answer attention_as_explanation [markdown] points=2
+# <!-- BEGIN SOLUTION -->
+# ANSWER
+# <!-- END SOLUTION -->
+
+
+# %% [markdown]
+# ## Where you stand
+
+# %%
+from transformer_course.progress import show_progress
+
+show_progress("14_image_captioning")
+
+# %% [markdown]
+# RECAP
