@@ -1,13 +1,13 @@
 # %% [markdown]
 # # Lesson 9 · The decoder
 #
-# **You build** a GPT: a causal block, the model around it, sampling, and a cache that makes it write fast. It learns from a text that comes with Python.
+# **You build** a GPT: a causal block, the model around it, sampling, and a cache that makes it write fast. You train it on a text that comes with Python.
 #
 # **You need** the causal mask (lesson 2), learned positions (lesson 6) and the pre-norm block (lesson 7).
 #
-# **You take away** `GPT`, which has GPT-2's 124,439,808 parameters if you ask for its sizes, and computes what Hugging Face's GPT-2 computes (with the exact GELU). And a measurement of how far it gets ahead of counting, and when.
+# **You take away** `GPT`. With the sizes of the smallest GPT-2, it has GPT-2's 124,439,808 parameters. With equal weights, it computes the logits of Hugging Face's GPT-2 (set to the exact GELU).
 #
-# **Time**: about 300 minutes, 185 of them for the exercises: plan four sittings. Good places to stop are marked after about 80, after 160 and after 215. “The sizes of GPT-3” can wait for another day.
+# **Time**: about 280 minutes: 185 for the exercises. Good places to stop are marked after about 75, 145 and 200. What is marked *optional* (15 minutes) goes deeper: nothing later needs it.
 
 # %% given imports
 import copy
@@ -46,13 +46,13 @@ print(SAMPLES)
 #
 # **Predict.** On held-out text, which has the lowest mean loss $-\ln p$ for the next character?
 #
-# <details><summary>The Transformer: it has 32 characters of context, the counts have three</summary>It <em>may</em> use 32. What it uses after 15 seconds, you measure in part 5.</details>
+# <details><summary>The Transformer: it has 32 characters of context, the counts have one or three</summary>It <em>may</em> use 32. What it uses after 15 seconds, you measure in part 5.</details>
 # <details><summary>The one that counts groups of four</summary>Write it down. In part 5 you measure all three, and train for longer.</details>
 # <details><summary>The one that counts pairs: it has seen each pair most often</summary>It knows its pairs well. But how much does one character say about the next one?</details>
 #
 # How can a model learn to predict *every* next token of a text at once, and then write one token at a time? That is the question of this lesson.
 #
-# What they have read is what `help("while")` prints, with all its topics. Every Python has this text. Another version of Python has a slightly different one: then your numbers differ a little.
+# The text is Python's own documentation: all topics of `help`, such as `help("while")`. Other versions of Python have slightly different texts, so your numbers may differ a little.
 
 # %%
 text = "\n".join(topics[name] for name in sorted(topics))
@@ -99,24 +99,24 @@ print(held_out_text[4250:4500])
 given = torch.tensor([0.3, 0.5, 0.9, 0.99])
 for symbol, p in zip("hile", given.tolist(), strict=True):
     print(f"{symbol}: probability {p:.2f}, −ln p = {-math.log(p):.2f} nats")
-print(f"of all four: {given.prod():.2f}; mean of −ln p: {-given.log().mean():.2f} nats")
+print(f"their product: {given.prod():.2f}; mean of −ln p: {-given.log().mean():.2f} nats")
 
 # %% [markdown]
-# The loss is the cross-entropy of lesson 2: the mean of $-\ln p$ of the tokens that really came next. Its unit, with the natural logarithm, is the **nat**.
+# The loss is the cross-entropy of lesson 2: the mean of $-\ln p$ of the tokens that really came next. The **nat** is the unit of a loss that is computed with the natural logarithm.
 #
 # **Predict.** A model knows nothing, and gives each of the 103 characters the same probability. What is its loss?
 #
 # <details><summary>About 4.63 nats</summary>Yes: −ln(1/103) = ln 103. An untrained model should start near this number.</details>
 # <details><summary>1 nat</summary>That would be a probability of 1/e, about 0.37, for the right character.</details>
-# <details><summary>103 nats</summary>The logarithm of the number of choices counts, not the number.</details>
+# <details><summary>103 nats</summary>Each probability is 1/103. Its −ln is the logarithm of 103, not 103.</details>
 #
 # Which characters may each prediction use? Read the next figure row by row.
 
 # %%
 word = "while"
 figures.masks(
-    {"input": (torch.ones(4, 4).tril(), "may use", list(word[:4]))},
-    "predicts",
+    {"four predictions in one pass": (torch.ones(4, 4).tril(), "may use", list(word[:4]))},
+    "prediction",
     [f"“{after}” after “{word[: i + 1]}”" for i, after in enumerate(word[1:])],
 )
 
@@ -226,7 +226,7 @@ with Check("next_token_loss", "too few tokens, in other batches") as check:
 # %% [markdown]
 # ## 2 · A rival that counts
 #
-# Before you train anything, find out what is easy. An **n-gram** is a group of n tokens that follow each other. Which characters follow *the* in the training text, and how often? The share of each is a prediction, without a single gradient step.
+# Before you train anything, find out how far counting gets. An **n-gram** is a group of n tokens that follow each other. Which characters follow *the* in the training text, and how often? The share of each is a prediction, without a single gradient step.
 
 
 # %%
@@ -247,9 +247,18 @@ for some_context in ("e", "he", "the", " the"):
     print(f"{len(following):3} characters follow {some_context!r:7}:", ", ".join(shares))
 
 # %% [markdown]
-# What to see: the longer the context, the fewer characters follow it. But some n-grams of a new text never occurred in the training text. Their share is 0, and $-\ln 0$ is infinite. **Smoothing** gives a little probability to what was never seen. The simplest way adds a constant to each count. A better way is **interpolation**. It adds λ imaginary examples, shared out as the context one character shorter predicts. That prediction uses a still shorter context in the same way, and so on down to $p_0 = 1/103$ for every character. In the formulas, *count* is how often the n-gram occurs, and *total* how often its first n − 1 characters do:
+# What to see: the longer the context, the fewer characters follow it. But some n-grams of a new text never occurred in the training text. Their share is 0, and $-\ln 0$ is infinite. **Smoothing** gives a little probability to n-grams that were never seen. Here are two ways. In both, *count* is how often the n-gram occurs, and *total* how often its first n − 1 characters do:
 #
 # $$p_{\text{added}} = \frac{\text{count} + \delta}{\text{total} + 103\,\delta} \qquad p_n = \frac{\text{count} + \lambda\, p_{n-1}}{\text{total} + \lambda}$$
+#
+# The first adds a constant δ to each count. The second interpolates. **Interpolation** adds λ imaginary examples to each context, divided as the context one character shorter predicts. It ends at $p_0 = 1/103$. Here is one step, for a context that occurred 4 times, 3 of them followed by *e*:
+
+
+# %%
+count, total, shorter, prior = 3, 4, 0.5, 2
+print(f"counts alone: {count / total:.2f}; one character shorter: {shorter:.2f}")
+print(f"interpolated with λ = 2: {(count + prior * shorter) / (total + prior):.2f}")
+print(f"a context that never occurred: {(0 + prior * shorter) / (0 + prior):.2f}")
 
 
 # %%
@@ -260,7 +269,7 @@ def with_constant(context: str, symbol: str, delta: float) -> float:
 
 
 def interpolated(context: str, symbol: str, prior: float) -> float:
-    """The same, but each context adds `prior` times what the context one shorter predicts."""
+    """The same by interpolation, with `prior` imaginary examples at each length of the context."""
     probability = 1 / len(symbols)
     for n in range(len(context) + 1):
         end = context[len(context) - n :]
@@ -285,7 +294,7 @@ def count_losses(
 # **Predict.** What happens to the loss on the held-out text as n grows from 1 to 6, with the best of three constants added?
 #
 # <details><summary>It falls all the way: more context, better predictions</summary>More context, but fewer examples of each. Run the next cell.</details>
-# <details><summary>It falls, then rises</summary>Yes. Of the 6-grams of the held-out text, about one in five never occurred in the training text.</details>
+# <details><summary>It falls, then rises</summary>Yes. From some n on, too many n-grams of the held-out text never occurred in the training text. The next cell counts them.</details>
 # <details><summary>It rises all the way: there are fewer examples of each</summary>From 1 to 4 the context is worth more than the examples that you lose.</details>
 
 # %%
@@ -308,25 +317,25 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: with a constant added, 4-grams are best. Interpolation keeps the gain of long contexts. These are your rivals, and they have been helped: the best of three weights was chosen *on* the held-out text.
+# What to see: with a constant added, 4-grams are best, and then the loss rises. With interpolation it keeps falling. These are your rivals, and they have been helped: the best of three weights was chosen *on* the held-out text.
 #
-# Is the held-out text new? Documentation repeats itself.
+# Is the held-out text new? Documentation repeats itself. The next cell looks for passages of at least 32 characters that occur in the training text too.
 
 # %%
 pieces = {training_text[i : i + 32] for i in range(split - 31)}
 starts = [i for i in range(len(held_out_text) - 31) if held_out_text[i : i + 32] in pieces]
 is_copied = torch.zeros(len(held_out_text), dtype=torch.bool)
-for row_number in starts:
-    is_copied[row_number : row_number + 32] = True
+for begin in starts:
+    is_copied[begin : begin + 32] = True
 print(f"{is_copied.double().mean():.0%} of the held-out characters are in a copied passage")
 
 # %% [markdown]
-# A quarter of the held-out characters belong to passages of at least 32 characters that occur in the training text too. So low losses partly measure memory. In part 5 you compare the models on the new passages alone as well.
+# A quarter of the held-out text is copied. On that part, a low loss can come from memory alone. So in part 5 you also compare the models on the new passages alone.
 
 # %% [markdown]
 # ## 3 · The block
 #
-# **GPT** stands for generative pretrained transformer. *Decoder* is the original Transformer's name for its half that writes. Here it stands alone: a **decoder-only** model is a stack of blocks in which all attention is causal. The block is the pre-norm block of lesson 7 with two changes. Find them in the picture.
+# **GPT** stands for generative pretrained transformer. The original Transformer has two halves, and the one that writes is called the *decoder*. A **decoder-only** model has this half alone: a stack of blocks in which all attention is causal. The block is the pre-norm block of lesson 7 with two changes. Find them in the picture.
 
 # %%
 figures.stations(
@@ -341,7 +350,7 @@ figures.stations(
 )
 
 # %% [markdown]
-# Attention is causal, and GELU replaces ReLU. The **GELU** of x is x times the probability that a standard normal number is below x: $\mathrm{GELU}(x) = x\,\Phi(x)$. It is a smooth relative of ReLU. GPT-2 uses an approximation with tanh, from days when $\Phi$ was slow.
+# Attention is causal, and GELU replaces ReLU. The **GELU** of x is x times the probability that a standard normal variable is below x: $\mathrm{GELU}(x) = x\,\Phi(x)$. It is a smooth relative of ReLU. GPT-2 computes it by an approximation with tanh.
 
 # %%
 grid = torch.linspace(-3, 3, 25, dtype=torch.float64)
@@ -356,14 +365,13 @@ error = (F.gelu(grid) - F.gelu(grid, approximate="tanh")).abs().max()
 print(f"tanh approximation: largest error {error:.1e}")
 
 # %% [markdown]
-# The approximation is off by less than 0.001. You use the exact one, PyTorch's default. To load OpenAI's weights you would need `approximate="tanh"`, which they were trained with.
-
-# %% [markdown]
+# The approximation is off by less than 0.001. You use the exact GELU, PyTorch's default.
+#
 # **Exercise** (35 minutes). Write the block, heads included. If `d_model` is not a multiple of `num_heads`, raise a `ValueError` whose message contains both. The stub has an argument `cache`. Leave it alone for now: you come back to it in part 7.
 #
 # <details><summary>Hint 1</summary><code>unflatten(-1, (num_heads, -1)).transpose(1, 2)</code> gives (batch, heads, length, d_head). After attention, <code>transpose(1, 2).flatten(2)</code> leads back.</details>
 # <details><summary>Hint 2</summary>The causal mask, <code>torch.ones(length, length, dtype=torch.bool).tril()</code>, says where a query may attend. Every other score becomes −∞ before the softmax.</details>
-# <details><summary>Hint 3</summary>There are three positions for dropout: on the attention weights, and on what each branch adds to x. One <code>nn.Dropout</code> on <code>self</code> can serve all three.</details>
+# <details><summary>Hint 3</summary>Dropout has no parameters: one <code>nn.Dropout</code> on <code>self</code> can be called in all three positions.</details>
 
 
 # %% given block_weights folded=true
@@ -771,36 +779,35 @@ with Check(
 # %% [markdown]
 # ## 4 · GPT
 #
-# Around the blocks, little is missing: a vector for each token at the start, logits at the end. Here is a GPT with one block. It begins with x: for each token its row in a table of tokens, plus the row of its position in a table of positions.
+# Around the blocks, two things are missing: a vector for each token at the start, and logits at the end. Here is a GPT with one block. At its start, x is the sum of two embeddings: the token's row in a table of tokens, and its position's row in a table of positions.
 
 # %%
 figures.stations(
     {
-        "GPT": [
+        "GPT with one block": [
             (["norm1", "causal\nattention"], []),
-            (["norm2", "network"], ["norm", "token table"]),
+            (["norm2", "feed-\nforward"], ["norm", "table of\ntokens"]),
         ]
     },
     "x",
 )
 
 # %% [markdown]
-# After the blocks and the final norm, the table of tokens is used again, to make logits:
+# After the final norm, the table of tokens is used a second time. It makes the logits:
 #
 # $$\text{logits} = \mathrm{norm}(x)\, E^\top \qquad E \text{: the table of tokens, (vocab, } d_{\text{model}})$$
 #
-# So a token's logit is the dot product of the output with the token's own vector. Using one table at both ends is called **weight tying**: input and output share their parameters.
+# So a token's logit is the dot product of the output with the token's own vector. Using one table at both ends is called **weight tying**.
 #
 # **Predict.** GPT-2 has 50,257 tokens and a width of 768. How many parameters does weight tying save?
 #
 # <details><summary>About 38.6 million, of the 163 million without it</summary>Yes: a second table would have 50,257 · 768 parameters.</details>
 # <details><summary>768, one for each feature</summary>That would be a bias. A table has a row for each token.</details>
 # <details><summary>None: the table must be learned anyway</summary>Once, not twice. A separate output layer would be as large as the table of tokens.</details>
-
-# %% [markdown]
-# The table also makes the logits, so its size sets theirs: with `nn.Embedding`'s standard deviation of 1 and a width of 64, logits would spread by about 8, and the untrained model would be very sure, and wrong. You draw it with 0.1 (GPT-2: 0.02).
 #
-# **Exercise** (25 minutes). Build the model of your blocks. If there are more tokens than positions, raise a `ValueError` whose message contains both numbers. Leave `caches` and `start` alone until part 7.
+# A large table makes large logits. So you draw it with a standard deviation of 0.1, not `nn.Embedding`'s 1. Part 5 shows what that changes.
+#
+# **Exercise** (25 minutes). Build the model from your blocks. If there are more tokens than positions, raise a `ValueError` whose message contains both numbers. Leave `caches` and `start` alone until part 7.
 #
 # <details><summary>Hint 1</summary><code>nn.Embedding</code> is a table of rows, drawn with a standard deviation of 1. <code>nn.init.normal_</code> draws its weights anew, with the standard deviation that you name.</details>
 # <details><summary>Hint 2</summary>For the logits you need no new layer: <code>F.linear(x, table.weight)</code> multiplies by the transposed table.</details>
@@ -1163,32 +1170,36 @@ with Check("GPT", "another rate") as check:
 # %% [markdown]
 # ### What does a causal model know without positions?
 #
-# In lesson 6, attention without positions was permutation equivariant: it could not know the order. Is that true here as well? The next experiment sets the table of positions to 0. It swaps the first two of five tokens, and measures the change of the *last* token's logits.
+# In lesson 6, attention without positions was permutation equivariant: it could not know the order. Is that true here as well? The next experiment leaves the positions out. It swaps the first two of five tokens, and measures how far the *last* token's logits move.
 #
 # **Predict.** What changes?
 #
-# <details><summary>Nothing, however many blocks there are</summary>Right for one block. But follow the token at position 1 through the first block: which keys does it see before the swap, and which after?</details>
+# <details><summary>Nothing, however many blocks there are</summary>Right for one block. But follow the token at position 1 through the first block: which keys does it attend to before the swap, and which after?</details>
 # <details><summary>Nothing with one block; something with two</summary>Yes. After one block, token 1 is a mixture of tokens 0 and 1, and token 0 is not. So the second block can tell which came first.</details>
-# <details><summary>Something, with one block already</summary>The last token's one query sees the same five keys in both orders, and a sum has no order.</details>
+# <details><summary>Something, with one block already</summary>The last token attends to the same five keys in both orders, and a sum has no order.</details>
 
 
 # %%
-def change_by_swap(num_layers: int, seed: int) -> float:
+@torch.no_grad()
+def change_by_swap(num_layers: int, seed: int, *, causal: bool) -> float:
     """How far the last logits move, relative to their size, if tokens 0 and 1 are swapped."""
     torch.manual_seed(seed)
     model = GPT(10, 5, 16, num_layers, 2, 64).double()
-    nn.init.zeros_(model.positions.weight)
-    with torch.no_grad():
-        before, after = model(torch.tensor([[3, 8, 1, 4, 2], [8, 3, 1, 4, 2]]))[:, -1]
+    x = model.tokens(torch.tensor([[3, 8, 1, 4, 2], [8, 3, 1, 4, 2]]))  # no positions
+    for block in model.blocks:
+        x = block(x) if causal else pytorch_block(block.state_dict(), 2)(x)
+    before, after = F.linear(model.norm(x), model.tokens.weight)[:, -1]
     return ((before - after).norm() / before.norm()).item()
 
 
-for layer_count in (1, 2, 3):
-    changes = (f"{change_by_swap(layer_count, seed):.0e}" for seed in range(3))
-    print(f"{layer_count} blocks, three seeds:", *changes)
+print("How far the last logits move, three seeds each:")
+for setting, is_causal in (("causal", True), ("no mask", False)):
+    for layer_count in (1, 2, 3):
+        changes = (change_by_swap(layer_count, seed, causal=is_causal) for seed in range(3))
+        print(f"{setting:7} blocks: {layer_count}  ", *(f"{change:.0e}" for change in changes))
 
 # %% [markdown]
-# What to see: with one block, only rounding errors are left. With two, the order matters. So the causal mask itself tells a stack something about order. Is it enough to learn from? Part 5 shows it.
+# What to see: with one block, only rounding errors are left. With two or more, the order matters. In the control, the same blocks without a mask, it never does. So the causal mask tells a stack something about order. Part 5 measures how much a model learns from that.
 
 # %% [markdown]
 # ### How many parameters?
@@ -1271,9 +1282,9 @@ with Check("gpt_parameters", "equal to PyTorch's count") as check:
 
 
 # %% [markdown]
-# ### The sizes of GPT-3
+# ### The sizes of GPT-3 (optional, 10 minutes)
 #
-# A table of the eight models of GPT-3 stands in a lecture, and in the paper it was taken from (Brown et al. 2020, Table 2.1). Is it right? How would you find out?
+# A lecture shows a table of the eight models of GPT-3, from Brown et al. (2020), Table 2.1. Is it right? How would you find out?
 #
 # **From the lecture**: “example: GPT (Generative Pretrained Transformer)” in *Transformer*, STATS403, lecture 7.
 #
@@ -1299,9 +1310,9 @@ for name, (stated, layers, width, heads, d_head) in gpt3.items():
 # %% [markdown]
 # **Predict.** All eight counts agree within 2 %. So is the table right?
 #
-# <details><summary>Yes: a wrong width would change the count</summary>Compute a width of 5,120 instead of 5,140 in the 13B row. The count changes by less than 1 %.</details>
+# <details><summary>Yes: a wrong width would change the count</summary>Take a width of 5,120 instead of 5,140 in the 13B row: the count changes by less than 1 %.</details>
 # <details><summary>No: in two rows the heads do not fit</summary>Yes. In a GPT, the projections are square: heads times d_head is d_model. Multiply in each row.</details>
-# <details><summary>One cannot know without the weights</summary>You cannot know the truth, but you can see whether a row fits the others.</details>
+# <details><summary>One cannot know without the weights</summary>You cannot know the true sizes. But you can see whether the numbers of a row fit each other.</details>
 
 # %%
 for name, (*_unused, width, heads, d_head) in gpt3.items():
@@ -1311,12 +1322,12 @@ for width in (5120, 5140):
     print(f"13B with width {width}: {gpt_parameters(50257, 2048, width, 40) / 1e9:.2f} billion")
 
 # %% [markdown]
-# What to see: 24 heads of 128 need a width of 3,072, and the row says 2,048. And 40 heads of 128 need 5,120, not 5,140. The count could not reveal either. Our formula takes for granted that heads times d_head is d_model, so it cannot test that. And 20 features more or less change it by 0.8 %, less than other rows differ. A test that passes says little, if the fault would pass it too.
+# What to see: 24 heads of 128 need a width of 3,072, not 2,048, and 40 heads need 5,120, not 5,140. The count reveals neither. The number of heads is not in it, and 20 features more change it by only 0.8 %. If a fault would pass a test, the test says nothing about it.
 
 # %% [markdown]
 # ## 5 · Train it
 #
-# Windows of the text are drawn at random. The context is 32 characters. Each of them has a target, the character after it, so a window has 33. The model reads the whole window, and your `next_token_loss` leaves out the last logits, which have no target. That keeps the code short, but the table then needs 33 positions, and the logits of the 33rd are never trained. After the training, you see what that costs.
+# You train on windows from random positions of the text. The context is 32 characters. The last one needs a target too, so a window has 33. The model reads all 33, and your loss leaves out the last logits. So the table of positions needs 33 rows, and its last row is never trained. Later you measure what that costs.
 
 # %%
 CONTEXT = 32
@@ -1333,14 +1344,26 @@ def draw_windows(batch: int, generator: torch.Generator) -> Tensor:
 
 
 print(draw_windows(2, torch.Generator().manual_seed(0))[:, :12])
-torch.manual_seed(0)
-untrained = GPT(len(symbols), CONTEXT + 1, 64, 2, 2, 256)
-some = draw_windows(200, torch.Generator().manual_seed(0))
-loss = next_token_loss(untrained(some), some).item()
-print(f"untrained: {loss:.2f} nats; the same probability for all: {math.log(len(symbols)):.2f}")
+
+
+@torch.no_grad()
+def untrained_loss(seed: int, scale: float) -> float:
+    """The loss of an untrained model whose two tables are multiplied by `scale`."""
+    torch.manual_seed(seed)
+    model = GPT(len(symbols), CONTEXT + 1, 64, 2, 2, 256)
+    for table in (model.tokens.weight, model.positions.weight):
+        table.mul_(scale)
+    windows = draw_windows(50, torch.Generator().manual_seed(seed))
+    return next_token_loss(model(windows), windows).item()
+
+
+for scale in (1, 10):
+    untrained = (f"{untrained_loss(seed, scale):5.2f}" for seed in range(3))
+    print(f"untrained, standard deviation {scale / 10:.1f}, three seeds:", *untrained)
+print(f"the same probability for every character: {math.log(len(symbols)):.2f} nats")
 
 # %% [markdown]
-# What to see: an untrained model is a little worse than one that knows nothing, because its logits are random.
+# What to see: your untrained model is a little worse than one that gives all characters the same probability. With `nn.Embedding`'s standard deviation of 1, it would be sure of its random predictions, and start at about 40 nats.
 #
 # The training has nothing new: AdamW, a warm-up of 50 steps, then a rate that falls along a cosine to 0. It takes about 15 seconds.
 
@@ -1386,11 +1409,11 @@ print(f"{sum(part.numel() for part in trained_gpt().parameters()):,} parameters"
 # %% [markdown]
 # ### How much context does it use?
 #
-# The model may use 32 characters. Does it? Measure the loss on the targets of part 2 when it reads only the last 1, 2, 4, … characters before each. The figure also shows seeds 1 and 2, recorded with the same code, `losses_by_context(trained_gpt(seed))`.
+# The model may use 32 characters. Does it? Measure the loss on the targets of part 2 when it reads only the last 1, 2, 4, … characters before each. (Seeds 1 and 2 are recorded, from `losses_by_context(trained_gpt(seed))`.)
 #
 # **Predict.** From which length on does more context hardly help, after 600 steps?
 #
-# <details><summary>It helps up to 32</summary>That is what the model could do. Run the cell.</details>
+# <details><summary>It helps up to 32</summary>That is what the model could do. Run the cell to see what it does.</details>
 # <details><summary>From about 8 on</summary>Yes. Four times as much, 32 characters, gains almost nothing.</details>
 # <details><summary>From 2 on: it has learned pairs</summary>It uses more than that.</details>
 
@@ -1432,18 +1455,18 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: more context helps up to about 8 characters, and then no more. So after 600 steps, three quarters of the context bring this model no lower loss. All three seeds end behind the 4-grams, which use three characters. At *three* characters, the gap is larger still: 1.70 against 1.51 nats.
+# What to see: more context helps up to about 8 characters. The other 24 bring this model almost nothing after 600 steps. All three seeds end behind the 4-grams, which use three characters. If the model reads three as well, the gap is larger still: 1.70 against 1.51 nats.
 
 # %% [markdown]
 # ### One character more
 #
-# Your table has 33 positions. So the model accepts 33 characters. It has read 33 in every training step.
+# Your table has 33 positions, so the model accepts 33 characters. It read 33 in every training step.
 #
 # **Predict.** How good is the prediction after 33 characters, compared with 32?
 #
 # <details><summary>Slightly better: one character more</summary>One character more, but look at the loss: which logits had no target?</details>
 # <details><summary>The same, because context beyond 8 hardly helps</summary>The context is not the problem. Which logits had no target?</details>
-# <details><summary>Much worse</summary>Yes. The logits at the last position of a window have no target. So position 32 never received a gradient, and its vector is as random as on the first day.</details>
+# <details><summary>Much worse</summary>Yes. The logits at the last position of a window have no target. So position 32 never received a gradient, and its vector is still random.</details>
 
 # %%
 with_32, with_33 = losses_by_context(trained_gpt(), (32, 33)).mean(1).tolist()
@@ -1458,7 +1481,8 @@ figures.runs(  # seeds 1 and 2 are recorded
         "33 characters, vector 31 copied": [with_copy, 2.285, 2.125],
     },
     "loss (nats)",
-    "The same targets, 3 seeds each",
+    "The same targets; grey lines join a seed's runs",
+    linked=True,
 )
 gradient_of = GPT(len(symbols), CONTEXT + 1, 64, 2, 2, 256)
 batch = draw_windows(32, torch.Generator().manual_seed(1))
@@ -1469,14 +1493,14 @@ if gradients is not None:
     print(f"gradient norm of position 0: {sizes[0]:.4f}, 31: {sizes[31]:.4f}, 32: {sizes[32]:.4f}")
 
 # %% [markdown]
-# What to see: one character more costs about one nat. The vector of position 32 has no gradient: it never learned. (Only weight decay touches it.) The control copies the trained vector of position 31 into row 32. Part of the extra loss goes, but most of it stays. (With the copy, the model cannot tell the last two positions apart.) A neighbour's vector does not replace one that was trained.
+# What to see: one character more costs about one nat. Position 32 gets no gradient, so its vector never learned. With a copy of the trained vector of position 31, part of the extra loss goes in each seed, but most stays.
 #
-# That is why you generate with `CONTEXT`, never with 33. Had we drawn windows of 32 characters for 32 positions, the untrained one would be position 31: the one that predicts *every* token of a text longer than the context.
+# So generate with `CONTEXT`, never with 33. With windows of 32 characters, position 31 would be untrained, and it predicts *every* token of a text longer than the context.
 
 # %% [markdown]
 # ### Does the Transformer ever win?
 #
-# The lines of the GPT in the next figures were recorded with the same code, `trained_gpt(seed, steps)`, and the text of Python 3.11. The number of steps is 600, 2,400 or 9,600; the last takes four minutes. The figures show the loss after 32 characters: on all targets, then on the new passages alone.
+# The next figures show the loss after 32 characters: on all targets, then on the new passages alone. The GPT's values are recorded, from `trained_gpt(seed, steps)`. (9,600 steps take four minutes.)
 
 # %%
 LONGER = {  # steps: (all targets, new passages), for seeds 0, 1 and 2
@@ -1507,30 +1531,30 @@ parameters = sum(part.numel() for part in trained_gpt().parameters())
 print(f"{parameters:,} parameters; {len(ngram_counts(6)):,} different 6-grams in the training text")
 
 # %% [markdown]
-# What to see: after 2,400 steps the Transformer has passed the 4-grams and the 6-grams, in all seeds. On all targets it is level with the 10-grams. On the new passages it is ahead of them by 0.05 nats: long n-grams are good at what was copied. After 9,600 steps it is ahead on both. So “Transformers beat n-grams” is a statement about training, not about the architecture alone.
+# What to see: after 2,400 steps the Transformer is ahead of the 6-grams, in all seeds. On all targets it is level with the 10-grams. But the 10-grams are better than the 6-grams only on copied text. On the new passages, the Transformer is ahead by 0.05 nats. After 9,600 steps it is ahead on both. So whether a Transformer beats n-grams depends on its training, not on the architecture alone.
 #
-# **And without positions?** The causal mask alone told a stack of two blocks something about order. Three seeds with the table of positions fixed at zero, 600 steps each:
+# **And without positions?** The causal mask told a stack something about order. Three recorded seeds with the positions fixed at zero:
 
 # %%
 figures.runs(
     {
         "with positions": [1.557, 1.564, 1.573],
         "without positions": [2.047, 2.077, 2.050],
-        "counts, pairs": [rivals["interpolated"][1]],
     },
     "loss (nats)",
-    "600 steps, after 32 characters, 3 seeds each",
+    "600 steps; grey lines join a seed's runs",
+    linked=True,
 )
 
 # %% [markdown]
-# What to see: without positions, the model learns something, and does better than counted pairs. But it is half a nat behind its twin with positions. After 600 steps, what the mask tells about order does not replace positions. (These runs say nothing about longer training.)
+# What to see: without positions, the model does better than counted pairs (2.33 nats in part 2). But each seed is about half a nat behind its twin with positions. So after 600 steps, the mask does not replace positions. (These runs say nothing about longer training.)
 #
 # **From the lecture**: “Transformer – Wrap Up” in *Transformers*, CSCI 4360/6360: for an autoregressive language model, which writes a text token by token, one uses a Transformer decoder, with future masking in every self-attention.
 
 # %% [markdown]
 # ### Save it, and load it
 #
-# A model on disk is a file of its parameters, by name: its `state_dict`. The class is not in the file: to load it, you need your code, and the sizes.
+# A model is saved as its `state_dict`: its parameters, by name. The class is not in the file, so to load it you need your code, and the sizes.
 
 # %%
 path = Path(tempfile.mkdtemp()) / "gpt.pt"  # choose a folder of your own to keep it
@@ -1543,15 +1567,14 @@ print(f"{path.stat().st_size:,} bytes")
 print("the same logits:", torch.equal(loaded(sentence), trained_gpt()(sentence)))
 
 # %% [markdown]
-# `weights_only=True` matters with files of others: without it, loading a file can run any code that its author put into it.
-
-# %% [markdown]
+# `weights_only=True` matters for files from others: without it, loading a file can run code that its author put into it.
+#
 # **A good place to stop.** Your GPT is trained. Next it writes. (Back later? Run all cells above first.)
 
 # %% [markdown]
 # ## 6 · Sample
 #
-# After each text, the model gives 103 logits. How do you choose one character? Here are the likeliest after two contexts.
+# After any context, the model gives 103 logits. How do you choose one character? Here are the likeliest after two contexts.
 
 
 # %%
@@ -1583,10 +1606,10 @@ for some_context in ("The while stateme", "If the object is "):
     print(f"{some_context!r:20}", *(f" {shown(symbols[i])} {p:.2f}" for i, p in listed))
 
 # %% [markdown]
-# What to see: in the middle of a word, one character has nearly all the probability. At its beginning, many are possible. Three rules are in use:
+# What to see: in the middle of a word, one character has nearly all the probability. At its beginning, many are possible. Three rules are common:
 #
 # - greedy decoding (lesson 2) takes the likeliest;
-# - the temperature $T$ (lesson 1) divides the logits before the softmax: below 1, probability moves to the likeliest tokens;
+# - sampling at temperature $T$ (lesson 1) divides the logits by T before the softmax: below 1, probability moves to the likeliest tokens;
 # - **top-k sampling** allows only the k likeliest tokens, and gives all others a probability of 0.
 #
 # $$p_i = \frac{\exp(z_i / T)}{\sum_j \exp(z_j / T)}$$
@@ -1757,7 +1780,7 @@ with Check("next_token_probabilities", "every argument that makes no sense") as 
 
 # %%
 some_logits = logits_after("If the object is ")
-some = some_logits.topk(10).indices.sort().values
+some = some_logits.topk(6).indices
 settings = {
     "T = 0.5": (0.5, None),
     "T = 1": (1.0, None),
@@ -1769,21 +1792,20 @@ figures.steps(
     {
         "after “If the object is ”": (
             torch.stack(rows),
-            "next",
+            "next character, the six likeliest",
             [shown(symbols[i]) for i in some.tolist()],
         )
     },
-    "rule",
+    "setting",
     list(settings),
 )
 
 # %% [markdown]
-# What to see: a low temperature sharpens, a high one flattens. Top-k leaves the order of the k likeliest alone, and gives the others exactly 0.
+# What to see: a low temperature sharpens the distribution, a high one flattens it. Top-k keeps the ratios of the k likeliest, and gives the others exactly 0.
 #
-# Now write text. **Autoregressive generation** feeds each sampled token back as input:
-
-# %% [markdown]
-# **Exercise** (20 minutes). Write `generate`. `model(tokens)` returns logits, and it may be any function. Give it the last `context` tokens at most.
+# Now write text. **Autoregressive generation** feeds each sampled token back as input.
+#
+# **Exercise** (20 minutes). Write `generate`. `model` may be any function from tokens to logits. Give it the last `context` tokens at most.
 #
 # <details><summary>Hint 1</summary>A loop: logits of the last position, probabilities, one draw for each row, <code>torch.cat</code>.</details>
 # <details><summary>Hint 2</summary><code>torch.multinomial(probabilities, 1, generator=generator)</code> draws one token for each row, and accepts <code>generator=None</code>. Never call <code>manual_seed</code>: the seed is the caller's business.</details>
@@ -2076,9 +2098,11 @@ for warmth in (0.0, 0.7, 1.5):
 # %% [markdown]
 # What to see: at temperature 0, the text runs into a loop. It cannot leave it: the choice depends only on the last 32 characters, so when these come again, everything after them does too. At 0.7 there are English words, and words that look English. At 1.5, spelling falls apart.
 #
-# How does the temperature change what is written? The next cells count two things in 12 texts of 150 characters for each of three seeds: how many of the words occur in the training text, and how many distinct words there are. The control is real text: as much of the held-out part.
+# ### Known words and distinct words (optional, 5 minutes)
 #
-# **Predict.** Which temperature writes the largest share of words that are known?
+# The next cells count two things in 12 texts of 150 characters: how many of the words occur in the training text, and how many distinct words there are. They draw with three seeds. The control is held-out text of the same size.
+#
+# **Predict.** Which temperature writes the largest share of known words?
 #
 # <details><summary>A low one, but it repeats itself</summary>Yes. The figure shows both at once.</details>
 # <details><summary>1, because the model was trained with it</summary>At 1, the samples have the model's own distribution, with all its errors. Sharper is safer, and duller.</details>
@@ -2116,10 +2140,10 @@ real = words_of([held_out_text[i * 3000 + CONTEXT :][:150] for i in range(12)])
 figures.curves(
     temperatures,
     {
-        "words that are known": measured[..., 0].tolist(),
-        "words that are different": measured[..., 1].tolist(),
-        "known, held-out text": [real[0]] * 5,
-        "different, held-out text": [real[1]] * 5,
+        "known words": measured[..., 0].tolist(),
+        "distinct words": measured[..., 1].tolist(),
+        "known words, held-out text": [real[0]] * 5,
+        "distinct words, held-out text": [real[1]] * 5,
     },
     x="temperature",
     y="share of the words",
@@ -2128,12 +2152,12 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: at 0.25, nearly as many words are known as in real text, but few of them are different: the texts repeat themselves. With a higher temperature, more words are different, and fewer are known. At no temperature are both lines where those of real text are.
+# What to see: at 0.25, nearly as many words are known as in held-out text, but few are distinct: the texts repeat themselves. At higher temperatures, more words are distinct, and fewer are known. No temperature matches held-out text in both.
 
 # %% [markdown]
 # ### Watch it choose
 #
-# The next view goes through one of your model's texts, a character at a time. The bars are your own `next_token_probabilities` of the logits before each choice. Move the temperature and top-k.
+# The next view steps through a text that your model wrote. The bars are your own `next_token_probabilities` before each choice. Move the temperature and top-k.
 
 # %%
 from transformer_course.widgets import show_generation
@@ -2163,11 +2187,11 @@ show_generation(
 # %% [markdown]
 # ## 7 · The cache
 #
-# Your `generate` computes every token of the context again for each new one. How much of that is repeated work?
+# For each new token, your `generate` computes all tokens of the context again. How much of that is repeated work?
 #
 # **Predict.** A prompt has 10 tokens, the context is 1,024, and you generate 100 more. How many token vectors go through the first block?
 #
-# <details><summary>109: each token once, but for the last</summary>That is what a cache achieves.</details>
+# <details><summary>109: every token but the last, once</summary>That is what a cache achieves.</details>
 # <details><summary>About 6,000</summary>Yes: 10 + 11 + … + 109 = 5,950.</details>
 # <details><summary>About 1,000: the prompt once for each new token</summary>The new tokens are computed again and again as well.</details>
 
@@ -2180,7 +2204,7 @@ print(f"{sum(range(10, 110)):,} token vectors, for {len(range(10, 110))} new tok
 # **Predict.** A new token needs the keys and values of the old ones. Why not their queries?
 #
 # <details><summary>Queries are cheap to compute again</summary>They cost as much as keys.</details>
-# <details><summary>The outputs of old tokens are computed already</summary>Yes. A query serves its own token's output. Keys and values serve all later tokens.</details>
+# <details><summary>The outputs of old tokens are computed already</summary>Yes. A query is used for its own token's output alone. Keys and values are used by all later tokens.</details>
 # <details><summary>Queries change with each new token</summary>The query of an old token depends on nothing that comes later.</details>
 
 # %% [markdown]
@@ -2311,7 +2335,7 @@ with Check("KeyValueCache", "from one mode to the other") as check:
 
 
 # %% [markdown]
-# ### Which keys may a new query see?
+# ### Which keys may a new query attend to?
 #
 # In training, there are as many queries as keys. With a cache there are fewer. Here are six positions, computed in one call, or the last two in a call of their own.
 
@@ -2332,7 +2356,7 @@ figures.masks(
 #
 # ### Bug hunt: one argument
 #
-# PyTorch's attention has an argument for causal masks. A friend uses it for everything, and compares with a mask made by hand:
+# PyTorch's attention has an argument for causal masks, `is_causal`. A friend uses it always, and compares it with a mask made by hand:
 
 
 # %%
@@ -2351,7 +2375,7 @@ difference = (friends_attention(some_query, some_key, some_value) - by_hand).abs
 print(f"six queries, six keys: largest difference {difference:.0e}")
 
 # %% [markdown]
-# The numbers agree, and a model trains with it without trouble. Is it right behind cached keys, too? Think of an input that would show a fault, before you go on.
+# The numbers agree, and a model trains with it without trouble. Is it right behind cached keys, too? Before you go on, think of an input that would reveal a fault.
 #
 # **Exercise** (20 minutes). Write a *test* of causal attention. It gets a function like `friends_attention`, and says whether it is right, with cached keys and without. A good test returns False for every fault, and True for every right version, however it is written.
 #
@@ -2515,24 +2539,22 @@ with Check("test_of_cached_mask", "more attention that is wrong") as check:
 
 
 # %% [markdown]
-# Now let your test judge the friend's function. The values are the rows of an identity matrix, so the output *is* the attention weights.
+# Now let your test judge the friend's function. In the figure, “right” uses the last two rows of the causal mask. The values are an identity matrix, so the output *is* the attention weights.
 
 # %%
 identity = torch.eye(6, dtype=torch.float64).expand(1, 2, 6, 6)
 last_two = some_query[:, :, -2:]
 right = F.scaled_dot_product_attention(last_two, some_key, identity, square[-2:])
+friends = friends_attention(last_two, some_key, identity)
 figures.steps(
-    {
-        "friend's": (friends_attention(last_two, some_key, identity)[0, 0], "key", positions),
-        "last rows of the mask": (right[0, 0], "key", positions),
-    },
+    {"attention weights": (torch.cat([friends[0, 0], right[0, 0]]), "key", positions)},
     "query",
-    ["4", "5"],
+    ["friend, query 4", "friend, query 5", "right, query 4", "right, query 5"],
 )
 print("your test accepts the friend's function:", test_of_cached_mask(friends_attention))
 
 # %% [markdown]
-# What to see: `is_causal=True` aligns the mask with the *upper left* corner. Query 4 sees key 0 alone, and query 5 sees keys 0 and 1. A single new query would see only the first token, whatever the text says. With as many queries as keys, both corners agree. So training goes well, and only generation with a cache goes wrong. PyTorch documents this, and has a function for the other corner:
+# What to see: `is_causal=True` aligns the mask with the *upper left* corner. Query 4 attends to key 0 alone, and query 5 to keys 0 and 1. A single new query would attend only to the first token. With as many queries as keys, both corners agree. So training goes well, and only generation with a cache goes wrong. PyTorch documents this, and has a function for the other corner:
 
 # %%
 from torch.nn.attention.bias import causal_lower_right
@@ -2542,15 +2564,14 @@ print(f"causal_lower_right: largest difference {(outputs - right).abs().max():.0
 
 # %% [markdown]
 # **From the lecture**: “self-attention in transformer” in *Transformer*, STATS403, lecture 7, draws the square mask: all you need as long as nothing is cached.
-
-# %% [markdown]
+#
 # ### Back to your block and your model
 #
 # **Predict.** Three tokens have been processed, and their keys and values are cached. The next call gets one token. Which position does it have?
 #
 # <details><summary>Position 0, because it is the first of this call</summary>Then the model would believe that a text begins here.</details>
 # <details><summary>Position 4, because it is the fourth token</summary>Counted from 0, the fourth token has position 3.</details>
-# <details><summary>Position 3, and the call must say so</summary>Yes: the model cannot see it from a single token. That is what <code>start</code> is for.</details>
+# <details><summary>Position 3, and the call must say so</summary>Yes: a single token does not show its position. That is what <code>start</code> is for.</details>
 #
 # **Exercise** (20 minutes). Go back to parts 3 and 4. In your `DecoderBlock`, use `cache`. In your `GPT`, use `caches` and `start`. Run both cells again, with their old checks: everything must still hold. Then run the two checks below.
 #
@@ -2850,7 +2871,7 @@ with Check("GPT", "a row in pieces, with caches") as check:
 
 
 # %% [markdown]
-# Your trained model is an object of the class as it was *before* your change. So load its parameters from the file into a new one. Generation with a cache is then a short loop: the first call gets the whole prompt, each later call one token, and `start` says where it stands.
+# Your trained model is an object of the class as it was *before* your change. So load its parameters from the file into a new one. Generation with a cache is then a short loop: the first call gets the whole prompt, each later call one token, and `start` is that token's position.
 
 
 # %%
@@ -2894,7 +2915,7 @@ print(repr(decode(fast[0])))
 print("the same text without a cache:", torch.equal(plain, fast))
 
 # %% [markdown]
-# The same text may be luck. So compare the logits, in float64, for tokens that come in pieces of 10, 1, 4 and 17. Two controls: the last 17 with empty caches, and with a `start` that is forgotten.
+# The same text may be luck. So compare the logits, in float64, for tokens that come in pieces of 10, 1, 4 and 17. There are two controls: the last 17 with empty caches, and the last 17 without `start`.
 
 
 # %%
@@ -2926,7 +2947,7 @@ for name, some_logits in (
     print(f"{name:13} largest difference of a logit: {difference:.0e}")
 
 # %% [markdown]
-# What to see: in pieces, the logits agree to rounding. Without the old keys, or with positions that begin again at 0, they differ by far more. Neither mistake raises an error.
+# What to see: in pieces, the logits agree to rounding. Without the old keys, or with positions that begin again at 0, they differ by about 5. Neither mistake raises an error.
 #
 # ### Which positions does each call compute?
 
@@ -2960,7 +2981,7 @@ show_cached(calls, cached_calls, computed, title="Positions that each call compu
 # %% [markdown]
 # ### Time for one more token
 #
-# For this measurement the weights are random, and the context is 1,024. How long does *one* more token take, after so many?
+# How long does *one* more token take, after 64, 128, … 1,000 others? For this measurement the weights are random, and the context is 1,024.
 #
 # **Predict.** With a cache, each new token needs one vector in each block instead of all. Does its time still grow with the length of the text?
 #
@@ -2977,41 +2998,47 @@ long_model = GPT(len(symbols), 1024, 64, 2, 2, 256).eval()
 
 
 @torch.no_grad()
-def milliseconds(length: int, *, cached: bool) -> float:
-    """The time for the logits after `length` tokens; all but the last may be cached."""
-    tokens, caches, start = training_codes[None, :length], None, 0
+def milliseconds(length: int, tokens: int, *, cached: bool) -> float:
+    """The median time for one of some tokens in a row, the first of them after `length` others."""
+    caches, times = None, []
     if cached:
-        caches, start = [KeyValueCache(), KeyValueCache()], length - 1
-        long_model(tokens[:, :-1], caches)
-    begin = time.perf_counter()
-    long_model(tokens[:, start:], caches, start)
-    return 1000 * (time.perf_counter() - begin)
+        caches = [KeyValueCache(), KeyValueCache()]
+        long_model(training_codes[None, :length], caches)
+    for end in range(length + 1, length + 1 + tokens):
+        start = end - 1 if cached else 0
+        begin = time.perf_counter()
+        long_model(training_codes[None, start:end], caches, start)
+        times.append(1000 * (time.perf_counter() - begin))
+    return torch.tensor(times).median().item()
 
 
 @functools.cache  # measures in its first call
-def fastest_of_three(*, cached: bool) -> list[list[float]]:
-    """Three measurements for each length, each the fastest of three: (run, length)."""
-    milliseconds(1000, cached=cached)  # the first call is slower
-    return [
-        [min(milliseconds(length, cached=cached) for _ in range(3)) for length in LONG]
-        for _ in range(3)
-    ]
+def five_measurements(*, cached: bool) -> list[list[float]]:
+    """Five medians for each length, of 21 tokens with a cache and of 3 without: (run, length)."""
+    tokens = 21 if cached else 3
+    milliseconds(1000, tokens, cached=cached)  # the first call is slower
+    return [[milliseconds(n, tokens, cached=cached) for n in LONG] for _ in range(5)]
 
 
+measured_times = {
+    "without a cache": five_measurements(cached=False),
+    "with a cache": five_measurements(cached=True),
+}
+for name, each in measured_times.items():
+    first, *_between, last = torch.tensor(each).mean(0).tolist()
+    print(f"{name}: after 1,000 tokens {last / first:.1f} times as long as after 64")
 figures.curves(
     LONG,
-    {
-        "without a cache": fastest_of_three(cached=False),
-        "with a cache": fastest_of_three(cached=True),
-    },
+    measured_times,
     x="tokens so far",
     y="milliseconds for one token",
-    title="One more token: mean and range of 3 measurements",
+    title="One more token: mean and range of 5 measurements",
     logarithmic="xy",
 )
 
 # %% [markdown]
-# What to see: without a cache, a token takes the longer, the longer the text, as every token is computed again. With one, the time grows slowly. (How many milliseconds depends on your computer.)
+# What to see: without a cache, the time grows steeply, because every token is computed again. With a cache, there are 16 times as many keys after 1,000 tokens as after 64, but the time grows far less.
+#
 # The price is memory.
 #
 # **Predict.** GPT-3 keeps keys and values of 12,288 features in 96 blocks, at two bytes for each number. How large is the cache of *one* text of 2,048 tokens?
@@ -3019,12 +3046,11 @@ figures.curves(
 # <details><summary>About 50 megabytes</summary>Those are the keys of one block. There are 96 blocks, and values too.</details>
 # <details><summary>About 10 gigabytes</summary>Yes: 2 · 96 · 12,288 · 2,048 · 2 bytes are 9.7 gigabytes, for each text that is being written.</details>
 # <details><summary>About 350 gigabytes</summary>That is the model itself: 175 billion parameters at two bytes.</details>
-#
 
 # %% [markdown]
 # ## 8 · The real thing
 #
-# **PyTorch.** Without dropout, your block computes what PyTorch's *encoder* layer computes with a causal mask. (With dropout, PyTorch's also drops after GELU.) `nn.TransformerDecoderLayer` is something else: it has a second attention, to another sequence (lesson 11). `pytorch_block`, in the folded cell of part 3, gives PyTorch's layer your block's parameters: it packs queries, keys and values into one matrix.
+# **PyTorch.** Without dropout, your block computes what PyTorch's *encoder* layer computes with a causal mask. `nn.TransformerDecoderLayer` has a second attention, to another sequence (lesson 11). `pytorch_block`, from part 3, copies your parameters.
 
 # %%
 torch.manual_seed(0)
@@ -3038,7 +3064,7 @@ difference = (one_block.eval()(some_x) - theirs(some_x, src_mask=upper)).abs().m
 print(f"your block and PyTorch's layer: largest difference {difference:.0e}")
 
 # %% [markdown]
-# **GPT-2.** The smallest GPT-2 has 124,439,808 parameters. Count yours, without the memory for them: on PyTorch's `meta` device, tensors have a shape but no numbers.
+# **GPT-2.** The smallest GPT-2 has 124,439,808 parameters. Count yours, without the memory for them: on PyTorch's `meta` device, tensors have a shape but no data.
 
 # %%
 with torch.device("meta"):
@@ -3094,12 +3120,14 @@ else:
     print("Hugging Face's library is not installed here; `pip install transformers` installs it")
 
 # %% [markdown]
-# Differences below 1e-12 are rounding errors: your class is GPT-2's architecture, but for GELU, which GPT-2 approximates by tanh (here Hugging Face's model was set to the exact one). OpenAI's smallest GPT-2 also differs in size and training: 12 blocks, 40 gigabytes of text, and 50,257 tokens that are pieces of words, not characters.
+# Differences below 1e-12 are rounding errors: your class is GPT-2's architecture, but for the tanh in its GELU. OpenAI's smallest GPT-2 has 12 blocks, learned from 40 gigabytes of text, and its 50,257 tokens are pieces of words.
 
 # %% [markdown]
 # ## 9 · In your own words
 #
-# **Question** (10 minutes). A friend's model has 32 positions. With a cache, it raises your `ValueError` at the 33rd token. The friend finds a way: drop the oldest key and value from each cache, and pass `start=31` from then on. No error is raised, but the text is not what `generate` writes. Name two reasons. How could one get the text of `generate`, and at what cost? Write three or four sentences: double-click the cell below. A person reads them.
+# **Question** (10 minutes). A friend's model has 32 positions. With a cache, it raises your `ValueError` at the 33rd token. So the friend drops the oldest key and value from each cache, and passes `start=31` from then on. No error is raised, but the text is not what `generate` writes. Name two reasons. How could one get the text of `generate`, and at what cost? Write three or four sentences: double-click the cell below. A person reads them.
+#
+# <details><summary>Hint</summary>Take a token that is still in the cache. Which position did it have when its key was computed? And of which tokens did its vector hold something, when it entered block 2?</details>
 
 # %% answer sliding_cache [markdown] points=2
 # <!-- BEGIN SOLUTION -->
@@ -3116,10 +3144,9 @@ show_progress("09_decoder")
 
 # %% [markdown]
 # - A language model predicts each next token from the tokens before it. Under a causal mask, one pass makes all predictions of a window; the logits at position t belong to token t + 1.
-# - Counts are strong rivals. After 600 steps your GPT was behind 4-grams, and more than 8 of its 32 characters gained nothing; after 2,400 steps it passed 6-grams. A quarter of the held-out text was copied, so a fair comparison looks at new passages as well.
+# - Counts are strong rivals. After 600 steps your GPT was behind 4-grams, and used little more than the last 8 of its 32 characters. After 2,400 steps it was ahead of 6-grams. A quarter of the held-out text was copied, so a fair comparison includes the new passages alone.
 # - A GPT has tables of tokens and positions, a stack of pre-norm blocks with causal attention and GELU, and a final norm. By weight tying, the table of tokens makes the logits too.
 # - A position whose logits never have a target keeps its random vector. Windows need one token more than the context.
-# - A parameter count can confirm a table that is wrong: the number of heads is not in it.
 # - Temperature divides the logits; top-k removes all but the likeliest tokens. Low temperatures repeat, high ones invent.
 # - A key–value cache saves repeated work; the logits stay the same. New queries need the *last* rows of the causal mask, and the right positions. `is_causal=True` takes the first rows.
 #
