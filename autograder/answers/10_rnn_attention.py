@@ -407,6 +407,30 @@ def encode(gru: nn.GRU, embedded: Tensor, lengths: Tensor) -> tuple[Tensor, Tens
 # replace: return states, last.transpose(0, 1).flatten(1)
 # by:      return states.flatten(1), last.transpose(0, 1).flatten(1)
 
+# %% wrong encode one_behind_the_last of="gathered"
+# You take the state one position behind the last token: its index is lengths - 1.
+# replace: states[rows, lengths - 1, :width]
+# by:      states[rows, lengths.clamp(max=embedded.shape[1] - 1), :width]
+
+# %% wrong encode every_length_of_every_row of="gathered"
+# You take the states at all lengths from every row: pair each row with its own length.
+# replace: return states, torch.cat([end, first], -1)
+# by:      return states, states[:, lengths - 1]
+
+# %% wrong encode ends_exchanged of="gathered"
+# You take the forward state at the first token and the backward state at the last: there, each has
+# read one token only.
+# replace: return states, torch.cat([end, first], -1)
+# by:      if not gru.bidirectional:
+#              return states, end
+#          return states, torch.cat([states[:, 0, :width], states[rows, lengths - 1, width:]], -1)
+
+# %% wrong encode infinity_at_padding of="gathered"
+# You fill the padding of `states` with −∞: it should be 0.
+# replace: return states, torch.cat([end, first], -1)
+# by:      is_token = torch.arange(embedded.shape[1]) < lengths[:, None]
+#          return states.masked_fill(~is_token[..., None], -math.inf), torch.cat([end, first], -1)
+
 # %% right encode without_total_length of="solution"
 # replace: states, _ = pad_packed_sequence(packed_states, batch_first=True, total_length=length)
 # by:      states, _ = pad_packed_sequence(packed_states, batch_first=True)
@@ -734,6 +758,11 @@ def encode(gru: nn.GRU, embedded: Tensor, lengths: Tensor) -> tuple[Tensor, Tens
 # replace: return query @ key.transpose(1, 2)
 # by:      query @ key.transpose(1, 2)
 
+# %% wrong dot_score every_row_with_every_row of="solution"
+# You score the queries of each row with the keys of every row: each row has its own keys.
+# replace: query @ key.transpose(1, 2)
+# by:      torch.tensordot(query, key, dims=([2], [2]))
+
 # %% right dot_score einsum of="solution"
 # replace: return query @ key.transpose(1, 2)
 # by:      return torch.einsum("bqd,bkd->bqk", query, key)
@@ -1004,6 +1033,11 @@ def encode(gru: nn.GRU, embedded: Tensor, lengths: Tensor) -> tuple[Tensor, Tens
 # does the last line say `return`?
 # replace: return query @ w @ key.transpose(1, 2)
 # by:      query @ w @ key.transpose(1, 2)
+
+# %% wrong general_score keys_reshaped of="solution"
+# reshape keeps the order of the numbers: swap the last two axes of key with transpose.
+# replace: key.transpose(1, 2)
+# by:      key.reshape(len(key), key.shape[2], key.shape[1])
 
 # %% right general_score einsum of="solution"
 # replace: return query @ w @ key.transpose(1, 2)
@@ -1546,6 +1580,58 @@ def additive_attention(
 # does the last line say `return`?
 # replace: return weights @ value, weights
 # by:      weights @ value, weights
+
+# %% wrong additive_attention divided_afterwards_by_more of="weights_masked"
+# You mask after the softmax, and divide by the sum and a small number: then the weights do not sum
+# to 1, and with a far higher masked score they are 0.
+# replace: weights = weights * mask
+# by:      weights = weights * mask
+#          weights = weights / (weights.sum(-1, keepdim=True) + 1e-9)
+
+# %% wrong additive_attention masked_before_tanh of="one_fill"
+# You put −∞ into the sum, and tanh makes it −1: mask the scores.
+# replace: scores = torch.tanh(summed) @ v
+#          if mask is not None:
+#              scores = scores.masked_fill(~mask, -math.inf)
+# by:      if mask is not None:
+#              summed = summed.masked_fill(~mask.unsqueeze(-1), -math.inf)
+#          scores = torch.tanh(summed) @ v
+
+# %% wrong additive_attention inverted_once of="solution"
+# You replace the scores of the keys that may be attended to: True = may attend.
+# replace: scores = scores.masked_fill(~mask, -math.inf)
+# by:      scores = scores.masked_fill(mask, -math.inf)
+
+# %% wrong additive_attention empty_row_not_masked of="one_fill"
+# A query that may attend to nothing gets the weights that it has without a mask: they should be 0.
+# replace: scores = scores.masked_fill(~mask, -math.inf)
+# by:      empty = ~mask.expand(scores.shape).any(-1, keepdim=True)
+#          scores = scores.masked_fill(~(mask | empty), -math.inf)
+
+# %% wrong additive_attention billion_subtracted of="one_fill"
+# A query that may attend to nothing gets the weights that it has without a mask: they should be 0.
+# replace: scores = scores.masked_fill(~mask, -math.inf)
+# by:      scores = scores - 1e9 * ~mask
+
+
+# %% wrong additive_attention empty_output_alone
+# Of a query that may attend to nothing, you make the output 0 and leave its weights: they should be
+# 0, too.
+def additive_attention(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    w_query: Tensor,
+    w_key: Tensor,
+    v: Tensor,
+    mask: Tensor | None = None,
+) -> tuple[Tensor, Tensor]:
+    scores = torch.tanh((query @ w_query).unsqueeze(2) + (key @ w_key).unsqueeze(1)) @ v
+    mask = torch.ones_like(scores, dtype=torch.bool) if mask is None else mask.expand(scores.shape)
+    empty = ~mask.any(-1, keepdim=True)
+    weights = scores.masked_fill(~(mask | empty), -math.inf).softmax(-1)
+    return (weights @ value).masked_fill(empty, 0.0), weights
+
 
 # %% right additive_attention where of="solution"
 # replace: scores = scores.masked_fill(~mask, -math.inf)
@@ -2113,6 +2199,61 @@ class AttentionDecoder(nn.Module):
 # replace: return logits, new, weights
 # by:      logits, new, weights
 
+# %% wrong AttentionDecoder dot_of_the_projections of="attend_method"
+# You score by the dot product of the projections: additive scores add them, then come tanh and v.
+# replace: self.v(torch.tanh(query + self.w_key(states))).transpose(1, 2)
+# by:      query @ self.w_key(states).mT
+
+# %% wrong AttentionDecoder tanh_twice of="attend_method"
+# You put the scores through tanh: they go into the softmax as v makes them.
+# replace: self.v(torch.tanh(query + self.w_key(states)))
+# by:      torch.tanh(self.v(torch.tanh(query + self.w_key(states))))
+
+# %% wrong AttentionDecoder mask_with_its_query_axis_and_bmm of="attend_method"
+# Your scores are (batch, length) and the mask (batch, 1, length): together they make (batch,
+# batch, length). Squeeze one, or keep both.
+# replace: self.w_key(states))).transpose(1, 2)
+# by:      self.w_key(states))).squeeze(-1)
+# replace: torch.bmm(weights, states)[:, 0], weights[:, 0]
+# by:      torch.bmm(weights.unsqueeze(1), states).squeeze(1), weights
+
+# %% wrong AttentionDecoder states_zeroed_after_the_scores of="attend_method"
+# You take the masked states out of the context, and they keep their weights: mask the scores.
+# replace: scores = scores.masked_fill(~mask, -math.inf)
+# by:      states = states * mask.transpose(1, 2)
+
+# %% wrong AttentionDecoder sum_as_context of="attend_method"
+# Your context is the plain sum of the states: each counts with its weight.
+# replace: torch.bmm(weights, states)[:, 0]
+# by:      states.sum(1)
+
+# %% wrong AttentionDecoder weights_before_the_state of="attend_method"
+# You return the weights before the state: the docstring says (logits, state, weights).
+# replace: return logits, new, weights
+# by:      return logits, weights, new
+
+# %% wrong AttentionDecoder scores_returned of="solution"
+# You return the scores in place of the weights.
+# replace: return self.output(torch.cat([state, context], -1)), state, weights
+# by:      return self.output(torch.cat([state, context], -1)), state, scores
+
+# %% wrong AttentionDecoder bias_of_w_query of="solution"
+# pass bias=False to each layer
+# replace: self.w_query = nn.Linear(d_hidden, d_hidden, bias=False)
+# by:      self.w_query = nn.Linear(d_hidden, d_hidden)
+
+# %% wrong AttentionDecoder output_without_bias of="solution"
+# Your output layer has no bias: only w_query, w_key and v go without.
+# replace: self.output = nn.Linear(d_hidden + d_states, vocab_size)
+# by:      self.output = nn.Linear(d_hidden + d_states, vocab_size, bias=False)
+
+# %% wrong AttentionDecoder scores_squeezed of="solution"
+# You squeeze every axis of length 1: with a batch of 1, that is the batch, too.
+# replace: scores = self.v(torch.tanh(hidden)).squeeze(-1)
+# by:      scores = self.v(torch.tanh(hidden)).squeeze()
+# replace: context = (weights[:, None] @ states).squeeze(1)
+# by:      context = torch.bmm(weights.unsqueeze(1), states).squeeze(1)
+
 # %% right AttentionDecoder attention_in_a_method of="attend_method"
 # replace: torch.bmm(weights, states)[:, 0], weights[:, 0]
 # by:      torch.bmm(weights, states).squeeze(1), weights.squeeze(1)
@@ -2371,13 +2512,13 @@ class AttentionDecoder(nn.Module):
 #          token = torch.cat([token.reshape(len(begin), -1), new[:, None]], 1)
 
 # %% wrong unroll one_call_more of="solution"
-# You call step once too often: length counts the calls.
+# You make one call of step too many: length counts the calls.
 # replace: return torch.stack(all_logits, 1), torch.stack(all_weights, 1)
 # by:      step(token, state)
 #          return torch.stack(all_logits, 1), torch.stack(all_weights, 1)
 
 # %% wrong unroll one_call_less of="solution"
-# You call step once too little: length counts the calls.
+# You make one call of step too few: length counts the calls.
 # replace: for t in range(length):
 # by:      for t in range(length - 1):
 
@@ -2619,6 +2760,40 @@ def unroll(
 # does the last line say `return`?
 # replace: return torch.stack(all_logits, 1), torch.stack(all_weights, 1)
 # by:      torch.stack(all_logits, 1), torch.stack(all_weights, 1)
+
+# %% wrong unroll begin_again_without_a_target of="solution"
+# Without a target, every call of yours gets begin: later ones get the argmax of the call before.
+# replace: logits.argmax(-1) if target is None
+# by:      begin if target is None
+
+# %% wrong unroll state_detached_without_a_target of="solution"
+# You detach the state between two calls: the loss of a late token could not teach the earlier
+# calls.
+# replace: token = logits.argmax(-1) if target is None else target[:, t]
+# by:      token = logits.argmax(-1) if target is None else target[:, t]
+#          state = state.detach() if target is None else state
+
+# %% wrong unroll axis_of_the_argmax_kept of="solution"
+# Your tokens are (batch, 1): step takes (batch,).
+# replace: logits.argmax(-1) if target is None
+# by:      logits.argmax(-1, keepdim=True) if target is None
+
+# %% wrong unroll starts_at_one of="solution"
+# You make one call of step too few: length counts the calls.
+# replace: for t in range(length):
+# by:      for t in range(1, length):
+
+# %% wrong unroll one_round_more of="solution"
+# You make one call of step too many: length counts the calls.
+# replace: for t in range(length):
+# by:      for t in range(length + 1):
+
+# %% wrong unroll sampled of="solution"
+# You draw a token from the probabilities: without a target, the argmax of the logits is read.
+# replace: token = logits.argmax(-1) if target is None else target[:, t]
+# by:      generator = torch.Generator().manual_seed(t)
+#          drawn = torch.multinomial(logits.detach().softmax(-1), 1, generator=generator)[:, 0]
+#          token = drawn if target is None else target[:, t]
 
 # %% right unroll inputs_made_first of="solution"
 # replace: token, all_logits, all_weights = begin, [], []
@@ -2881,6 +3056,66 @@ def test_of_attention(attend):
     assert torch.allclose(attend(state, states[:, order]), attend(state, states)[:, order])
     assert not torch.allclose(attend(state, states), attend(2 * state, states))
     return True
+
+
+# %% wrong test_of_attention one_of_three of="solution"
+# Your test says True where one of its answers is yes: all of them should be.
+# replace: return moved and by_states and by_state
+# by:      return moved or by_states or by_state
+
+# %% wrong test_of_attention not_up_to_rounding of="solution"
+# Your test rejects right functions too. Compare weights up to rounding, and each weight with that
+# of the same state in its new position.
+# replace: moved = torch.allclose(attend(state, states[:, order]), weights[:, order])
+# by:      moved = torch.equal(attend(state, states[:, order]), weights[:, order])
+
+# %% wrong test_of_attention wide_tolerance of="solution"
+# Your tolerance lets wrong weights pass: weights lie between 0 and 1, and rounding is far smaller.
+# replace: moved = torch.allclose(attend(state, states[:, order]), weights[:, order])
+# by:      moved = torch.allclose(attend(state, states[:, order]), weights[:, order], atol=0.5)
+
+# %% wrong test_of_attention sorted_weights of="solution"
+# You compare sorted weights, which may belong to other states: each weight moves with its state.
+# replace: moved = torch.allclose(attend(state, states[:, order]), weights[:, order])
+# by:      moved_weights = attend(state, states[:, order]).sort(-1).values
+#          moved = torch.allclose(moved_weights, weights.sort(-1).values)
+
+# %% wrong test_of_attention largest_one_alone of="solution"
+# You compare which weight is the largest: all of them move with their states.
+# replace: moved = torch.allclose(attend(state, states[:, order]), weights[:, order])
+# by:      largest = order[attend(state, states[:, order]).argmax(-1)]
+#          moved = torch.equal(largest, weights.argmax(-1))
+
+# %% wrong test_of_attention two_states of="solution"
+# Your test has two states only, and their one other order is the reversed one. Take more.
+# replace: state, states = numbers(2, 4), numbers(2, 6, 4, seed=1)
+#          order = torch.tensor([2, 0, 5, 1, 3, 4])
+# by:      state, states = numbers(2, 4), numbers(2, 2, 4, seed=1)
+#          order = torch.tensor([1, 0])
+# replace: numbers(2, 6, 4, seed=2)
+# by:      numbers(2, 2, 4, seed=2)
+
+# %% wrong test_of_attention features_in_another_order of="solution"
+# You put the features into another order. A score may treat each in its own way: reorder the
+# states.
+# replace: moved = torch.allclose(attend(state, states[:, order]), weights[:, order])
+# by:      turned = torch.tensor([2, 0, 3, 1])
+#          moved = torch.allclose(attend(state[:, turned], states[..., turned]), weights)
+
+# %% wrong test_of_attention should_not_change of="solution"
+# Your test wants the weights to stay when the states or the state are others: they should change.
+# replace: not torch.allclose(attend(state, numbers(2, 6, 4, seed=2)), weights)
+# by:      torch.allclose(attend(state, numbers(2, 6, 4, seed=2)), weights)
+# replace: not torch.allclose(attend(numbers(2, 4, seed=3), states), weights)
+# by:      torch.allclose(attend(numbers(2, 4, seed=3), states), weights)
+
+# %% wrong test_of_attention two_equal_states of="solution"
+# You compare the weights of two equal states. Some positions are treated alike: reorder all states.
+# replace: moved = torch.allclose(attend(state, states[:, order]), weights[:, order])
+# by:      double = states.clone()
+#          double[:, 1] = double[:, 4]
+#          equal = attend(state, double)
+#          moved = torch.allclose(equal[:, 1], equal[:, 4])
 
 
 # %% right test_of_attention all_orders
