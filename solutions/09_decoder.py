@@ -797,7 +797,7 @@ figures.stations(
 #
 # $$\text{logits} = \mathrm{norm}(x)\, E^\top \qquad E \text{: the table of tokens, (vocab, } d_{\text{model}})$$
 #
-# So a token's logit is the dot product of the output with the token's own vector. Using one table at both ends is called **weight tying**.
+# So a token's logit is the dot product of the output with the token's own vector. Using one table for the embeddings and for the logits is called **weight tying**.
 #
 # **Predict.** GPT-2 has 50,257 tokens and a width of 768. How many parameters does weight tying save?
 #
@@ -805,7 +805,7 @@ figures.stations(
 # <details><summary>768, one for each feature</summary>That would be a bias. A table has a row for each token.</details>
 # <details><summary>None: the table must be learned anyway</summary>Once, not twice. A separate output layer would be as large as the table of tokens.</details>
 #
-# A large table makes large logits. So you draw it with a standard deviation of 0.1, not `nn.Embedding`'s 1. Part 5 shows what that changes.
+# A large table makes large logits. So you draw it with a standard deviation of 0.1, not 1 (part 5 shows why).
 #
 # **Exercise** (25 minutes). Build the model from your blocks. If there are more tokens than positions, raise a `ValueError` whose message contains both numbers. Leave `caches` and `start` alone until part 7.
 #
@@ -1469,7 +1469,8 @@ figures.curves(
 # <details><summary>Much worse</summary>Yes. The logits at the last position of a window have no target. So position 32 never received a gradient, and its vector is still random.</details>
 
 # %%
-with_32, with_33 = losses_by_context(trained_gpt(), (32, 33)).mean(1).tolist()
+with_32 = own_losses[-1].mean().item()
+with_33 = losses_by_context(trained_gpt(), (33,)).mean().item()
 copied_row = copy.deepcopy(trained_gpt())
 with torch.no_grad():
     copied_row.positions.weight[32] = copied_row.positions.weight[31]
@@ -3013,16 +3014,16 @@ def milliseconds(length: int, tokens: int, *, cached: bool) -> float:
 
 
 @functools.cache  # measures in its first call
-def five_measurements(*, cached: bool) -> list[list[float]]:
-    """Five medians for each length, of 21 tokens with a cache and of 3 without: (run, length)."""
+def three_measurements(*, cached: bool) -> list[list[float]]:
+    """Three medians for each length, of 21 tokens with a cache and of 3 without: (run, length)."""
     tokens = 21 if cached else 3
     milliseconds(1000, tokens, cached=cached)  # the first call is slower
-    return [[milliseconds(n, tokens, cached=cached) for n in LONG] for _ in range(5)]
+    return [[milliseconds(n, tokens, cached=cached) for n in LONG] for _ in range(3)]
 
 
 measured_times = {
-    "without a cache": five_measurements(cached=False),
-    "with a cache": five_measurements(cached=True),
+    "without a cache": three_measurements(cached=False),
+    "with a cache": three_measurements(cached=True),
 }
 for name, each in measured_times.items():
     first, *_between, last = torch.tensor(each).mean(0).tolist()
@@ -3032,7 +3033,7 @@ figures.curves(
     measured_times,
     x="tokens so far",
     y="milliseconds for one token",
-    title="One more token: mean and range of 5 measurements",
+    title="One more token: mean and range of 3 measurements",
     logarithmic="xy",
 )
 
