@@ -18,6 +18,7 @@ from transformer_course.widgets.encoding import show_encoding
 from transformer_course.widgets.generation import show_generation
 from transformer_course.widgets.hull import show_hull
 from transformer_course.widgets.mask import MaskView, show_mask
+from transformer_course.widgets.masked_words import show_masked_words
 from transformer_course.widgets.norm_axes import show_norm_axes
 from transformer_course.widgets.patches import show_patches
 from transformer_course.widgets.reshape import show_reshape
@@ -39,6 +40,7 @@ __all__ = [
     "show_generation",
     "show_hull",
     "show_mask",
+    "show_masked_words",
     "show_norm_axes",
     "show_patches",
     "show_reshape",

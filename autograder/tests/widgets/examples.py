@@ -73,6 +73,13 @@ def probabilities(
     return (logits.masked_fill(logits < least, -torch.inf) / temperature).softmax(-1)
 
 
+def filled_in(tokens: torch.Tensor, segments: torch.Tensor) -> torch.Tensor:
+    """Logits of 17 tokens, which depend on the neighbours and on the segment."""
+    table = numbers(17, 17)
+    near = table[tokens.roll(1, 1)] + table[tokens.roll(-1, 1)] + table[tokens]
+    return near + segments[..., None] * numbers(17, seed=1)
+
+
 def pre_norm() -> torch.nn.Module:
     torch.manual_seed(0)
     return torch.nn.TransformerEncoderLayer(4, 2, 8, norm_first=True)
@@ -105,6 +112,12 @@ EXAMPLES = {
     ),
     "hull": lambda: widgets.show_hull(attend, numbers(4, 2), numbers(4, 2, seed=1), WORDS[:4]),
     "mask": lambda: widgets.show_mask(numbers(5, 5), CAUSAL, WORDS),
+    "masked_words": lambda: widgets.show_masked_words(
+        filled_in,
+        [[1, 4, 5, 6, 2, 9, 8, 2, 0], [1, 7, 6, 2, 5, 2, 0, 0, 0]],
+        ["[PAD]", "[CLS]", "[SEP]", "[MASK]", *WORDS, *"abcdefgh"],
+        segments=[[0, 0, 0, 0, 0, 1, 1, 1, 0], [0, 0, 0, 0, 1, 1, 0, 0, 0]],
+    ),
     "norm_axes": lambda: widgets.show_norm_axes(lengths=[4, 2, 3], x=numbers(3, 4, 5)),
     "dropout": lambda: widgets.show_dropout(torch.nn.functional.dropout),
     "reshape": lambda: widgets.show_reshape(split, merge),
