@@ -132,18 +132,18 @@ def pack(first: list[int], second: list[int] | None, length: int) -> tuple[Tenso
 #          end = length - len(second) - 1
 
 # %% wrong pack cut_to_length of="filled"
-# You cut off what does not fit: raise a ValueError.
+# A row that is too long passes unnoticed: compare the number of all its tokens with `length`.
 # replace: raise ValueError(f"the row has {len(row)} tokens, length is {length}")
 # by:      row = row[:length]
 
 # %% wrong pack never_raises of="solution"
-# A row that is too long passes unnoticed: raise a ValueError.
+# A row that is too long passes unnoticed: compare the number of all its tokens with `length`.
 # replace: if total > length:
 #              raise ValueError(f"{total} tokens do not fit into a row of length {length}")
 # by:
 
 # %% wrong pack words_counted of="filled"
-# Your message counts the words alone: count [CLS] and [SEP] as well.
+# Your message should name how many tokens the row has, [CLS] and [SEP] counted, and `length`.
 # replace: {len(row)} tokens
 # by:      {len(first) + len(second or [])} tokens
 
@@ -158,22 +158,22 @@ def pack(first: list[int], second: list[int] | None, length: int) -> tuple[Tenso
 # by:      if len(row) >= length
 
 # %% wrong pack message_without_numbers of="filled"
-# Your message names no numbers: how many tokens are there, and how many fit?
+# Your message should name how many tokens the row has, [CLS] and [SEP] counted, and `length`.
 # replace: f"the row has {len(row)} tokens, length is {length}"
 # by:      "the row is too long"
 
 # %% wrong pack message_without_length of="filled"
-# Your message does not name `length`.
+# Your message should name how many tokens the row has, [CLS] and [SEP] counted, and `length`.
 # replace: f"the row has {len(row)} tokens, length is {length}"
 # by:      f"the row has {len(row)} tokens: too many"
 
 # %% wrong pack message_with_the_excess of="filled"
-# Your message names how many tokens are too many: name how many there are, and `length`.
+# Your message should name how many tokens the row has, [CLS] and [SEP] counted, and `length`.
 # replace: the row has {len(row)} tokens, length is {length}
 # by:      {len(row) - length} tokens too many for {length}
 
 # %% wrong pack only_singles_examined of="filled"
-# You examine the length before the second sentence is added.
+# A row that is too long passes unnoticed: compare the number of all its tokens with `length`.
 # replace: end = len(row)
 # by:      end = len(row)
 #          if len(row) > length:
@@ -391,7 +391,7 @@ def mask_tokens(
 # by:      = 0
 
 # %% wrong mask_tokens always_mask of="one_draw"
-# You replace every chosen word by [MASK]: 10 % become any word, and 10 % stay.
+# not every chosen word becomes [MASK]
 # replace: (draw < 0.8 * p)
 # by:      (draw < p)
 
@@ -1058,7 +1058,7 @@ class Bert(nn.Module):
 #          return self.encoder(x, mask=later, src_key_padding_mask=tokens == 0)
 
 # %% wrong Bert final_norm of="by_hand_positions"
-# Your encoder has a final norm, and with it two parameters too many: leave it out.
+# encoder has no final norm of its own
 # replace: nn.TransformerEncoder(layer, num_layers)
 # by:      nn.TransformerEncoder(layer, num_layers, norm=nn.LayerNorm(d_model))
 
@@ -1098,12 +1098,12 @@ class Bert(nn.Module):
 # by:      self.token_table(tokens) * self.token_table.embedding_dim**0.5 +
 
 # %% wrong Bert one_layer of="by_hand_positions"
-# Your encoder has one layer: it should have num_layers.
+# encoder has num_layers layers
 # replace: nn.TransformerEncoder(layer, num_layers)
 # by:      nn.TransformerEncoder(layer, 1)
 
 # %% wrong Bert one_layer_too_many of="by_hand_positions"
-# Your encoder has a layer too many: it should have num_layers.
+# encoder has num_layers layers
 # replace: nn.TransformerEncoder(layer, num_layers)
 # by:      nn.TransformerEncoder(layer, num_layers + 1)
 
@@ -1113,42 +1113,41 @@ class Bert(nn.Module):
 # by:      nhead=1
 
 # %% wrong Bert default_width of="by_hand_positions"
-# Your feed-forward networks have PyTorch's width of 2048: pass d_ff on.
+# the feed-forward networks of the encoder have the width d_ff
 # replace: dim_feedforward=d_ff,
 # by:
 
 # %% wrong Bert three_segments of="by_hand_positions"
-# Your segment table has three rows: there are two segments.
+# segment_table is an nn.Embedding with 2 rows of d_model numbers
 # replace: nn.Embedding(2, d_model)
 # by:      nn.Embedding(3, d_model)
 
 # %% wrong Bert one_segment of="by_hand_positions"
-# Your segment table has one row: there are two segments.
+# segment_table is an nn.Embedding with 2 rows of d_model numbers
 # replace: nn.Embedding(2, d_model)
 # by:      nn.Embedding(1, d_model)
 
 # %% wrong Bert position_parameter of="by_hand_positions"
-# Your position table is a bare parameter: the docstring says nn.Embedding, so its weight is
-# position_table.weight.
+# position_table is an nn.Embedding with max_length rows of d_model numbers
 # replace: self.position_table = nn.Embedding(max_length, d_model)
 # by:      self.position_table = nn.Parameter(torch.randn(max_length, d_model))
 # replace: self.position_table(positions)
 # by:      self.position_table[positions]
 
 # %% wrong Bert positions_for_the_vocabulary of="by_hand_positions"
-# Your position table has vocab_size rows: it should have max_length.
+# position_table is an nn.Embedding with max_length rows of d_model numbers
 # replace: nn.Embedding(max_length, d_model)
 # by:      nn.Embedding(vocab_size, d_model)
 
 # %% wrong Bert other_names of="by_hand_positions"
-# The parts have other names than in the docstring.
+# the learned parts are token_table, position_table, segment_table, norm and encoder
 # replace: self.token_table = nn
 # by:      self.tokens = nn
 # replace: self.token_table(tokens)
 # by:      self.tokens(tokens)
 
 # %% wrong Bert projection_too_many of="by_hand_positions"
-# Your model has one more learned layer: the docstring names every part.
+# there are no learned parts that the docstring does not name
 # replace: self.drop = nn.Dropout(dropout)
 # by:      self.drop = nn.Dropout(dropout)
 #          self.pooler = nn.Linear(d_model, d_model)
@@ -1267,7 +1266,7 @@ class MaskedLM(nn.Module):
 
 
 # %% wrong MaskedLM untied of="table"
-# Your output layer has a table of its own: use the one of the tokens.
+# there are no learned parts but `bert` and `bias`: the table of tokens makes the logits
 # replace: self.bias = nn.Parameter(torch.zeros(vocab_size))
 # by:      self.bias = nn.Parameter(torch.zeros(vocab_size))
 #          self.output = nn.Linear(d_model, vocab_size, bias=False)
@@ -1292,8 +1291,7 @@ class MaskedLM(nn.Module):
 # replace: self.bert.token_table.weight.T
 # by:      self.bert.token_table.weight.data.T
 
-# %% wrong MaskedLM tied_under_two_names of="table"
-# Your table stands under a second name: the docstring names two parts, `bert` and `bias`.
+# %% right MaskedLM tied_under_two_names of="table"
 # replace: self.bias = nn.Parameter(torch.zeros(vocab_size))
 # by:      self.bias = nn.Parameter(torch.zeros(vocab_size))
 #          self.output = nn.Linear(d_model, vocab_size, bias=False)
@@ -1302,7 +1300,7 @@ class MaskedLM(nn.Module):
 # by:      logits = self.output(hidden)
 
 # %% wrong MaskedLM bias_in_a_layer of="table"
-# Your bias has another name, or belongs to a layer: it should be a parameter called `bias`.
+# `bias` is an nn.Parameter of the model itself
 # replace: self.bias = nn.Parameter(torch.zeros(vocab_size))
 # by:      self.output = nn.Linear(1, vocab_size)
 # replace: logits + self.bias
@@ -1314,7 +1312,7 @@ class MaskedLM(nn.Module):
 # by:      return logits
 
 # %% wrong MaskedLM no_bias of="table"
-# Your model has no bias: the docstring says one for each token.
+# `bias` is an nn.Parameter of the model itself
 # replace: self.bias = nn.Parameter(torch.zeros(vocab_size))
 # by:
 # replace: return logits + self.bias
@@ -1326,27 +1324,27 @@ class MaskedLM(nn.Module):
 # by:      logits - self.bias
 
 # %% wrong MaskedLM random_bias of="table"
-# Your bias begins with random numbers: it should begin as zeros.
+# `bias` begins as vocab_size zeros, one for each token
 # replace: torch.zeros(vocab_size)
 # by:      torch.linspace(-1, 1, vocab_size)
 
 # %% wrong MaskedLM bias_of_ones of="table"
-# Your bias begins as ones: it should begin as zeros.
+# `bias` begins as vocab_size zeros, one for each token
 # replace: torch.zeros(vocab_size)
 # by:      torch.ones(vocab_size)
 
 # %% wrong MaskedLM bias_is_a_tensor of="table"
-# Your bias is a plain tensor, which no optimizer finds: make it an nn.Parameter.
+# `bias` is an nn.Parameter of the model itself
 # replace: nn.Parameter(torch.zeros(vocab_size))
 # by:      torch.zeros(vocab_size)
 
 # %% wrong MaskedLM bias_is_a_buffer of="table"
-# Your bias is a buffer, which no optimizer changes: make it an nn.Parameter.
+# `bias` is an nn.Parameter of the model itself
 # replace: self.bias = nn.Parameter(torch.zeros(vocab_size))
 # by:      self.register_buffer("bias", torch.zeros(vocab_size))
 
 # %% wrong MaskedLM bias_of_the_width of="table"
-# Your bias has d_model numbers: it has one for each token, vocab_size.
+# `bias` begins as vocab_size zeros, one for each token
 # replace: torch.zeros(vocab_size)
 # by:      torch.zeros(d_model)
 # replace: logits = hidden @
@@ -1390,8 +1388,7 @@ class MaskedLM(nn.Module):
 # by:      logits = F.gelu(hidden) @
 
 # %% wrong MaskedLM transform_between of="table"
-# Your model has a further layer before the table, as the real BERT has: the docstring names two
-# parts.
+# there are no learned parts but `bert` and `bias`: the table of tokens makes the logits
 # replace: self.bias = nn.Parameter(torch.zeros(vocab_size))
 # by:      self.bias = nn.Parameter(torch.zeros(vocab_size))
 #          self.transform = nn.Linear(d_model, d_model)
@@ -1443,7 +1440,7 @@ class MaskedLM(nn.Module):
 # by:      hidden = self.bert(tokens, segments).detach()
 
 # %% wrong MaskedLM encoder_name of="table"
-# Your Bert should be called `bert`.
+# your Bert is the part `bert`
 # replace: self.bert = Bert
 # by:      self.encoder = Bert
 # replace: hidden = self.bert(
@@ -1631,12 +1628,12 @@ def sentence_vector(hidden: Tensor, tokens: Tensor, pool: str = "cls") -> Tensor
 # by:      pool: str = "mean"
 
 # %% wrong sentence_vector anything_is_mean of="summed"
-# Anything but "cls" gives the mean in your code: only "mean" should, all else is a ValueError.
+# For another word than "cls" and "mean" nothing is raised: raise a ValueError.
 # replace: if pool == "mean":
 # by:      if pool != "cls":
 
 # %% wrong sentence_vector anything_is_cls of="summed"
-# Anything but "mean" gives [CLS] in your code: only "cls" should, all else is a ValueError.
+# For another word than "cls" and "mean" nothing is raised: raise a ValueError.
 # replace: if pool == "cls":
 # by:      if pool != "mean":
 
@@ -1646,7 +1643,7 @@ def sentence_vector(hidden: Tensor, tokens: Tensor, pool: str = "cls") -> Tensor
 # by:      raise KeyError(pool)
 
 # %% wrong sentence_vector nothing_raised of="summed"
-# For another pool you return None: raise a ValueError.
+# For another word than "cls" and "mean" nothing is raised: raise a ValueError.
 # replace: raise ValueError(f"unknown pool {pool}")
 # by:      return None
 
@@ -1743,7 +1740,7 @@ def test_of_vectors(vector: Callable[[Tensor], Tensor]) -> bool:
 # by:      return True
 
 # %% wrong test_of_vectors always_false of="two_questions"
-# Your test rejects everything: return True for a vector that passes both questions.
+# Your test accepts nothing, not even a vector that is fit: ask each question by itself.
 # replace: return same and matters
 # by:      return False
 
@@ -1753,7 +1750,7 @@ def test_of_vectors(vector: Callable[[Tensor], Tensor]) -> bool:
 # by:      return same
 
 # %% wrong test_of_vectors words_alone of="two_questions"
-# You ask about the words alone: without a padding mask, they matter too.
+# Your test does not notice what padding changes: compare a row with the same row and padding.
 # replace: return same and matters
 # by:      return matters
 
@@ -1793,7 +1790,7 @@ def test_of_vectors(vector: Callable[[Tensor], Tensor]) -> bool:
 # by:      .abs().max() < 1.0)
 
 # %% wrong test_of_vectors mean_difference of="two_questions"
-# You average the differences with their signs, so that they can cancel: take the largest size.
+# Your test does not notice what padding changes: compare a row with the same row and padding.
 # replace: bool((alone - with_padding).abs().max() < 1e-4)
 # by:      bool((alone - with_padding).mean() < 1e-4)
 
@@ -1803,22 +1800,22 @@ def test_of_vectors(vector: Callable[[Tensor], Tensor]) -> bool:
 # by:      [[1, 7, 6, 2]]
 
 # %% wrong test_of_vectors same_row_twice of="two_questions"
-# Your two sentences are the same: no vector can differ between them.
+# Your test accepts nothing, not even a vector that is fit: ask each question by itself.
 # replace: [[1, 7, 6, 11, 2]]
 # by:      [[1, 5, 9, 4, 2]]
 
 # %% wrong test_of_vectors nothing_padded of="two_questions"
-# Your padded row has no padding: nothing can change.
+# Your test does not notice what padding changes: compare a row with the same row and padding.
 # replace: [[1, 5, 9, 4, 2, 0, 0, 0]]
 # by:      [[1, 5, 9, 4, 2]]
 
 # %% wrong test_of_vectors padded_with_sep of="two_questions"
-# You fill the row up with [SEP], a real token that may change the vector: padding is 0.
+# Your test accepts nothing, not even a vector that is fit: ask each question by itself.
 # replace: 2, 0, 0, 0]]
 # by:      2, 2, 2, 2]]
 
 # %% wrong test_of_vectors padded_with_mask of="two_questions"
-# You fill the row up with [MASK], a real token that may change the vector: padding is 0.
+# Your test accepts nothing, not even a vector that is fit: ask each question by itself.
 # replace: 2, 0, 0, 0]]
 # by:      2, 3, 3, 3]]
 
@@ -1828,7 +1825,7 @@ def test_of_vectors(vector: Callable[[Tensor], Tensor]) -> bool:
 # by:      [[0, 0, 0, 1, 5, 9, 4, 2]]
 
 # %% wrong test_of_vectors padded_other_sentence of="two_questions"
-# You compare a sentence with another one that has padding: only the padding may differ.
+# Your test accepts nothing, not even a vector that is fit: ask each question by itself.
 # replace: padded = torch.tensor([[1, 5, 9, 4, 2, 0, 0, 0]])
 # by:      padded = torch.tensor([[1, 7, 6, 11, 2, 0, 0, 0]])
 
@@ -1848,7 +1845,7 @@ def test_of_vectors(vector: Callable[[Tensor], Tensor]) -> bool:
 # by:      same = bool((alone - with_padding).norm() < (alone - different).norm())
 
 # %% wrong test_of_vectors shapes_compared of="two_questions"
-# You compare the shapes of the vectors: compare their numbers.
+# Your test does not notice what padding changes: compare a row with the same row and padding.
 # replace: bool((alone - with_padding).abs().max() < 1e-4)
 # by:      alone.shape == with_padding.shape
 
@@ -1865,7 +1862,7 @@ def test_of_vectors(vector: Callable[[Tensor], Tensor]) -> bool:
 # by:      alone, with_padding, different = vector(row), vector(other), vector(padded)
 
 # %% wrong test_of_vectors every_feature_must_change of="two_questions"
-# You ask that every feature is larger for other words: any change is enough.
+# Your test accepts nothing, not even a vector that is fit: ask each question by itself.
 # replace: bool((alone - different).abs().max() > 1e-4)
 # by:      bool((different > alone).all())
 
@@ -1880,13 +1877,13 @@ def test_of_vectors(vector: Callable[[Tensor], Tensor]) -> bool:
 # by:      return float((alone - with_padding).abs().max())
 
 # %% wrong test_of_vectors padding_first_row_of_a_batch of="two_questions"
-# Both rows of your batch are equally long, so nothing is padded.
+# Your test does not notice what padding changes: compare a row with the same row and padding.
 # replace: alone, with_padding, different = vector(row), vector(padded), vector(other)
 # by:      both = vector(torch.cat([row, other]))
 #          alone, with_padding, different = vector(row), both[:1], both[1:]
 
 # %% wrong test_of_vectors length_as_padding of="two_questions"
-# You compare a sentence with its first words: it is padding that should not matter.
+# Your test accepts nothing, not even a vector that is fit: ask each question by itself.
 # replace: [[1, 5, 9, 4, 2, 0, 0, 0]]
 # by:      [[1, 5, 9, 2]]
 
@@ -2023,7 +2020,7 @@ class SentenceClassifier(nn.Module):
 # by:      self.head(vector.tanh())
 
 # %% wrong SentenceClassifier pooler of="plain"
-# Your classifier has a further layer, as BERT's pooler: the docstring names two parts.
+# there are no learned parts but `bert` and `head`
 # replace: self.head = nn.Linear(d_model, num_classes)
 # by:      self.head = nn.Linear(d_model, num_classes)
 #          self.pooler = nn.Linear(d_model, d_model)
@@ -2036,27 +2033,27 @@ class SentenceClassifier(nn.Module):
 # by:      self.head(F.layer_norm(vector, vector.shape[-1:]))
 
 # %% wrong SentenceClassifier two_layers of="plain"
-# Your head has two layers: it should be one nn.Linear.
+# `head` is one nn.Linear from d_model to num_classes, with a bias
 # replace: nn.Linear(d_model, num_classes)
 # by:      nn.Sequential(nn.Linear(d_model, d_ff), nn.GELU(), nn.Linear(d_ff, num_classes))
 
 # %% wrong SentenceClassifier head_without_bias of="plain"
-# Your head has no bias: make it as PyTorch makes it.
+# `head` is one nn.Linear from d_model to num_classes, with a bias
 # replace: nn.Linear(d_model, num_classes)
 # by:      nn.Linear(d_model, num_classes, bias=False)
 
 # %% wrong SentenceClassifier head_swapped of="plain"
-# the two sizes of nn.Linear(size in, size out) are swapped; it stores (out, in)
+# `head` is one nn.Linear from d_model to num_classes, with a bias
 # replace: nn.Linear(d_model, num_classes)
 # by:      nn.Linear(num_classes, d_model)
 
 # %% wrong SentenceClassifier two_classes of="plain"
-# Your head always has two classes: it should have num_classes.
+# `head` is one nn.Linear from d_model to num_classes, with a bias
 # replace: nn.Linear(d_model, num_classes)
 # by:      nn.Linear(d_model, 2)
 
 # %% wrong SentenceClassifier vocabulary_head of="plain"
-# Your head has an output for each token: it should have num_classes.
+# `head` is one nn.Linear from d_model to num_classes, with a bias
 # replace: nn.Linear(d_model, num_classes)
 # by:      nn.Linear(d_model, vocab_size)
 
@@ -2082,21 +2079,21 @@ class SentenceClassifier(nn.Module):
 #              return self.head(vector)
 
 # %% wrong SentenceClassifier classifier_name of="plain"
-# The linear layer should be called `head`.
+# `head` is one nn.Linear from d_model to num_classes, with a bias
 # replace: self.head = nn
 # by:      self.classifier = nn
 # replace: self.head(vector)
 # by:      self.classifier(vector)
 
 # %% wrong SentenceClassifier encoder_name of="plain"
-# Your Bert should be called `bert`.
+# your Bert is the part `bert`
 # replace: self.bert = Bert
 # by:      self.encoder = Bert
 # replace: hidden = self.bert(
 # by:      hidden = self.encoder(
 
 # %% wrong SentenceClassifier masked_lm of="plain"
-# You build a MaskedLM inside, with logits of tokens: build your Bert.
+# your Bert is the part `bert`
 # replace: self.bert = Bert(
 # by:      self.bert = MaskedLM(
 # replace: hidden = self.bert(tokens, segments)
