@@ -65,13 +65,13 @@ function render({ model, el }) {
     const anew = () => view.set({ covered: -1, line: 0, word: 0 });
     select.addEventListener("change", anew, { signal: view.signal });
   }
-  const strength = { name: "strength", label: "overlay", min: 0, max: 1, step: 0.05 };
+  const strength = { name: "strength", label: "darken", min: 0, max: 1, step: 0.05 };
   slider(view, { ...strength, text: (value) => `${Math.round(100 * value)} %` });
-  const open_ = button(view, "uncover", () => {
+  const uncover = button(view, "uncover", () => {
     view.set({ covered: -1 });
     view.say(tell(view.state));
   });
-  view.draws.push((state) => (open_.disabled = state.covered < 0));
+  view.draws.push((state) => (uncover.disabled = state.covered < 0));
   const lines = make("div");
   view.stage.before(lines);
   for (const line of [0, 1]) captionLine(view, data, words, line, lines, tell);
@@ -164,8 +164,9 @@ function picture(view, data, words, tell) {
     context.imageSmoothingEnabled = false;
     context.drawImage(scenes[state.scene], box.x, box.y, box.width, box.height);
     context.globalAlpha = state.strength;
+    context.fillStyle = "#000";
     weights.forEach((weight, cell) => {
-      context.fillStyle = `rgb(${colour(weight / most)})`;
+      context.globalAlpha = state.strength * (1 - weight / most);
       const [x, y] = [box.x + (cell % columns) * side, box.y + Math.floor(cell / columns) * high];
       context.fillRect(x, y, side, high);
     });
@@ -179,13 +180,12 @@ function picture(view, data, words, tell) {
         outline(context, box, { row, column }, "#56b4e9", 0.6);
     outline(context, box, state, "#000", 5);
     outline(context, box, state, CHOSEN, 3);
-    const bar = { x: box.x, y: box.y + box.height + 10, width: box.width, height: 8 };
-    heatmap(context, bar, 1, 256, (_, i) => i / 255);
-    context.fillText(`weight from 0 to ${brief(most)}`, box.x, bar.y + 22);
+    context.fillStyle = context.ink;
+    context.fillText(`the brightest cell has weight ${brief(most)}`, box.x, box.y + box.height + 16);
   };
   const grid = { place: ["row", "column"], rows, columns, at: (x, y) => cellAt(box, x, y), tell };
   const label = "the scene: arrow keys choose a cell, Enter covers it";
-  const size = { width: SIDE + 6, height: box.height + 56 };
+  const size = { width: SIDE + 6, height: box.height + 44 };
   const made = canvas(view, { ...size, label, grid, draw });
   const cover = () => {
     const cell = view.state.row * columns + view.state.column;
@@ -209,12 +209,12 @@ function bars(view, data, words) {
   const draw = (context, state) => {
     const { name, weights } = chosen(data, words, state);
     const most = Math.max(...weights);
-    context.fillText(`the same in percent; “${name}”`, box.x, 13);
+    context.fillText(`“${name}”, in percent`, box.x, 13);
     const percent = (row, column) => Math.round(100 * weights[row * columns + column]);
     numberMap(context, box, percent, { low: 0, high: Math.round(100 * most) || 1 });
     outline(context, box, state, CHOSEN, 3);
   };
-  const size = { width: box.width + 6, height: box.height + 26 };
+  const size = { width: Math.max(150, box.width + 6), height: box.height + 26 };
   canvas(view, { ...size, label: "the weights of the chosen word in percent", draw });
 }
 

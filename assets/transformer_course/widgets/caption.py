@@ -76,8 +76,8 @@ def show_caption(
         "weights": weights.astype(np.float32) if weights.size <= EXACT else weights,
     }
     options = {"title": title, "words": names, "size": size}
-    state = {"scene": 0, "line": 0, "word": 0, "row": 0, "column": 0, "covered": -1}
-    state["strength"] = 0.65
+    state: dict[str, Any] = {"scene": 0, "line": 0, "word": 0, "row": 0, "column": 0, "covered": -1}
+    state["strength"] = 0.75
     draw = partial(_picture, shown[0], names, title)
     return View("caption", draw, arrays, options, state)
 
@@ -161,14 +161,16 @@ def _picture(scene: Scene, names: list[str], title: str) -> Picture:
 
 
 def _draw(axes: Axes, pixels: np.ndarray, weights: np.ndarray | None, name: str) -> None:
-    """Draw an image, under weights relative to the largest, which is outlined."""
+    """Draw an image, the darker the smaller the weight; the largest is outlined."""
     _, height, width = pixels.shape
     box = (0, width, height, 0)
     axes.imshow(np.moveaxis(np.broadcast_to(pixels, (3, height, width)), 0, -1), extent=box)
     axes.set_title(name, fontsize=9)
     if weights is None:
         return
-    axes.imshow(weights, cmap="cividis", alpha=0.65, extent=box, vmin=0)
+    shade = np.zeros((*weights.shape, 4))
+    shade[..., 3] = 0.75 * (1 - np.clip(weights / (weights.max() or 1.0), 0, 1))
+    axes.imshow(shade, extent=box)
     rows, columns = weights.shape
     row, column = divmod(int(weights.argmax()), columns)
     wide, high = width / columns, height / rows
