@@ -13,6 +13,7 @@ from transformer_course.widgets.attention_steps import show_attention_steps
 from transformer_course.widgets.beam import show_beam
 from transformer_course.widgets.block import show_block
 from transformer_course.widgets.cached import show_cached
+from transformer_course.widgets.caption import show_caption
 from transformer_course.widgets.dropout import show_dropout
 from transformer_course.widgets.encoding import show_encoding
 from transformer_course.widgets.generation import show_generation
@@ -35,6 +36,7 @@ __all__ = [
     "show_beam",
     "show_block",
     "show_cached",
+    "show_caption",
     "show_dropout",
     "show_encoding",
     "show_generation",

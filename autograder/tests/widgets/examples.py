@@ -80,6 +80,13 @@ def filled_in(tokens: torch.Tensor, segments: torch.Tensor) -> torch.Tensor:
     return near + segments[..., None] * numbers(17, seed=1)
 
 
+def described(images: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Tokens 0 to 4 by the brightness of four parts, and weights by that of the cells."""
+    cells = torch.nn.functional.avg_pool2d(images, 2).flatten(1)
+    words = (2 * cells.unflatten(1, (4, -1)).amax(2)).long().clamp(0, 4)
+    return words, torch.stack([(word * cells).softmax(-1) for word in range(1, 5)], 1)
+
+
 def pre_norm() -> torch.nn.Module:
     torch.manual_seed(0)
     return torch.nn.TransformerEncoderLayer(4, 2, 8, norm_first=True)
@@ -109,6 +116,9 @@ EXAMPLES = {
     ),
     "generation": lambda: widgets.show_generation(
         probabilities, 3 * numbers(3, 16), [7, 0, 15, 3, 9], "abcdefghijklmno\n"
+    ),
+    "caption": lambda: widgets.show_caption(
+        described, numbers(2, 1, 4, 8).abs().clamp(max=1.2), WORDS, 2, title="a caption"
     ),
     "hull": lambda: widgets.show_hull(attend, numbers(4, 2), numbers(4, 2, seed=1), WORDS[:4]),
     "mask": lambda: widgets.show_mask(numbers(5, 5), CAUSAL, WORDS),
