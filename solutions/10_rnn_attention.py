@@ -2281,7 +2281,8 @@ with Check("test_of_attention", "attention, and what only resembles it", hint) a
 
     def with_rounding_errors(state, states):
         weights = torch.einsum("bd,bld->bl", state, states).softmax(-1)
-        return weights * (1 + torch.finfo(weights.dtype).eps * torch.arange(weights.shape[1]))
+        steps = torch.arange(weights.shape[1]).to(weights)
+        return weights * (1 + torch.finfo(weights.dtype).eps * steps)
 
     def of_the_tutorial(state, states):
         table = numbers(state.shape[-1], states.shape[1], seed=42).to(state)
