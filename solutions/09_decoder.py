@@ -255,10 +255,10 @@ for some_context in ("e", "he", "the", " the"):
 
 
 # %%
-count, total, shorter, prior = 3, 4, 0.5, 2
-print(f"counts alone: {count / total:.2f}; one character shorter: {shorter:.2f}")
-print(f"interpolated with λ = 2: {(count + prior * shorter) / (total + prior):.2f}")
-print(f"a context that never occurred: {(0 + prior * shorter) / (0 + prior):.2f}")
+shorter = 0.5  # the probability of e after the context one character shorter
+print(f"counts alone: {3 / 4:.2f}; one character shorter: {shorter:.2f}")
+print(f"interpolated with λ = 2: {(3 + 2 * shorter) / (4 + 2):.2f}")
+print(f"a context that never occurred: {(0 + 2 * shorter) / (0 + 2):.2f}")
 
 
 # %%
