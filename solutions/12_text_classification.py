@@ -322,7 +322,8 @@ with Check("mask_tokens", "inputs and labels", hint) as check:
         "a label is the word as it was before it was replaced",
     )
     check.equal(inputs[~chosen], tokens[~chosen], "a word without a label stays as it is")
-    check.true(bool(chosen.any()), "with p = 0.5, some words have a label")
+    share = chosen[tokens >= 4].double().mean().item()
+    check.true(abs(share - 0.5) < 0.13, "with p = 0.5, about half of the words have a label")
 with Check("mask_tokens", "how many", hint) as check:
     few = torch.arange(48).reshape(3, 16) % 16 + 4  # tells mistakes apart
     check.call(few, 20, 1.0, torch.Generator().manual_seed(2), returns=names)
@@ -354,6 +355,14 @@ with Check("mask_tokens", "how many", hint) as check:
     )
     share = (labels != -100).double().mean().item()
     check.true(abs(share - 0.15) < 0.02, "without p, about 15 % of the words have a label")
+    tokens = torch.tensor([[1, 9, 2, 0, 0]]).expand(3000, 5).contiguous()
+    draw = torch.Generator().manual_seed(7)
+    _, labels = check.call(tokens, 12, 0.15, draw, returns=names)
+    share = (labels != -100)[:, 1].double().mean().item()
+    check.true(
+        abs(share - 0.15) < 0.035,
+        "15 % of the words have a label, however many special tokens there are",
+    )
 with Check("mask_tokens", "which words are drawn", hint) as check:
     tokens = torch.full((150, 200), 5)
     inputs, _ = check.call(tokens, 7, 1.0, torch.Generator().manual_seed(4), returns=names)
@@ -367,6 +376,7 @@ with Check("mask_tokens", "which words are drawn", hint) as check:
     )
 with Check("mask_tokens", "each word on its own, by the generator alone", hint) as check:
     tokens = torch.arange(30_000).reshape(1500, 20) % 12 + 4
+    words_alone = tokens[:30]
     before = torch.get_rng_state()
     draw = torch.Generator().manual_seed(5)
     inputs, labels = check.call(tokens, 16, 0.3, draw, returns=names)
@@ -375,7 +385,16 @@ with Check("mask_tokens", "each word on its own, by the generator alone", hint) 
     again, same_labels = check.call(
         tokens, 16, 0.3, torch.Generator().manual_seed(5), returns=names
     )
+    torch.manual_seed(11)
+    _, of_global = check.call(words_alone, 16, 0.3, returns=names)
+    _, next_of_global = check.call(words_alone, 16, 0.3, returns=names)
+    torch.manual_seed(11)
+    _, same_of_global = check.call(words_alone, 16, 0.3, returns=names)
     check.true(untouched, "torch's global generator is not used when you are given one")
+    check.true(
+        torch.equal(of_global, same_of_global) and not torch.equal(of_global, next_of_global),
+        "without a generator, torch's global one is used: torch.manual_seed sets it",
+    )
     check.true(
         torch.equal(inputs, again) and torch.equal(labels, same_labels),
         "a generator with the same seed gives the same inputs and labels",
@@ -394,16 +413,27 @@ with Check("mask_tokens", "each word on its own, by the generator alone", hint) 
     )
     shares = chosen.double().mean(0)
     check.true(bool(((shares - 0.3).abs() < 0.08).all()), "every position is chosen equally often")
-    counts, words = [int(chosen.sum())], tokens[:20]
+    counts, off = [], []
     for _ in range(8):
-        _, some = check.call(words, 16, 0.3, draw, returns=names)
+        hidden, some = check.call(words_alone, 16, 0.3, draw, returns=names)
         counts.append(int((some != -100).sum()))
+        off.append(abs(int((hidden == 3).sum()) - 0.8 * counts[-1]))
     check.true(
-        len(set(counts[1:])) > 2,
+        len(set(counts)) > 2,
         "the number of chosen words of a batch differs from call to call",
         hint="each word is chosen by a draw of its own: no fixed number in a batch",
     )
+    check.true(
+        max(off) > 1.5,
+        "the share of the chosen words that become [MASK] differs from call to call",
+        hint="draw for each word whether it becomes [MASK], another word or stays",
+    )
     masked = ((inputs == 3) & chosen).double()
+    check.true(
+        bool(((masked.sum(0) / chosen.sum(0) - 0.8).abs() < 0.13).all()),
+        "at every position, about 80 % of the chosen words become [MASK]",
+        hint="draw for each word of each row what happens to it",
+    )
     expected = 0.8 * chosen.double()
     spread = (
         (masked - expected).sum(1).square().mean() / (0.16 * chosen.sum(1).double().mean())
@@ -415,11 +445,6 @@ with Check("mask_tokens", "each word on its own, by the generator alone", hint) 
     )
 # BEGIN HIDDEN TESTS
 with Check("mask_tokens", "other sizes, and independence") as check:
-    tokens = torch.tensor([[1, 9, 2, 0, 0]]).expand(3000, 5).contiguous()
-    inputs, labels = check.call(tokens, 12, 0.15, torch.Generator().manual_seed(7), returns=names)
-    share = (labels != -100).double().sum().item() / 3000
-    check.true(abs(share - 0.15) < 0.035, "15 % of the words, however many special tokens")
-    check.equal(inputs[:, [0, 2, 3, 4]], tokens[:, [0, 2, 3, 4]], "special tokens stay")
     tokens = torch.full((2000, 11), 3)
     tokens[:, ::2] = torch.arange(6) + 4
     inputs, labels = check.call(tokens, 10, 0.9, torch.Generator().manual_seed(8), returns=names)
@@ -427,11 +452,6 @@ with Check("mask_tokens", "other sizes, and independence") as check:
     fates = torch.stack([(inputs == 3)[:, 0], (inputs == 3)[:, 2]]).double()
     joint = (fates[0] * fates[1]).mean() - fates[0].mean() * fates[1].mean()
     check.true(abs(joint.item()) < 0.03, "independent")
-    torch.manual_seed(9)
-    first = check.call(tokens, 10, 0.5, returns=names)
-    torch.manual_seed(9)
-    second = check.call(tokens, 10, 0.5, returns=names)
-    check.true(torch.equal(first[1], second[1]), "without a generator, torch's global one")
     tokens = torch.arange(60_000).reshape(300, 200) % 26 + 4
     inputs, labels = check.call(tokens, 30, 1.0, torch.Generator().manual_seed(10), returns=names)
     drawn = inputs[(inputs != tokens) & (inputs != 3)]
@@ -447,7 +467,7 @@ with Check("mask_tokens", "other sizes, and independence") as check:
 
 # %%
 some_generator = torch.Generator().manual_seed(2)
-for _ in range(4):
+for unused in range(4):
     hidden_words, wanted_words = mask_tokens(some_pairs[:1], len(VOCABULARY), 0.3, some_generator)
     asked = [VOCABULARY[i] for i in wanted_words[0].tolist() if i != -100]
     print(*spelled(hidden_words[0]), "  predict:", *asked)
@@ -612,7 +632,8 @@ class Bert(nn.Module):
 
     Parts: `token_table` (vocab_size rows), `position_table` (max_length rows) and `segment_table`
     (2 rows), each an `nn.Embedding`; `norm`, an `nn.LayerNorm`; `encoder`, an
-    `nn.TransformerEncoder`, post-norm, with GELU, without a final norm. No more learned parts.
+    `nn.TransformerEncoder`, post-norm, with GELU, without a final norm; all else as PyTorch makes it
+    by default. No more learned parts.
     The embeddings of token, position and segment are added; then come `norm`, then dropout, then
     `encoder`, whose layers have the same dropout.
     forward: tokens, int64 (batch, length), segments, the same shape (None: all 0)
@@ -743,26 +764,30 @@ with Check("Bert", "small numbers, to tell mistakes apart", hint) as check:
     check.equal(
         hidden[0, 1],
         torch.tensor(
-            [-0.290597, -0.543028, 1.517282, 0.354114, -0.415199, 1.179989], dtype=torch.float64
+            [-0.29059723, -0.54302793, 1.517282499, 0.354114314, -0.415199375, 1.179989231],
+            dtype=torch.float64,
         ),
         "the output at position 1 of the first row",
-        within=1e-5,
+        within=1e-7,
     )
     check.equal(
         hidden[1, 0],
         torch.tensor(
-            [-0.402262, -0.531873, 1.494618, 0.373369, -0.379692, 1.216326], dtype=torch.float64
+            [-0.402262247, -0.531872831, 1.494618101, 0.373368771, -0.379691779, 1.216326424],
+            dtype=torch.float64,
         ),
         "the output at position 0 of the second row, which has padding",
-        within=1e-5,
+        within=1e-7,
     )
     check.equal(training[0], hidden[0], "with dropout 0.0, training mode changes nothing")
 with Check("Bert", "padding", hint) as check:
     bert = check.build(9, 8, 4, 2, 2, 7).double()
     bert.load(bert_weights(9, 8, 4, 2, 7, seed=1))
     row = torch.tensor([[1, 7, 5, 2]])
-    batch = torch.tensor([[1, 7, 5, 2, 0, 0, 0], [1, 4, 8, 6, 3, 5, 2]])
+    batch = torch.tensor([[1, 7, 5, 2, 0, 0, 0], [1, 4, 2, 6, 3, 5, 2]])
     alone, both = bert.call(row), bert.call(batch)
+    zeros = bert.call(batch[1:], torch.zeros(1, 7, dtype=torch.int64))
+    check.equal(both[1], zeros[0], "without segments, all are 0, after a [SEP] too")
     check.equal(
         both[0, :4],
         alone[0],
@@ -804,17 +829,28 @@ with Check("Bert", "what can be learned") as check:
     bert = check.build(9, 7, 6, 2, 3, 10).double()
     bert.load(bert_weights(9, 7, 6, 2, 10))
     hidden = bert.call(torch.tensor([[1, 5, 8, 2, 4, 2]]), torch.tensor([[0, 0, 0, 0, 1, 1]]))
-    for name, slope in bert.gradients(hidden.square()).items():
+    slopes = bert.gradients(hidden.square())
+    for name, slope in slopes.items():
         check.true(
             bool((slope != 0).any()),
             f"a gradient reaches {name}",
             hint="leave out no_grad, detach and new tensors on the way",
         )
+    for name, used in (
+        ("token_table", [1, 2, 4, 5, 8]),
+        ("position_table", [0, 1, 2, 3, 4, 5]),
+        ("segment_table", [0, 1]),
+    ):
+        check.true(
+            bool((slopes[f"{name}.weight"][used] != 0).any(-1).all()),
+            f"a gradient reaches each row of {name} that is used",
+            hint="make the tables with their two sizes and nothing else",
+        )
 with Check("Bert", "rows that are too long") as check:
     bert = check.build(9, 6, 4, 1, 2, 7)
     bert.raises(torch.full((2, 11), 5), naming=(11, 6))
     bert.raises(torch.full((3, 7), 5), torch.zeros(3, 7, dtype=torch.int64), naming=(7, 6))
-    check.shape(bert.call(torch.full((2, 6), 5)), batch=2, length=6, d_model=4)
+    check.shape(bert.call(torch.full((8, 6), 5)), batch=8, length=6, d_model=4)
 # BEGIN HIDDEN TESTS
 with Check("Bert", "the formulas, in other sizes and dtypes") as check:
 
@@ -1815,6 +1851,12 @@ with Check("fine_tune", "training mode, then evaluation mode", hint) as check:
     tokens, labels = torch.arange(4, 8)[:, None] % 9, torch.tensor([0, 1, 2, 1])
     check.call(model, tokens, labels, 5, 0.01, 3, False, torch.Generator().manual_seed(0))
     calls = {name: int(count) for name, count in model.named_buffers() if "num_batches" in name}
+    # of equal rows, batch norm leaves its bias in training mode, but not in evaluation mode
+    other = filled(
+        tiny(nn.EmbeddingBag(9, 2), head=nn.Sequential(nn.BatchNorm1d(2), nn.Linear(2, 3)))
+    )
+    expected = F.cross_entropy(other.head[1](other.head[0].bias)[None], torch.tensor([2]))
+    one = check.call(other.eval(), torch.tensor([[5, 4]]), torch.tensor([2]), 1, 0.01)
     check.true(
         all(count > 0 for count in calls.values()),
         "the model is in training mode while it is trained",
@@ -1823,6 +1865,12 @@ with Check("fine_tune", "training mode, then evaluation mode", hint) as check:
     check.true(
         all(count == 5 for count in calls.values()),
         "five steps call the model five times in training mode",
+    )
+    check.equal(
+        one[0],
+        expected.detach(),
+        "the loss of a step is the one in training mode",
+        within=1e-5,
     )
     check.true(
         not any(part.training for part in model.modules()),

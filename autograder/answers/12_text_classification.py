@@ -612,6 +612,18 @@ def mask_tokens(
 # replace: other = chosen & (draw >= 0.8 * p) & (draw < 0.9 * p)
 # by:      other = (draw >= 0.8 * p) & (draw < 1.1 * p) & (tokens > MASK)
 
+# %% wrong mask_tokens new_generator_if_none of="one_draw"
+# Without a generator you make a new one, which draws the same each time: use torch's global one.
+# replace: draw = torch.rand
+# by:      generator = torch.Generator() if generator is None else generator
+#          draw = torch.rand
+
+# %% wrong mask_tokens share_of_the_length of="one_draw"
+# You raise the probability to make up for special tokens: each word is chosen with probability p.
+# replace: draw = torch.rand
+# by:      p = min(1.0, p * tokens.numel() / max(1, int((tokens > MASK).sum())))
+#          draw = torch.rand
+
 # %% right mask_tokens one_uniform_draw of="one_draw"
 # replace: tokens > MASK
 # by:      tokens >= 4
@@ -1212,6 +1224,21 @@ class Bert(nn.Module):
 # replace: super().__init__()
 #          self.max_length
 # by:      self.max_length
+
+# %% wrong Bert segment_zero_cannot_learn of="by_hand_positions"
+# Segment 0 is no padding: with padding_idx=0 its vector never learns.
+# replace: nn.Embedding(2, d_model)
+# by:      nn.Embedding(2, d_model, padding_idx=0)
+
+# %% wrong Bert epsilon_of_bert of="by_hand_positions"
+# Your norm has an epsilon of 1e-12: the docstring asks for PyTorch's default.
+# replace: nn.LayerNorm(d_model)
+# by:      nn.LayerNorm(d_model, eps=1e-12)
+
+# %% wrong Bert batch_compared of="by_hand_positions"
+# You compare the number of rows with max_length: compare the length of the rows.
+# replace: if length > self.max_length
+# by:      if max(batch, length) > self.max_length
 
 # %% right Bert positions_by_arange of="by_hand_positions"
 # replace: self.drop(self.norm(x))
@@ -2560,6 +2587,18 @@ def fine_tune(
 # replace: optimizer.zero_grad()
 # by:      model(tokens[rows])
 #          optimizer.zero_grad()
+
+# %% wrong fine_tune loss_in_evaluation_mode of="switched"
+# You keep a loss that you compute in evaluation mode: keep the one that you train with.
+# replace: optimizer.zero_grad()
+# by:      model.eval()
+#          with torch.no_grad():
+#              kept = F.cross_entropy(model(tokens[rows]), labels[rows])
+#          model.train()
+#          model.bert.train(not frozen)
+#          optimizer.zero_grad()
+# replace: losses.append(loss.item())
+# by:      losses.append(kept.item())
 
 # %% right fine_tune requires_grad_switched of="switched"
 # replace: torch.randint(0, len(tokens), (batch_size,), generator=generator)
