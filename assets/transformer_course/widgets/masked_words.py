@@ -151,13 +151,8 @@ def _picture(
     """Draw the first row, with one word after another masked."""
     row, answers = rows[0][0], found[0]
     words = np.flatnonzero(row > mask).tolist()
-    shown = list(range(len(words)))
-    # the words about which most is to be seen are at the end of a row as often as at its beginning
-    shown = (
-        shown
-        if len(words) <= DRAWN
-        else [round(i * (len(words) - 1) / (DRAWN - 1)) for i in range(DRAWN)]
-    )
+    # of many words, those of which the model is least sure: most is to be seen there
+    shown = sorted(np.argsort(answers["shares"][: len(words), 0], kind="stable")[:DRAWN].tolist())
     figure = Figure(
         figsize=(2.2 * min(3, len(shown)), 2.5 * -(-len(shown) // 3)), layout="constrained"
     )
@@ -191,4 +186,4 @@ def _bars(axes: Axes, names: list[str], shares: np.ndarray, own: np.ndarray) -> 
         )
     axes.set_yticks(places, [name.replace("$", r"\$") for name in names], fontsize=9)
     axes.invert_yaxis()
-    axes.set(xlim=(0, 125), xticks=[0, 50, 100], xlabel="probability in %")
+    axes.set(xlim=(0, 140), xticks=[0, 50, 100], xlabel="probability in %")
