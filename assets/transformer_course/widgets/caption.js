@@ -78,6 +78,7 @@ function render({ model, el }) {
   picture(view, data, words, tell);
   bars(view, data, words);
   const about = make("div");
+  about.style.marginTop = "8px";
   view.stage.after(about);
   view.draws.push((state) => {
     const cells = data.tokens.shape[1] - 1;
@@ -164,11 +165,15 @@ function picture(view, data, words, tell) {
     context.imageSmoothingEnabled = false;
     context.drawImage(scenes[state.scene], box.x, box.y, box.width, box.height);
     context.globalAlpha = state.strength;
-    context.fillStyle = "#000";
+    // white under the large weights, so that they are seen on a dark ground too; black over the rest
     weights.forEach((weight, cell) => {
-      context.globalAlpha = state.strength * (1 - weight / most);
       const [x, y] = [box.x + (cell % columns) * side, box.y + Math.floor(cell / columns) * high];
-      context.fillRect(x, y, side, high);
+      const share = weight / most;
+      for (const [tone, strength] of [["#fff", 0.35 * share], ["#000", 1 - share]]) {
+        context.fillStyle = tone;
+        context.globalAlpha = state.strength * strength;
+        context.fillRect(x, y, side, high);
+      }
     });
     context.globalAlpha = 1;
     if (state.covered >= 0) {

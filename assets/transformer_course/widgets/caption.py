@@ -77,7 +77,7 @@ def show_caption(
     }
     options = {"title": title, "words": names, "size": size}
     state: dict[str, Any] = {"scene": 0, "line": 0, "word": 0, "row": 0, "column": 0, "covered": -1}
-    state["strength"] = 0.75
+    state["strength"] = 0.7
     draw = partial(_picture, shown[0], names, title)
     return View("caption", draw, arrays, options, state)
 
@@ -168,9 +168,10 @@ def _draw(axes: Axes, pixels: np.ndarray, weights: np.ndarray | None, name: str)
     axes.set_title(name, fontsize=9)
     if weights is None:
         return
-    shade = np.zeros((*weights.shape, 4))
-    shade[..., 3] = 0.75 * (1 - np.clip(weights / (weights.max() or 1.0), 0, 1))
-    axes.imshow(shade, extent=box)
+    share = np.clip(weights / (weights.max() or 1.0), 0, 1)[..., None]
+    # white under the large weights, so that they are seen on a dark ground too; black over the rest
+    for tone, strength in ((1.0, 0.25 * share), (0.0, 0.75 * (1 - share))):
+        axes.imshow(np.concatenate([np.full((*weights.shape, 3), tone), strength], 2), extent=box)
     rows, columns = weights.shape
     row, column = divmod(int(weights.argmax()), columns)
     wide, high = width / columns, height / rows
