@@ -12,7 +12,7 @@ SIDE = 32
 NOISE = 0.15
 
 
-def shapes(count: int, seed: int, side: int = SIDE, most: int = 3) -> tuple[Tensor, Tensor]:
+def drawn_shapes(count: int, seed: int, side: int = SIDE, most: int = 3) -> tuple[Tensor, Tensor]:
     """Draw pictures (count, 1, side, side) and their labels (count, side, side), 0 to 4.
 
     Equal seeds give equal pictures. Brightness is centred at 0, with noise in every pixel.

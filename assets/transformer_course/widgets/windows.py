@@ -60,9 +60,10 @@ def show_windows(
     if merge is not None:
         arrays["merged"] = _merged(merge, side)
     size = sorted(window_sizes)[len(window_sizes) // 2]
-    state = {"size": size, "shift": size // 2, "row": _within(pixel, side)[0], "column": pixel[1]}
+    row, column = _within(pixel, side)
+    state = {"size": size, "shift": size // 2, "row": row, "column": column}
     options = {"mode": "windows", "title": TITLE, "side": side, "sizes": [*window_sizes]}
-    draw = partial(_picture, settings[size, size // 2], side, size, size // 2, tuple(pixel))
+    draw = partial(_picture, settings[size, size // 2], side, size, size // 2, (row, column))
     return View("windows", draw, arrays, {**options, "tints": TINTS}, state)
 
 
@@ -161,9 +162,7 @@ def _reach(
     return np.stack(depths)
 
 
-def _picture(
-    setting: Setting, side: int, size: int, shift: int, pixel: tuple[int, int]
-) -> Picture:
+def _picture(setting: Setting, side: int, size: int, shift: int, pixel: tuple[int, int]) -> Picture:
     """Draw the map, the rolled map, and the mask of the pixel's window."""
     windows, allowed = setting
     of = np.empty(side * side, dtype=int)
@@ -197,9 +196,7 @@ def _picture(
     return Picture(figure, f"{TITLE}: {said}; {cost}, {full}.")
 
 
-def _cells(
-    axes: Axes, pixels: np.ndarray, of: np.ndarray, keys: set[int], chosen: int
-) -> None:
+def _cells(axes: Axes, pixels: np.ndarray, of: np.ndarray, keys: set[int], chosen: int) -> None:
     """Draw pixels in the colours of their windows; dots on those that may be attended to."""
     side = len(pixels)
     for (row, column), pixel in np.ndenumerate(pixels):
@@ -210,7 +207,9 @@ def _cells(
         elif of[pixel] == of[chosen]:
             axes.plot(column, row, "x", color=ON_LIGHT, markersize=6)
         if pixel == chosen:
-            box = Rectangle((column - 0.5, row - 0.5), 1, 1, fill=False, ec=LINES[1], lw=3, zorder=4)
+            box = Rectangle(
+                (column - 0.5, row - 0.5), 1, 1, fill=False, ec=LINES[1], lw=3, zorder=4
+            )
             axes.add_patch(box)
     axes.set(xlim=(-0.5, side - 0.5), ylim=(side - 0.5, -0.5), xticks=[], yticks=[])
     axes.set_aspect("equal")
@@ -222,9 +221,7 @@ def _borders(axes: Axes, side: int, size: int) -> None:
         axes.axvline(at - 0.5, color=INK, linewidth=2.5)
 
 
-def _reach_picture(
-    found: list[Depth], side: int, size: int, pixel: tuple[int, int]
-) -> Picture:
+def _reach_picture(found: list[Depth], side: int, size: int, pixel: tuple[int, int]) -> Picture:
     """Draw, for each path and after each block, what the pixel depends on."""
     across = max(len(depths) for _, depths in found)
     figure = Figure(figsize=(1.6 + 1.9 * across, 2.15 * len(found) + 0.3), layout="constrained")

@@ -83,8 +83,8 @@ REFUSED = {
     "partition must return each pixel once": lambda: show_windows(
         lambda x, size: 0 * cut(x, size), unwrapped
     ),
-    "mask must return a tensor (16, 4, 4); got NoneType": lambda: show_windows(
-        cut, lambda *_: None
+    "mask must return a tensor (16, 4, 4); got (3,)": lambda: show_windows(
+        cut, lambda *_: torch.ones(3)
     ),
     "merge must return a tensor": lambda: show_windows(cut, unwrapped, lambda x: x),
     "side must be a multiple of 4, up to 16; got 6": lambda: show_reach({"a": [smeared]}, side=6),
