@@ -161,7 +161,7 @@ def draw_maps(
     told = []
     for axes, (title, (values, columns_are, columns)) in zip(grid, maps.items(), strict=True):
         matrix = values.detach().double().numpy()
-        image = axes.imshow(matrix, cmap="cividis", aspect="auto", vmin=low, vmax=high)
+        axes.imshow(matrix, cmap="cividis", aspect="auto", vmin=low, vmax=high)
         for y, line in enumerate(matrix):
             for x, value in enumerate(line):
                 colour = "white" if value < low + 0.45 * (high - low) else figures.ON_LIGHT
@@ -176,7 +176,7 @@ def draw_maps(
         told.append(f"{title} ({rows_are} by {columns_are}): {'; '.join(lines)}.")
     grid[0].set_yticks(range(len(rows)), rows)
     grid[0].set_ylabel(rows_are)
-    figure.colorbar(image, ax=list(grid), label=named)
+    figure.colorbar(grid[0].images[0], ax=list(grid), label=named)
     return figures.Picture(figure, " ".join(told))
 
 
