@@ -5,9 +5,9 @@
 #
 # **You need** the ideas of lessons 2 to 7, whose code comes from PyTorch. Lessons 9 (decoding) and 10 (the RNN with attention) help.
 #
-# **You take away** `Transformer`, `beam_search`, `bleu` and a test that finds decoders that see the future. You also compare an encoder, a decoder and both on one translation task.
+# **You take away** `Transformer`, `beam_search`, `bleu` and a test that finds decoders that see the future. You also compare an encoder, a decoder and both on one task.
 #
-# **Time**: about 285 minutes, 218 of them for the exercises. Good places to stop are marked after about 125 and 190: plan three sittings. Parts 11 to 13 are experiments (25 minutes more): they can wait for another day.
+# **Time**: about 285 minutes, 218 of them for the exercises. Good places to stop are marked after about 125 and 190. Parts 11 to 13 are experiments: 25 minutes more, for another day.
 
 # %% given imports
 import math
@@ -141,12 +141,10 @@ for pair, words in list(zip(test_pairs, looked_up, strict=True))[2:5]:
     print("dictionary", *words)
     print("French    ", *pair.french, "\n")
 right = [words == pair.french for pair, words in zip(test_pairs, looked_up, strict=True)]
-same = [len(pair.english) == len(pair.french) for pair in test_pairs]
 print(f"250 sentences: the dictionary translates {sum(right)} without an error")
-print(f"in {sum(same)} of them, the French sentence has as many words as the English one")
 
 # %% [markdown]
-# What to see: the dictionary is nearly always wrong. A French adjective agrees with its noun in gender and number. Some adjectives move behind the noun. *doesn't* becomes two words, one on each side of the verb, and *is following* becomes one. So the two sentences often differ in length.
+# What to see: the dictionary is nearly always wrong. A French adjective agrees with its noun in gender and number. Some adjectives move behind the noun. *doesn't* becomes two words, one on each side of the verb, and *is following* becomes one.
 #
 # The next picture draws one pair. Each line joins a French word to its English word.
 
@@ -178,16 +176,22 @@ shown = next(p for p in test_pairs if len(p.english) == 8 and "ne" in p.french)
 draw_alignment(shown)
 
 # %% [markdown]
-# **Predict.** The encoder of lesson 7 returns one output vector for each English word. You train it to output French word number $i$ at position $i$. What stands in its way?
+# **Predict.** The encoder of lesson 7 returns one output vector for each English word. You train it to output the $i$-th French word at position $i$. Why can this not work?
 #
-# <details><summary>Nothing: attention can move information between positions</summary>It can. But the encoder has as many outputs as there are English words, and French may need more.</details>
+# <details><summary>It can work: attention moves information between positions</summary>It does. But the encoder has as many outputs as there are English words, and French may need more.</details>
 # <details><summary>It has no output for some of the French words</summary>Yes. The number of outputs is the number of inputs. (You can add empty positions: part 12 tries it.)</details>
 # <details><summary>It cannot see the whole English sentence</summary>It can: in an encoder, every position may attend to every other.</details>
-#
-# How can one model read a sequence and write another of a different length and order? And how can it compute all positions of the translation at once in training, which the RNN of lesson 10 cannot? These are the questions of this lesson.
+
+# %%
+differences = Counter(len(pair.french) - len(pair.english) for pair in test_pairs)
+for extra, count in sorted(differences.items()):
+    print(f"French minus English: {extra:+d} words in {count:3} of 250 sentences")
 
 # %% [markdown]
-# **Recall.** Three questions on earlier lessons. Answer first, then open your choice.
+# How can a model write a sequence that differs in length and order from its input? And how can it train on all positions at once, unlike the RNN of lesson 10?
+
+# %% [markdown]
+# **Recall.** Three questions on lessons 2, 7 and 9. Answer, then open your choice.
 #
 # 1. A sentence of 5 words is padded to 8. Which scores does a padding mask remove?
 #
@@ -210,7 +214,7 @@ draw_alignment(shown)
 # %% [markdown]
 # ## 1 · Two stacks
 #
-# The **encoder-decoder** is two stacks: an encoder reads the source sentence, and a decoder writes the target sentence, one token after another. In the picture, find the one arrow that joins them.
+# The **encoder-decoder** has two stacks: an encoder reads the source sentence, and a decoder writes the target, token by token. Find the one arrow that joins them.
 
 # %% folded=true
 # Draws the two stacks and what flows between them: click to unfold.
@@ -298,7 +302,7 @@ figures.Picture(
 # **Predict.** The source has 7 tokens, the target so far 5, and there are 4 heads. What is the shape of the weights of one sentence?
 #
 # <details><summary>(4, 5, 5)</summary>That is the decoder's self-attention.</details>
-# <details><summary>(4, 7, 5)</summary>Rows belong to queries, and here the target asks.</details>
+# <details><summary>(4, 7, 5)</summary>Rows belong to queries, and the queries come from the target.</details>
 # <details><summary>(4, 5, 7)</summary>Yes: for each head, a row for each target token and a column for each source token.</details>
 
 # %%
@@ -312,7 +316,7 @@ shuffled, unused = cross(target_side, source_side[:, order], source_side[:, orde
 print(f"memory shuffled: the output changes by {(shuffled - output).abs().max():.0e}")
 
 # %% [markdown]
-# What to see: the output has a vector for each *target* token, whatever the length of the source. And shuffling the memory changes nothing: cross-attention does not know the order of the source. Positions must already be in the memory, so the encoder adds them to its embeddings.
+# What to see: the output has a vector for each *target* token, whatever the length of the source. And shuffling the memory changes nothing: cross-attention is permutation invariant in the memory. Positions must already be in it: the encoder adds them to its embeddings.
 #
 # An encoder block (lesson 7) has two sublayers: self-attention and a feed-forward network. A decoder layer has a third, between these two:
 
@@ -813,7 +817,7 @@ with Check("DecoderLayer", "a hidden feature is dropped for all that read it") a
 # %% [markdown]
 # ## 3 · The target, shifted
 #
-# In training, the translation is known. So at each position, the decoder can read the right words *before* it, whatever it would have written itself. This is **teacher forcing**: in training, the decoder reads the target itself, shifted by one position. So all positions train at the same time.
+# Training uses teacher forcing (lesson 2): the decoder reads the known translation, shifted by one position, whatever it would have written itself. The RNN of lesson 10 did so too, but one step after another. Here no position waits for another: each layer computes all of them at once.
 
 # %%
 print("the decoder reads ", *(f"{word:8}" for word in ["<begin>", *shown.french]))
@@ -878,7 +882,7 @@ with Check("shift_right", "more sizes") as check:
 
 
 # %% [markdown]
-# Every token is a number. The vocabularies share three special tokens: padding, begin and end.
+# Here each word is one token, with an integer as its id. Both vocabularies have three special tokens: padding, begin and end.
 
 # %%
 PADDING, BEGIN, END = 0, 1, 2
@@ -1591,18 +1595,18 @@ def beginner() -> Transformer:
 print(f"{sum(part.numel() for part in translator().parameters()):,} parameters")
 
 # %% [markdown]
-# The loss falls to nearly 0. But in training, the model always reads the right words before each position. After training, it reads only what it wrote itself. Can it write a sentence?
+# The loss falls to nearly 0. But in training, the model always reads the right words before each position. After training, it reads only what it wrote itself (lesson 10: exposure bias). Can it write a sentence?
 
 # %% [markdown]
 # ## 6 · Greedy decoding
 #
 # **Greedy decoding** takes the likeliest next token at every step: begin with `<begin>`, ask for the next token, append it, ask again. A batch makes this harder: its rows end at different steps.
 #
-# **Predict.** Two rows decode together. The first writes `<end>` at step 3, the other at step 5. What stands in the first row after its end?
+# **Predict.** Two rows decode together. The first writes `<end>` at step 3, the other at step 5. What does the first row contain after its `<end>`?
 #
-# <details><summary>Whatever the model says</summary>It never trained on what follows <code>&lt;end&gt;</code>. Your function overwrites it.</details>
+# <details><summary>Whatever the model predicts</summary>It never trained on what follows <code>&lt;end&gt;</code>. Your function overwrites it.</details>
 # <details><summary>More end tokens, until the other row ends as well</summary>Yes. So all rows have the same length.</details>
-# <details><summary>Nothing: the row is shorter</summary>A tensor has rows of one length.</details>
+# <details><summary>Nothing: the row is shorter</summary>All rows of a tensor have the same length.</details>
 #
 # **Exercise** (25 minutes). Write greedy decoding for a batch. `step` is any function that gives logits for the next token.
 #
@@ -1894,7 +1898,7 @@ figures.Picture(figure, f"Mean weight on the right English word, by head: {'; '.
 # %% [markdown]
 # What to see: the untrained model spreads its weight evenly. In the trained one, all four heads of layer 1 put about 0.9 on the right English word (0.60 to 0.93 in seeds 1 and 2).
 #
-# An **alignment** of two sentences says which words of one belong to which words of the other. Training found most of it, although no training sentence came with one.
+# A **word alignment** says which words of two sentences belong together. Attention came close to it, although no training sentence came with one.
 #
 # Do these weights matter? Hide one English word from cross-attention (the encoder still reads it). Is its French word still predicted? The control hides another word, drawn at random.
 #
@@ -1902,7 +1906,7 @@ figures.Picture(figure, f"Mean weight on the right English word, by head: {'; '.
 #
 # <details><summary>No: nothing else says that the sentence is negated</summary>The English sentence is not the only source of information.</details>
 # <details><summary>Yes: after <em>ne</em> and a verb comes <em>pas</em></summary>Yes. The decoder reads <em>ne</em> by self-attention, so it need not attend to <em>isn't</em> again.</details>
-# <details><summary>Yes: the encoder has told all words about <em>isn't</em></summary>It may have. But then hiding the word should do little harm to <em>ne</em>, too. Compare <em>ne</em> in the next output.</details>
+# <details><summary>Yes: the encoder has passed <em>isn't</em> on to the other positions</summary>It may have. But then hiding the word should do little harm to <em>ne</em>, too. Compare <em>ne</em> in the next output.</details>
 
 
 # %% folded=true
@@ -1936,6 +1940,18 @@ def survival(model: Transformer, hide_aligned: bool) -> dict[str, float]:
     return {word: sum(right) / len(right) for word, right in kept.items()}
 
 
+@torch.no_grad()
+def writes_pas(model: Transformer, reads_ne: bool) -> float:
+    """The share of negated sentences in which *pas* is predicted after the verb, *ne* read or not."""
+    negated, found = [pair for pair in test_pairs if "ne" in pair.french], 0
+    for pair in negated:
+        before = pair.french[: pair.french.index("pas")]  # up to the verb
+        read = [FRENCH_IDS[word] for word in before if reads_ne or word != "ne"]
+        logits = model(as_tensors([pair])[0], torch.tensor([[BEGIN, *read]]))
+        found += int(logits[0, -1].argmax()) == FRENCH_IDS["pas"]
+    return found / len(negated)
+
+
 # %%
 for name, hide_aligned in {
     "its English word is hidden": True,
@@ -1943,16 +1959,16 @@ for name, hide_aligned in {
 }.items():
     shares = survival(translator(), hide_aligned)
     print(f"{name:26}", *(f"   {word} {share:.0%}" for word, share in shares.items()))
+for name, reads_ne in {"nothing is hidden": True, "nothing is hidden, no ne read": False}.items():
+    print(f"{name:29} pas {writes_pas(translator(), reads_ne):.0%}")
 
 # %% [markdown]
-# What to see: without its English word, a French word is mostly lost. Without another word, nearly all survive. So the decoder depends on what it attends to. The exception is *pas*: there the decoder has already read *ne*. As a control, we left *ne* out of what the decoder reads. Then it never predicts *pas* after the verb, not even when it may attend to *isn't* (seeds 0, 1 and 2: 0 of 131 negated sentences).
+# What to see: without its English word, a French word is mostly lost. Without another word, nearly all survive. So the decoder depends on what it attends to. The exception is *pas*, after *ne*. If you leave *ne* out of what the decoder reads, it never predicts *pas*, although it may attend to *isn't*. (Seeds 0, 1 and 2: *ne* 0 to 4 %, other words 10 to 12 %; without *ne*, no *pas*.)
 
 # %% [markdown]
 # ## 7 · Who sees the future?
 #
 # The causal mask is one line. What if somebody forgets it? Nothing crashes.
-#
-# **From the lecture**: “Where we left off” in *Transformers*, CSCI 4360/6360, says what it is for: to compute in parallel without looking at the future.
 #
 # **Predict.** You train the same model without the causal mask, for 100 steps. Compared with yours after 100 steps, what happens?
 #
@@ -2002,7 +2018,7 @@ print(
 )
 
 # %% [markdown]
-# Your run has one seed. The next figures show three seeds after 150 steps. (They take about a minute, so their results are recorded here.) A thin line joins the runs of one seed.
+# That was one seed. The next figures show three seeds after 150 steps. (They take about a minute, so their results are recorded here.) A thin line joins the runs of one seed.
 
 # %%
 recorded_mask = {  # training loss and sentences right for the seeds 0, 1 and 2
@@ -2025,11 +2041,13 @@ figures.runs(
 
 # %% [markdown]
 # What to see: without the mask, the loss is about a fifth of the loss with it, and not one sentence is right. If a model sees its targets, a low training loss says nothing.
+#
+# **From the lecture**: “Where we left off” in *Transformers*, CSCI 4360/6360, says what the mask is for: to compute in parallel without looking at the future.
 
 # %% [markdown]
 # ### Bug hunt: a textbook's decoder
 #
-# *Dive into Deep Learning* is a textbook whose chapters are notebooks that run. Here is the self-attention of its Transformer decoder (PyTorch edition) as a function, with one head and without projections. `training` says in which mode the module runs: `train()` or `eval()`.
+# *Dive into Deep Learning* is a textbook made of executable notebooks. Here is the self-attention of its Transformer decoder (PyTorch edition) as a function, with one head and without projections. `training` says in which mode the module runs: `train()` or `eval()`.
 
 
 # %%
@@ -2051,9 +2069,9 @@ print(
 )
 
 # %% [markdown]
-# It trains, and its translations are as they should be. While decoding, the book's code feeds one new word at a time, and keeps what it computed for the earlier ones. So no position can attend to a later one there. Is anything wrong? Write your guess down.
+# It trains, and it translates well. While decoding, the book's code feeds one new word at a time, and keeps what it computed for the earlier ones. So no position can attend to a later one there. Is anything wrong? Write your guess down.
 #
-# **Exercise** (20 minutes). Let a test decide. It gets any decoder as a function, and says whether a position sees a later one. A good test fails for a decoder that leaks in *any* way, and passes for every one that does not.
+# **Exercise** (20 minutes). Let a test decide. It takes any decoder as a function, and returns whether it hides the future. A good test fails for a decoder that leaks in *any* way, and passes for every one that does not.
 #
 # <details><summary>Hint 1</summary>Choose x. Change what comes after a position. Which outputs must stay as they are?</details>
 # <details><summary>Hint 2</summary>A leak may be in one mode, in one sequence of the batch, or between some positions only. So try each position in turn, both modes, and at least two sequences.</details>
@@ -2276,7 +2294,7 @@ print("your layer hides the future:            ", test_of_decoder(own_decoder))
 # **Predict.** A model trains *with* the mask. Its validation loss is computed without it. Compared with the right validation loss, it is …
 #
 # <details><summary>… lower, because the model sees its targets</summary>It sees them. But it has not learned to use them: in training they were hidden.</details>
-# <details><summary>… higher, because the model never learned to use later words</summary>Yes, in our runs. In training, no position ever attended to a later one. Now its attention also averages over them.</details>
+# <details><summary>… higher, because the model never learned to use later words</summary>Yes, in our runs. In training, no position ever attended to a later one. Now self-attention gives weight to later ones, too.</details>
 # <details><summary>… the same, because the weights are the same</summary>The weights are, but every self-attention now averages over other tokens.</details>
 
 
@@ -2304,7 +2322,7 @@ for name, model in {"after 100 steps": beginner(), "after 300 steps": translator
     )
 
 # %% [markdown]
-# What to see: without the mask, the loss is too *high*. After 300 steps it is about twenty times as high, or more: between 0.4 and 1.6 instead of 0.02 with the seeds 0, 1 and 2. The model never learned to use later words.
+# What to see: without the mask, the loss is too *high*: after 300 steps, between 0.4 and 1.6 instead of 0.02 (seeds 0, 1 and 2). The model never learned to use later words.
 #
 # **Predict.** A model that *trained* without the mask is validated without it, too. Is its validation loss too low or too high?
 #
@@ -2318,7 +2336,7 @@ for name, model in {"after 100 steps": beginner(), "after 300 steps": translator
 # %% [markdown]
 # ## 8 · Beam search
 #
-# Greedy decoding never takes a word back. Here is a small language model as a table: for each word, the probabilities of the next one. What does greedy decoding write?
+# Greedy decoding never revises a choice. Here is a small language model as a table: for each word, the probabilities of the next one. What does greedy decoding write?
 
 # %%
 NAMES = ["a", "b", "c", "d", "<end>", "<begin>"]
@@ -2348,12 +2366,19 @@ print("greedy:", *(NAMES[token] for token in path))
 # <details><summary>a c, because a is likelier than b</summary>0.6 · 0.55 = 0.33.</details>
 # <details><summary>b d</summary>Yes: 0.4 · 0.9 = 0.36. Greedy decoding cannot find it: it dropped b at the first step.</details>
 # <details><summary>a d</summary>0.6 · 0.45 = 0.27, less than <em>a c</em>.</details>
-#
-# **Beam search** keeps the `width` likeliest beginnings at each step instead of one. A beginning of a sentence is called a **hypothesis**. The score of a hypothesis is its log-probability:
+
+# %%
+for one, choices in list(NEXT.items())[1:3]:
+    for two, chance in choices.items():
+        joint = NEXT["<begin>"][one] * chance
+        print(f"{one} {two}   probability {joint:.2f}   log {math.log(joint):.2f}")
+
+# %% [markdown]
+# **Beam search** keeps the `width` likeliest partial sentences at each step. A partial sentence is called a **hypothesis**. Its score is its log-probability:
 #
 # $$\log p(y_1 \dots y_n \mid x) = \sum_{t=1}^{n} \log p(y_t \mid y_1 \dots y_{t-1}, x)$$
 #
-# Here $x$ is the source sentence (the small model has none). At each step, all continuations of all hypotheses compete, and the `width` likeliest are kept. A kept one that ends with `<end>` is set aside, complete. The next step again keeps `width`. With width 2, the small model gives:
+# Here $x$ is the source. At each step, all continuations of all hypotheses compete. The `width` likeliest are kept, and those of them that end with `<end>` are set aside. With width 2:
 #
 # | step | kept | dropped |
 # | --- | --- | --- |
@@ -2362,9 +2387,9 @@ print("greedy:", *(NAMES[token] for token in path))
 # | 3 | *b d* `<end>` −1.02, *a c* `<end>` −1.11: both are set aside, none is open | |
 
 # %% [markdown]
-# Each further word makes the log-probability smaller, so sums favour short sentences. A usual remedy is to divide by a power of the length: $\log p\, /\, n^{\alpha}$.
+# Each further word lowers the score, which favours short sentences. **Length normalisation** divides the log-probability by a power of the length: $\log p\, /\, n^{\alpha}$.
 #
-# **Predict.** One hypothesis has 2 tokens and log-probability −1.2, another 4 tokens and −1.6. Which wins with α = 0, which with α = 1?
+# **Predict.** One hypothesis has 2 tokens and log-probability −1.2, another 4 tokens and −1.6. Which wins with α = 0, and with α = 1?
 #
 # <details><summary>The short one, both times</summary>With α = 1: −1.2 / 2 = −0.6 and −1.6 / 4 = −0.4.</details>
 # <details><summary>The short one with α = 0, the long one with α = 1</summary>Yes: −1.2 beats −1.6, but −0.4 beats −0.6.</details>
@@ -2675,7 +2700,7 @@ some_tokens, score = beam_search(toy_step, begin=5, end=4, width=2, max_length=4
 print(*(NAMES[token] for token in some_tokens.tolist()), f"  probability {score.exp():.2f}")
 
 # %% [markdown]
-# Now your translator after 100 steps, when it still makes many errors. The next cell finds a sentence that beam search translates right and greedy decoding does not.
+# Now your translator after 100 steps, when it still makes many errors. The next cell finds a sentence that needs a beam of width 4.
 
 
 # %% folded=true
@@ -2699,22 +2724,24 @@ def beam_translate(
 
 
 def rescued() -> Pair:
-    """The first test sentence that beam search translates and greedy decoding does not."""
+    """The first test sentence that beam search translates with width 4, but not with 1 and 3."""
     for pair, words in zip(test_pairs, translate(beginner(), test_pairs), strict=True):
-        if words != pair.french and beam_translate(beginner(), pair, 4)[0] == pair.french:
+        if words == pair.french or beam_translate(beginner(), pair, 4)[0] != pair.french:
+            continue
+        if beam_translate(beginner(), pair, 3)[0] != pair.french:
             return pair
-    return test_pairs[0]
+    return test_pairs[0]  # there may be none
 
 
 # %%
 hard = rescued()
 print("English", *hard.english)
-for beam_width in (1, 4):
+for beam_width in (1, 3, 4):
     words, score = beam_translate(beginner(), hard, beam_width)
     print(f"width {beam_width}", *words, f"  log-probability {score:.2f}")
 
 # %% [markdown]
-# **Puzzle.** The view runs your `beam_search` with width 3. It draws the hypotheses that are kept, and the best of those that are dropped. Width 4 found the right sentence. At which step does width 3 lose it? And why does it win in the end if it is kept?
+# **Puzzle.** The view runs your `beam_search` with width 3. It draws the hypotheses that are kept, and the best of those that are dropped. At which step does width 3 lose the right sentence? And why does that sentence win if it is kept?
 #
 # <details><summary>Hint</summary>Change the width in the cell from 3 to 4, and follow the winner back from its end. At which step is it the last of the four?</details>
 # <details><summary>Answer</summary>In our model at step 7: <em>… pas ma</em> has only the fourth place, behind <em>… pas mes</em> with three verbs. The words after <em>ma</em> are likelier than those after <em>mes</em>: <em>petite femme blanche</em> agrees with it. A search that has dropped <em>ma</em> cannot come back to it.</details>
@@ -2736,9 +2763,9 @@ show_beam(
 # %% [markdown]
 # ## 9 · BLEU
 #
-# *Without any error* is a strict measure: with one wrong letter, the whole sentence counts as wrong. Machine translation is usually measured with **BLEU**, which counts how many n-grams (runs of n words) of a translation also occur in a reference translation.
+# *Without any error* is a strict measure: with one wrong letter, the whole sentence counts as wrong. The classic measure of machine translation is **BLEU**, which counts how many n-grams (runs of n words) of a translation also occur in a reference translation.
 #
-# **Predict.** The reference is *le petit chat noir suit la reine*. A candidate says *le le le le le le le*. What share of its single words should count?
+# **Predict.** The reference is *le petit chat noir suit la reine*. A candidate is *le le le le le le le*. What share of its single words should count?
 #
 # <details><summary>All: le occurs in the reference</summary>Then a translation of seven articles would be perfect.</details>
 # <details><summary>1 of 7</summary>Yes. An n-gram counts at most as often as the reference has it: this is called clipping.</details>
@@ -2748,7 +2775,11 @@ show_beam(
 #
 # $$\mathrm{BLEU} = 100 \cdot \min(1,\, e^{1 - r/c}) \cdot (p_1\, p_2\, p_3\, p_4)^{1/4}$$
 #
-# The factor in the middle, the **brevity penalty**, keeps short candidates from winning.
+# The factor in the middle, the **brevity penalty**, keeps short candidates from winning. For a reference of 7 words:
+
+# %%
+for n_words in range(4, 10):
+    print(f"{n_words} words: brevity penalty {min(1, math.exp(1 - 7 / n_words)):.2f}")
 
 # %% [markdown]
 # An example. Candidate: *la petite reine suit la reine noire*. Reference: *la petite reine suit la souris noire*.
@@ -2926,19 +2957,46 @@ for name, model in {"after 100 steps": beginner(), "after 300 steps": translator
     print(f"model {name:15} {bleu(translate(model, test_pairs), some_references):.1f}")
 
 # %% [markdown]
-# **From the lecture**: “Great Results with Transformers: NMT” in *Introduction to Transformers*, CS60216: the original Transformer has a BLEU of 41.8 from English to French. Yours has more, but on sentences of one small grammar, each with a single right translation. BLEU scores on different test sets cannot be compared.
+# **From the lecture**: “Great Results with Transformers: NMT” in *Introduction to Transformers*, CS60216: the original Transformer has a BLEU of 41.8 from English to French. Yours scores higher, but on sentences of one small grammar, each with a single right translation. BLEU scores on different test sets cannot be compared.
 #
 # **Predict.** Two translators make one error in a sentence. The first writes a wrong ending: *petit* for *petite*. The second writes a wrong word in the same place: *jeune* (young) for *petite* (small). Whose BLEU is higher?
 #
 # <details><summary>The first one's: a wrong ending is a small error</summary>To a reader. BLEU compares whole words.</details>
 # <details><summary>The second one's: its grammar is right</summary>BLEU knows no grammar.</details>
-# <details><summary>Both are about equal</summary>Yes. BLEU only asks whether a word is the reference's, so each error breaks the same n-grams. With one such error in each test sentence, both have a BLEU of 69.7.</details>
-#
+# <details><summary>Both are about equal</summary>Yes. BLEU only asks whether a word is the reference's, so each error breaks the same n-grams.</details>
+
+# %% folded=true
+# Puts one wrong adjective into each test sentence that has one: click to unfold.
+ADJECTIVES = [entry[1:] for entry in BEFORE_NOUN + AFTER_NOUN]  # all forms of each
+
+
+def one_error(words: list[str], wrong_word: bool) -> list[str]:
+    """The words with another adjective in the same form, or with another form of the same one.
+
+    Without an adjective: no words.
+    """
+    for i, word in enumerate(words):
+        for number, forms in enumerate(ADJECTIVES):
+            if word in forms:
+                ending = next(form for form in forms if form != word)
+                other = ADJECTIVES[number - 1][forms.index(word)]
+                return [*words[:i], other if wrong_word else ending, *words[i + 1 :]]
+    return []
+
+
+# %%
+for name, wrong_word in {"wrong ending": False, "wrong word": True}.items():
+    pairs = [(one_error(words, wrong_word), words) for words in some_references]
+    with_error = [(wrong, words) for wrong, words in pairs if wrong]
+    score = bleu([wrong for wrong, _ in with_error], [words for _, words in with_error])
+    print(f"one {name:12} in each of {len(with_error)} sentences: BLEU {score:.1f}")
+
+# %% [markdown]
 # So BLEU cannot tell a slip from a mistranslation. It compares *systems*, on many sentences. It does not say whether one sentence is right.
 #
 # ### Does the beam help?
 #
-# A wider beam usually finds likelier sentences. (Not always: it can drop the beginning that greedy decoding follows.) Are they better translations? First your model after 100 steps, on 60 sentences.
+# A wider beam usually finds likelier sentences. (Not always: it can drop the hypothesis that greedy decoding follows.) Are they better translations? First your model after 100 steps, on 60 sentences.
 
 
 # %%
@@ -2955,7 +3013,9 @@ for beam_width in (1, 4):
     print(f"width {beam_width}: log-probability {score:6.3f}   BLEU {quality:.1f}")
 
 # %% [markdown]
-# Now three seeds and 100 sentences, recorded with the same code. With α = 1, the log-probability is divided by the length. Before you look: does BLEU rise further with width 16?
+# Now three seeds and 100 sentences, recorded with the same code. With α = 1, the log-probability is divided by the length.
+#
+# Before you look: does BLEU rise further with width 16?
 
 # %%
 recorded_beam = {  # seeds 0, 1 and 2
@@ -2968,18 +3028,26 @@ recorded_beam = {  # seeds 0, 1 and 2
 figures.runs(recorded_beam, "BLEU", "After 100 steps: the quality of the translations", linked=True)
 
 # %% [markdown]
-# What to see: with α = 0, BLEU rises up to width 4 (in one seed hardly) and falls again with width 16, in every seed. Yet the wider search does find likelier sentences:
+# What to see: with α = 0, BLEU rises up to width 4 (in one seed hardly) and falls again with width 16, in every seed. (After 300 steps, all three widths have a BLEU of 100.) Yet the wider search does find likelier sentences:
 #
 # | | seed 0 | seed 1 | seed 2 |
 # | --- | --- | --- | --- |
 # | mean log-probability, width 1 | −5.16 | −5.64 | −6.21 |
 # | mean log-probability, width 4 | −4.98 | −5.37 | −5.80 |
 # | mean log-probability, width 16 | −4.91 | −5.24 | −5.58 |
-# | words (references: 8.0), width 1 | 7.9 | 7.6 | 7.9 |
-# | words, width 16 | 7.2 | 6.9 | 7.1 |
-# | words, width 16, α = 1 | 7.9 | 7.7 | 7.9 |
 #
-# The sentences of width 16 are too short. With α = 1 the lengths are nearly right again, and both widths beat greedy decoding in every seed. After 300 steps there is nothing to gain: greedy decoding and widths 4 and 16 all have a BLEU of 100.
+# Compare their lengths:
+
+# %%
+recorded_lengths = {  # words in a sentence, for the seeds 0, 1 and 2
+    "width 1": [7.9, 7.6, 7.9],
+    "width 16": [7.2, 6.9, 7.1],
+    "width 16, α = 1": [7.9, 7.7, 7.9],
+}
+figures.runs(recorded_lengths, "words", "Mean length (references: 8.0 words)", linked=True)
+
+# %% [markdown]
+# What to see: with width 16 the sentences are too short. α = 1 nearly restores the lengths, and both widths beat greedy decoding in every seed.
 
 # %% [markdown]
 # ## 10 · In your own words
@@ -2997,7 +3065,7 @@ figures.runs(recorded_beam, "BLEU", "After 100 steps: the quality of the transla
 # %% [markdown]
 # ## 11 · Beside lesson 10
 #
-# Before 2017, most neural translation systems were RNNs with attention. Here is the one of lesson 10, made of PyTorch's parts: a GRU reads the source in both directions, additive attention reads its states, and a GRU cell writes.
+# Before 2017, most neural translation systems were RNNs with attention. Here is the one of lesson 10, built from PyTorch's parts: a GRU reads the source in both directions, additive attention reads its states, and a GRU cell writes.
 #
 # **From the lecture**: “Sequence-to-sequence with RNNs and attention” in *Transformer: Part I (Encoder)*, CS7150, draws this model step by step.
 
@@ -3074,21 +3142,15 @@ for name, model in {"RNN": new_recurrent(0), "Transformer": beginner()}.items():
     )
 
 # %% [markdown]
-# This is one seed. A rate that suits one model may not suit the other, so both ran at three peak rates: 0.004, 0.008 and 0.016. For the Transformer, 0.008 is the best; for the RNN, it is within 0.2 percentage points of the best. The next figure shows three seeds at this rate, recorded with `learn`. (Parts 5 to 9 used 0.004, so their model after 100 steps is weaker. Every run follows the schedule for 300 steps; a shorter one stops earlier.)
+# This is one seed. A rate that suits one model may not suit the other, so both ran at three peak rates: 0.004, 0.008 and 0.016. For the Transformer, 0.008 is the best; for the RNN, it is within 0.2 percentage points of the best. The next figures show three seeds at this rate, recorded with `learn`. (Parts 5 to 9 used 0.004, so their model after 100 steps is weaker. Every run follows the schedule for 300 steps; a shorter one stops earlier.)
 
 # %%
 recorded_models = {  # seeds 0, 1 and 2
-    "RNN, 100 steps": [0.968, 0.984, 0.972],
-    "Transformer, 100 steps": [0.688, 0.764, 0.584],
-    "RNN, 150 steps": [0.980, 1.0, 0.996],
-    "Transformer, 150 steps": [0.960, 0.956, 0.936],
+    100: {"RNN": [0.968, 0.984, 0.972], "Transformer": [0.688, 0.764, 0.584]},
+    150: {"RNN": [0.980, 1.0, 0.996], "Transformer": [0.960, 0.956, 0.936]},
 }
-figures.runs(
-    recorded_models,
-    "sentences right",
-    "Equal parameters and steps, peak rate 0.008",
-    linked=True,
-)
+for steps, shares_right in recorded_models.items():
+    figures.runs(shares_right, "sentences right", f"After {steps} steps", linked=True, bottom=0.5)
 
 # %% [markdown]
 # What to see: on this task the RNN learns *faster* per step, in every seed. After 150 steps it is still a little ahead. So here the Transformer does not need fewer examples.
@@ -3102,7 +3164,7 @@ figures.runs(
 # <details><summary>Neither: on one core nothing runs in parallel</summary>Nothing runs on a second core. But one large matrix product still takes less time than 160 small ones.</details>
 
 # %% folded=true
-# Measures time: the numbers differ from run to run
+# Measures time, so the numbers differ from run to run: click to unfold.
 import time
 
 LENGTHS = [10, 20, 40, 80, 160]
@@ -3241,7 +3303,7 @@ def translate_at_once(model: OneStack, pairs: list[Pair]) -> list[list[str]]:
 #
 # **Predict.** Equal parameters, 150 steps, each kind at its best learning rate. Which kind translates worst?
 #
-# <details><summary>Encoder-only</summary>Yes, on average. Its positions cannot read what the others write.</details>
+# <details><summary>Encoder-only</summary>Yes, on average. A likely reason, not tested here: its positions cannot read what the others write.</details>
 # <details><summary>Decoder-only</summary>After 100 steps it is far behind two stacks. After 150 it is near them.</details>
 # <details><summary>They are all alike</summary>After 300 steps nearly. After 150 there are differences.</details>
 
@@ -3264,9 +3326,9 @@ print(
 # %%
 recorded_kinds = {  # seeds 0, 1 and 2, at the best peak rate
     "two stacks, rate 0.008": [0.960, 0.956, 0.936],
-    "prefix, rate 0.016": [0.908, 0.864, 0.868],
-    "decoder-only, rate 0.016": [0.944, 0.920, 0.848],
     "two stacks, causal encoder, rate 0.008": [0.948, 0.928, 0.880],
+    "decoder-only, rate 0.016": [0.944, 0.920, 0.848],
+    "prefix, rate 0.016": [0.908, 0.864, 0.868],
     "encoder-only, rate 0.008": [0.892, 0.876, 0.532],
 }
 figures.runs(
@@ -3277,7 +3339,20 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: two stacks are a little ahead of decoder-only in each seed, in one by only four sentences of 250. That agrees with the slide, for this small task. Is it because the source is bidirectional? In two stacks, a causal mask in the encoder costs 1 to 6 percentage points, in each seed. In one stack, *prefix* has a bidirectional source, but it beats decoder-only in one seed only. So a bidirectional source helped in two stacks, but not reliably in one.
+# Is it the bidirectional source that helps? The next cell compares kinds that differ in just that, and the two that the slide compares.
+
+# %%
+two_stacks, causal_encoder, decoder_only, prefix = list(recorded_kinds.values())[:4]
+for name, better, worse in (
+    ("two stacks minus decoder-only", two_stacks, decoder_only),
+    ("bidirectional minus causal source, two stacks", two_stacks, causal_encoder),
+    ("bidirectional minus causal source, one stack", prefix, decoder_only),
+):
+    gains = [100 * (a - b) for a, b in zip(better, worse, strict=True)]
+    print(f"{name:46}", *(f"{gain:+5.1f}" for gain in gains), "percentage points")
+
+# %% [markdown]
+# What to see: two stacks are ahead of decoder-only in each seed, in one by only four sentences of 250. That agrees with the slide, for this small task. A bidirectional source helped two stacks in each seed, but one stack in just one seed.
 #
 # Encoder-only is behind on average, and how far depends on the seed. After 300 steps, all five kinds translate 98 % or more.
 
@@ -3288,7 +3363,7 @@ figures.runs(
 # | --- | --- | --- |
 # | label or embed a text | encoder | each position sees the whole text, in one pass |
 # | continue a text, of any kind | decoder | one stack, one loss, text without labels |
-# | turn one sequence into another | both, or a decoder | they ended close together here; large models are mostly decoders today |
+# | turn one sequence into another | both, or a decoder | they ended close together here; large language models are mostly decoder-only today |
 
 # %% [markdown]
 # ## 13 · The real thing
@@ -3324,11 +3399,11 @@ difference = whole(some_source, some_shifted, visible) - whole.output(expected)
 print(f"largest difference {difference.abs().max():.0e}")
 
 # %% [markdown]
-# What to see: a difference below 1e-13 is a rounding error. You built what the library has.
+# What to see: a difference below 1e-13 is rounding error. Your model computes what PyTorch's does.
 #
 # ### One norm too many (optional)
 #
-# The paper's model is post-norm: each layer ends with a norm on the residual stream. PyTorch's `nn.Transformer` is post-norm by default and takes its numbers from the paper.
+# The paper's model is post-norm: each layer ends with a norm on the residual stream. PyTorch's `nn.Transformer` is post-norm by default and has the paper's sizes.
 #
 # **Predict.** Which norms of `nn.Transformer()` are not in the paper?
 #
@@ -3389,8 +3464,8 @@ show_progress("11_encoder_decoder")
 # - The encoder-decoder has two stacks. The encoder returns the memory, one vector for each source token; every decoder layer reads it by **cross-attention**: queries from the target, keys and values from the memory.
 # - In training, the decoder reads the target, shifted right by one (teacher forcing). Thanks to the causal mask, all positions train at once and none sees its own target. Without the mask, the loss falls further, and the model cannot translate.
 # - If the mask is applied in training only, the *validation* loss is wrong: in your runs, too high. A test that changes later positions, in both modes, finds such a leak. It does not find a target that was never shifted.
-# - Greedy decoding takes the likeliest token at each step. Beam search keeps several hypotheses, and usually finds likelier sentences. With sums of log-probabilities, a wide beam writes too short ones; dividing by the length helps.
-# - BLEU compares n-grams of a whole corpus with references: clipped shares of runs of 1 to 4 words, times a brevity penalty. It does not know what a sentence means.
+# - Greedy decoding takes the likeliest token at each step. Beam search keeps several hypotheses, and usually finds likelier sentences. With sums of log-probabilities, a wide beam writes sentences that are too short; length normalisation helps.
+# - BLEU compares n-grams of a whole corpus with references: clipped precisions of 1- to 4-grams, times a brevity penalty. It does not know what a sentence means.
 # - At equal parameters, the RNN with attention needs fewer steps on this small task. On long sentences the Transformer's training step is faster: it computes all positions at once.
 # - After 150 steps, two stacks were slightly ahead of one stack of equal size. A bidirectional source helped in two stacks, but not reliably in one.
 #
