@@ -39,7 +39,8 @@ from matplotlib.patches import Rectangle
 from transformer_course.data.dots import two_dots
 
 DOTS = (figures.LINES[1], figures.LINES[0])  # red and blue, told apart by their marks too
-TINTS = ("#E3EEF6", "#FBE3CC", "#DDF1E8", "#F3DDEA", "#EEEEEE", "#FFF6C8", "#D6E4F0", "#F6D9C8")
+TINTS = ("#E3EEF6", "#FBE3CC", "#DDF1E8", "#F3DDEA", "#EEEEEE", "#FFF6C8")
+TINTS = (*TINTS, "#CFDDB8", "#D9C7EF", "#F6B8B8")
 
 
 def draw_windows(axes: Axes, side: int, window_size: int) -> None:
@@ -68,11 +69,14 @@ def draw_dots(pictures: dict[str, Tensor], window_size: int) -> figures.Picture:
 
 
 def draw_sets(
-    maps: dict[str, Tensor], window_size: int, marked: tuple[int, int] | None = None
+    maps: dict[str, Tensor],
+    window_size: int,
+    marked: tuple[int, int] | None = None,
+    coloured_by: Tensor | None = None,
 ) -> figures.Picture:
-    """Draw maps of whole numbers as coloured cells with the borders of the windows.
+    """Draw maps of whole numbers as cells, with the borders of the windows.
 
-    A cell shows its number; a map of True and False shows a dot where it is True.
+    The colour of a cell is that of its number, or of its number in `coloured_by`.
     """
     side = len(next(iter(maps.values())))
     figure = Figure(figsize=(0.4 + 3.2 * len(maps), 3.5), layout="constrained")
@@ -80,16 +84,15 @@ def draw_sets(
     for axes, (title, cells) in zip(
         figure.subplots(1, len(maps), squeeze=False)[0], maps.items(), strict=True
     ):
-        tints = ListedColormap([TINTS[4], TINTS[1]] if cells.dtype == torch.bool else list(TINTS))
-        axes.imshow(cells.int() % len(TINTS), cmap=tints, vmin=0, vmax=tints.N - 1)
+        colours = (cells if coloured_by is None else coloured_by) % len(TINTS)
+        axes.imshow(colours, cmap=ListedColormap(TINTS), vmin=0, vmax=len(TINTS) - 1)
         for (row, column), number in zip(
             torch.cartesian_prod(torch.arange(side), torch.arange(side)).tolist(),
             cells.flatten().tolist(),
             strict=True,
         ):
-            text = ("●" if number else "") if cells.dtype == torch.bool else str(number)
             place = {"ha": "center", "va": "center", "color": figures.ON_LIGHT, "fontsize": 9}
-            axes.text(column, row, text, **place)
+            axes.text(column, row, str(number), **place)
         draw_windows(axes, side, window_size)
         if marked:
             box = {"facecolor": "none", "edgecolor": figures.LINES[1], "linewidth": 3, "zorder": 3}
@@ -102,10 +105,11 @@ def draw_sets(
 # %%
 inside_pictures, inside_labels = two_dots(across=False, window_size=4)
 across_pictures, across_labels = two_dots(across=True, window_size=4)
-draw_dots({"inside a window": inside_pictures[42], "across a border": across_pictures[34]}, 4)
+crossing = across_pictures[34]
+draw_dots({"inside a square": crossing.roll(-1, 1), "across a border": crossing}, 4)
 
 # %% [markdown]
-# What to see: on the right, the same pair of dots stands one pixel further. The thick lines are borders that *we* have drawn: both networks have two blocks, and in each of them a pixel attends to the pixels of its own square. In network B, the squares of the second block stand elsewhere. Nothing else differs. (The accuracies are recorded; in part 7 you train your own.)
+# What to see: on the right, the same pair of dots stands one pixel lower. The thick lines are borders that *we* have drawn: both networks have two blocks, and in each of them a pixel attends to the pixels of its own square. In network B, the squares of the second block stand elsewhere. Nothing else differs. (The accuracies are recorded; in part 7 you train your own.)
 
 # %%
 recorded_dots = {
@@ -207,8 +211,8 @@ print(torch.arange(24).reshape(4, 6))
 # %%
 pixel_numbers = torch.arange(64).reshape(1, 8, 8, 1)
 by_reshape = torch.empty(64, dtype=torch.long)
-for window, pixels in enumerate(pixel_numbers.reshape(4, 16)):
-    by_reshape[pixels] = window
+for window, sixteen in enumerate(pixel_numbers.reshape(4, 16)):
+    by_reshape[sixteen] = window
 right_windows = (torch.arange(8)[:, None] // 4) * 2 + torch.arange(8) // 4
 draw_sets({"by reshape alone": by_reshape.reshape(8, 8), "windows": right_windows}, 4)
 
@@ -431,16 +435,19 @@ draw_sets({"block 1": right_windows, "block 2, shifted by 2": straddling}, 4, ma
 # <details><summary>2, 3, 4, 5</summary>That is the first window: the roll moved 2 to position 0.</details>
 
 # %%
-rolled = pixel_numbers[0, ..., 0].roll((-2, -2), (0, 1))
+rolled_pixels = pixel_numbers[0, ..., 0].roll((-2, -2), (0, 1))
+rolled_windows = straddling.roll((-2, -2), (0, 1))
 draw_sets(
-    {"the pixels, rolled by −2": rolled, "their windows": straddling.roll((-2, -2), (0, 1))}, 4
+    {"the pixels, rolled by −2": rolled_pixels, "their windows in block 2": rolled_windows},
+    window_size=4,
+    coloured_by=rolled_windows,
 )
 
 # %% [markdown]
 # What to see: the four windows have equal sizes again. The first one is a window of the right picture above, as it should be. The others are patched together: the last one holds pixels of all four corners of the picture. These must not attend to one another: a mask forbids it.
 
 # %%
-print("the last window holds these pixels:", rolled[4:, 4:], sep="\n")
+print("the last window holds these pixels:", rolled_pixels[4:, 4:], sep="\n")
 
 # %% [markdown]
 # Which pairs are allowed? Those for which the roll has changed nothing: *the offset from query to key is the same before the roll as after it*. A pixel that wrapped around has moved by the whole height or width, relative to one that did not.
@@ -1197,10 +1204,11 @@ measured_sides = [16, 32, 64]
 
 
 @torch.no_grad()
-def seconds(act: Callable[[Tensor], Any], map_side: int, repeats: int = 5) -> float:
-    """The shortest of some runs on a map (1, map_side, map_side, 32)."""
+def seconds(act: Callable[[Tensor], Any], map_side: int) -> float:
+    """The shortest of all runs within 0.3 seconds on a map (1, map_side, map_side, 32)."""
     x, best = numbers(1, map_side, map_side, 32, dtype=torch.float32), math.inf
-    for _ in range(repeats):
+    end = time.perf_counter() + 0.3
+    while time.perf_counter() < end:
         began = time.perf_counter()
         act(x)
         best = min(best, time.perf_counter() - began)
@@ -1234,7 +1242,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: at 64² pixels, the windows are some thirty times as fast. When this was written, the step from 32² to 64² took your code from 1.5 to 6 ms, and attention over all pixels from 7 to 197 ms: by more than 16, since its weights no longer fit into the processor's cache.
+# What to see: at 64² pixels, the windows are far faster. When this was written, the step from 32² to 64² took them from 0.4 to 1.3 ms, and attention over all pixels from 12 to 390 ms. That is more than 16 times as long: a likely reason is that its weights no longer fit into the processor's cache.
 
 # %% [markdown]
 # ## 6 · The Swin block
@@ -1528,8 +1536,8 @@ def dots_read(
 
 
 # %%
-for name, shifts in {"network A": (0, 0), "network B": (0, 2)}.items():
-    print(f"{name}, shifts {shifts}: {dots_read(shifts, True, seed=0):.0%} of the pictures")
+for name, two_shifts in {"network A": (0, 0), "network B": (0, 2)}.items():
+    print(f"{name}, shifts {two_shifts}: {dots_read(two_shifts, True, seed=0):.0%} of the pictures")
 
 # %% [markdown]
 # What to see: half against all, as in the six recorded runs of the opening. (`dots_read` makes each of them again.) The shift alone makes the difference, as the argument of part 3 says it must: with equal windows in both blocks, no training can pass three in four.
@@ -1631,7 +1639,7 @@ draw_pyramid([56, 28, 14, 7], [96, 192, 384, 768], [2, 2, 6, 2])
 # %% [markdown]
 # What to see: this is Swin-T, the smallest of the paper's models, on an image of 224 × 224 pixels with patches of 4 × 4. Its windows have 7 × 7 pixels everywhere. A window of the first stage covers 28 × 28 pixels of the image, that of the last stage all of it.
 #
-# How are four pixels merged? A mean forgets which was where. Swin *joins* the four vectors, normalises the 4d numbers, and projects them to 2d:
+# How are four pixels merged? A mean forgets which was where. Swin *joins* the four vectors, normalises them, and projects them to 2d:
 #
 # $$y = \mathrm{LayerNorm}\big([x_{00},\, x_{10},\, x_{01},\, x_{11}]\big)\, W \qquad W: 4d \to 2d \text{, without a bias}$$
 #
@@ -2317,18 +2325,30 @@ for measure, of_networks in recorded_segments.items():
     figures.runs(of_networks, measure, "300 held-out pictures, three seeds (recorded)")
 
 # %% [markdown]
-# What to see: first, cutting the skip connection costs nothing that three seeds can show, not even at the edges. The merging joins all four pixels, so the coarse map can carry the detail of so small a picture. Second, the single fine scale is the best of the three after 1,000 steps, in every seed.
+# What to see: first, cutting the skip connection costs nothing that three seeds can show, not even at the edges. Second, the single fine scale is the best of the three after 1,000 steps, in every seed.
 #
-# But it is not the cheapest. One of its steps took 1.4 times as long as one of the fused network. The last column gives that network the same *time*, 1,400 steps: two of its runs match the fine scale, and one stays behind.
+# But is it the cheapest? Here is the time that these runs took:
+
+# %%
+recorded_seconds = {  # of 1,000 steps
+    "both scales, fused": [26.6, 28.9, 33.2],
+    "coarse alone": [28.4, 30.7, 30.5],
+    "fine alone": [39.7, 41.7, 40.7],
+}
+for name, of_runs in recorded_seconds.items():
+    print(f"{name:18} {sum(of_runs) / 3:.0f} s")
+
+# %% [markdown]
+# The fused network does 1,400 steps in the time of 1,000 of the fine one. The last column of the figures shows these: two runs match the fine scale, and one does not.
 #
-# So this figure does not support the lecture's “we need to fuse”. It does not refute it either: on 16 × 16 pixels, four blocks with windows of 4 see the whole picture, and a pyramid has little to add. The lecture speaks of detectors, whose maps are far larger.
+# So this figure does not support the lecture's “we need to fuse”. It does not refute it either. Its maps have only 16 × 16 pixels, which four blocks with windows of 4 see as a whole. The lecture speaks of detectors, whose maps are far larger.
 #
 # **From the lecture**: *transformer*, STATS 403, lecture 7, “swin (shifted windows) transformer” and its reference to Swin-UNet; CS7150, Transformer Part I, “Hierarchical Representations in SwinTransformer”.
 
 # %% [markdown]
 # ### A table of the lecture
 #
-# CS7150, Transformer Part I, “Transformer vs CNN”, compares two backbones in four detectors: a ResNet-50 (a CNN) and Swin-T. The slide gives accuracy (AP), parameters, the count of operations (FLOPs) and the pictures per second (FPS):
+# CS7150, Transformer Part I, “Transformer vs CNN”, compares a ResNet-50 (a CNN) and Swin-T in four detectors: accuracy (AP), operations (FLOPs), pictures per second (FPS).
 
 # %%
 detectors = {  # name -> (AP, GFLOPs, FPS) of ResNet-50, then of Swin-T
@@ -2448,12 +2468,12 @@ else:
     print("Hugging Face's library is not installed here; `pip install transformers` installs it")
 
 # %% [markdown]
-# What to see: with small weights the difference is rounding. With large ones it is not: some scores are more than 100 apart, and their −100 of part 3 lets masked keys through. (With −100 in the place of −∞, your `Swin` came within 6e-14 of theirs again.) `beside_hugging_face(224, 4, 96, [2, 2, 6, 2], 3, 7)` compares at the size of Swin-T: it showed 1e-14 when this was written.
+# What to see: with small weights the difference is rounding. With large ones it is not: some scores are more than 100 apart, and their −100 of part 3 lets masked keys through. (With −100 in the place of −∞, your `Swin` came within 6e-14 of theirs again.) At the size of Swin-T, `beside_hugging_face(224, 4, 96, [2, 2, 6, 2], 3, 7)` showed 1e-14.
 
 # %% [markdown]
 # ## 12 · In your own words
 #
-# **Question** (12 minutes). A friend segments satellite pictures of 2,048 × 2,048 pixels with a Swin. To save time, the friend removes the shift from all blocks: “the merging mixes the windows anyway.” The accuracy falls only a little, but along some straight lines the maps are wrong. Explain what the friend sees: where are these lines, why does the merging not cure everything, and what does the shift cost in pairs? Write three to five sentences: double-click the cell below. A person reads them.
+# **Question** (12 minutes). A friend segments large pictures with a Swin, and removes the shift from all blocks: “the merging mixes the windows anyway.” The accuracy falls a little, and along some straight lines the maps are wrong. Where are these lines? Why does merging not cure everything? What does the shift cost in pairs? Write three to five sentences: double-click the cell below. A person reads them.
 
 # %% answer without_shift [markdown] points=2
 # <!-- BEGIN SOLUTION -->

@@ -26,6 +26,7 @@ from transformer_course.widgets.reshape import show_reshape
 from transformer_course.widgets.rotary import show_rotary
 from transformer_course.widgets.softmax import show_softmax
 from transformer_course.widgets.training import TrainingPlot, show_training
+from transformer_course.widgets.windows import show_reach, show_windows
 
 __all__ = [
     "MaskView",
@@ -45,10 +46,12 @@ __all__ = [
     "show_masked_words",
     "show_norm_axes",
     "show_patches",
+    "show_reach",
     "show_reshape",
     "show_rotary",
     "show_softmax",
     "show_training",
+    "show_windows",
 ]
 
 # with a kernel, import what live views need before the first one is shown

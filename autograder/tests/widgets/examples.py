@@ -80,6 +80,23 @@ def filled_in(tokens: torch.Tensor, segments: torch.Tensor) -> torch.Tensor:
     return near + segments[..., None] * numbers(17, seed=1)
 
 
+def cut(x: torch.Tensor, size: int) -> torch.Tensor:
+    batch, height, width, channels = x.shape
+    squares = x.reshape(batch, height // size, size, width // size, size, channels)
+    return squares.transpose(2, 3).reshape(batch, -1, size**2, channels)
+
+
+def unwrapped(height: int, width: int, size: int, shift: int) -> torch.Tensor:
+    rows, columns = torch.arange(height) >= height - shift, torch.arange(width) >= width - shift
+    pieces = cut((2 * rows[:, None] + columns)[None, :, :, None], size)[0, ..., 0]
+    return pieces[:, :, None] == pieces[:, None]
+
+
+def smeared(x: torch.Tensor) -> torch.Tensor:
+    """Each pixel becomes the sum of itself and its right neighbour."""
+    return x + torch.nn.functional.pad(x[:, :, 1:], (0, 0, 0, 1))
+
+
 def described(images: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """Tokens 0 to 4 by the brightness of four parts, and weights by that of the cells."""
     cells = torch.nn.functional.avg_pool2d(images, 2).flatten(1)
@@ -140,4 +157,10 @@ EXAMPLES = {
     ),
     "patches_sizes": lambda: widgets.show_patches(numbers(3, 8, 8), [1, 2, 4]),
     "training": lambda: trained().view,
+    "windows": lambda: widgets.show_windows(
+        cut, unwrapped, lambda x: x[:, ::2, ::2] * x[:, 1::2, 1::2], side=4, window_sizes=(2, 4)
+    ),
+    "windows_reach": lambda: widgets.show_reach(
+        {"two blocks": [smeared, smeared], "one block": [smeared]}, side=4, window_size=2
+    ),
 }
