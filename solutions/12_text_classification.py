@@ -116,7 +116,7 @@ print(f"{len(VOCABULARY)} tokens:", *VOCABULARY)
 # | token | `[CLS]` | it | was | not | good | `[SEP]` | skip | it | `[SEP]` | `[PAD]` |
 # | segment | 0 | 0 | 0 | 0 | 0 | 0 | 1 | 1 | 1 | 0 |
 #
-# A **segment** is the number, 0 or 1, that tells which of the two sentences a token belongs to. The model has a learned vector for each of the two, the **segment embedding**, and adds it to the token's.
+# A **segment** is the number, 0 or 1, that tells which of the two sentences a token belongs to. A **segment embedding** is a learned vector for each of the two sentences, added to the embeddings of all their tokens.
 #
 # **Predict.** The pair *it was good* and *love it* is packed into a row. How many tokens does it have, without padding?
 #
@@ -467,7 +467,7 @@ with Check("mask_tokens", "other sizes, and independence") as check:
 
 # %%
 some_generator = torch.Generator().manual_seed(2)
-for unused in range(4):
+for _try in range(4):
     hidden_words, wanted_words = mask_tokens(some_pairs[:1], len(VOCABULARY), 0.3, some_generator)
     asked = [VOCABULARY[i] for i in wanted_words[0].tolist() if i != -100]
     print(*spelled(hidden_words[0]), "  predict:", *asked)
@@ -573,7 +573,7 @@ with Check("masked_lm_loss", "other sizes, scales and dtypes") as check:
 #
 # $$x_i = \mathrm{dropout}(\mathrm{norm}(\mathrm{token}_i + \mathrm{position}_i + \mathrm{segment}_i)) \qquad h = \mathrm{encoder}(x)$$
 #
-# The encoder is post-norm, with GELU (lesson 7) and without a final norm: its last sublayer ends with one. **BERT** (Bidirectional Encoder Representations from Transformers) is such an encoder, pretrained by masked language modelling.
+# The encoder is post-norm, with GELU (lesson 7) and without a final norm: its last sublayer ends with one. **BERT** (Bidirectional Encoder Representations from Transformers) is a Transformer encoder that is pretrained by masked language modelling.
 #
 # **From the lecture**: “example: BERT (Bidirectional Encoder Repr. fr. Transformers)” in *Transformer*, STATS403, lecture 7: only the encoder part, not causal but bidirectional.
 #
@@ -1360,8 +1360,8 @@ with Check("sentence_vector", "other sizes and dtypes") as check:
 #
 # Two decks describe what you have just built. Each says something that goes wrong if you take it literally:
 #
-# 1. *Transformers*, CSCI 4360/6360, “Transformer – Wrap Up”: “there's **no masking in the encoder** so each position index can see the whole sequence”.
-# 2. *Transformers (Part 2)*, Data C182: “train a classifier on top of this **CLS token embedding**”.
+# 1. *Transformers*, CSCI 4360/6360, “Transformer – Wrap Up”: “there's *no masking in the encoder* so each position index can see the whole sequence”.
+# 2. *Transformers (Part 2)*, Data C182: “train a classifier on top of this *CLS token embedding*”.
 #
 # **Predict.** Somebody builds both as written. Both programs run and raise no error. What is wrong with each? Write it down before you go on.
 #
@@ -1550,7 +1550,7 @@ for how in ("yours", "slide 1: no masking", "slide 2: the row of the table"):
 # %% [markdown]
 # ## 6 · Fine-tuning
 #
-# **Pretraining** trains a model on plenty of data without labels; **fine-tuning** goes on training it, briefly, on few data with labels, under a new output layer, the *head*.
+# Pretraining (lesson 8) trained your model on plenty of data, here without labels. *Fine-tuning* goes on training it, briefly, on few data with labels, under a new output layer, the *head*.
 #
 # **Exercise** (8 minutes). Build the classifier.
 #
@@ -1624,11 +1624,10 @@ with Check("SentenceClassifier", "beside your Bert", hint) as check:
         classifier = check.build(4, *sizes, **named).double()
         classifier.load({**{f"bert.{n}": w for n, w in parts.items()}, **head})
         cases += [(pool, given, classifier.call(tokens, given)) for given in (segments, None)]
-    real = (tokens != 0)[..., None].double()
     for pool, given, logits in cases:
         check.shape(logits, batch=3, num_classes=4)
         hidden = bert.call(tokens, given).detach()
-        vector = (hidden * real).sum(1) / real.sum(1) if pool == "mean" else hidden[:, 0]
+        vector = check.other("sentence_vector").call(hidden, tokens, pool or "cls")
         told = "without pool" if pool is None else f"with pool={pool!r}"
         how = "with segments" if given is not None else "without segments"
         check.equal(
@@ -1645,7 +1644,7 @@ with Check("SentenceClassifier", "what can be learned, and dropout", hint) as ch
     bert = check.other("Bert").build(9, 7, 6, 1, 2, 5, 1.0).double()
     bert.load(parts)
     tokens = torch.tensor([[1, 5, 2]])
-    vector = bert.train().call(tokens).detach().mean(1)
+    vector = check.other("sentence_vector").call(bert.train().call(tokens).detach(), tokens, "mean")
     check.equal(
         classifier.train().call(tokens),
         vector @ head["head.weight"].T + head["head.bias"],
@@ -1680,7 +1679,6 @@ with Check("SentenceClassifier", "other sizes") as check:
         tokens = torch.arange(3 * most).reshape(3, most) * 3 % (vocab - 1) + 1
         tokens[1, 3:] = 0
         segments = (torch.arange(most) > 2).long().expand(3, most) * (tokens != 0)
-        real = (tokens != 0)[..., None].to(dtype)
         for pool in ("cls", "mean"):
             classifier = check.build(classes, *sizes, pool=pool)
             classifier = classifier.double() if dtype == torch.float64 else classifier
@@ -1692,13 +1690,13 @@ with Check("SentenceClassifier", "other sizes") as check:
                 }
             )
             hidden = bert.call(tokens, segments).detach()
-            vector = hidden[:, 0] if pool == "cls" else (hidden * real).sum(1) / real.sum(1)
+            vector = check.other("sentence_vector").call(hidden, tokens, pool)
             found = classifier.call(tokens, segments).detach()
             check.equal(found, vector @ weight.T + bias, "the head of the pooled outputs")
 # END HIDDEN TESTS
 
 # %% [markdown]
-# There are two ways to train it. *All* weights may change, or the encoder stays **frozen**: a frozen part keeps its weights while the rest is trained.
+# There are two ways to train it: all weights may change, or the encoder stays as it is. A **frozen** part keeps its weights while the rest of the model is trained.
 #
 # **Predict.** You freeze the encoder. Which of these still happens if you only set `requires_grad = False` and call `model.train()`?
 #
@@ -1921,10 +1919,8 @@ with Check("fine_tune", "which rows are drawn", hint) as check:
     model = filled(tiny(nn.EmbeddingBag(9, 2)), scale=1.5)
     with torch.no_grad():
         of_rows = F.cross_entropy(model(tokens), labels, reduction="none")
-    before = torch.get_rng_state()
     draw = torch.Generator().manual_seed(2)
     losses = check.call(model, tokens, labels, 60, 0.0, 1, False, draw)
-    untouched = torch.equal(before, torch.get_rng_state())
     more = check.call(model, tokens, labels, 60, 0.0, 1, False, draw)
     same = check.call(model, tokens, labels, 60, 0.0, 1, False, torch.Generator().manual_seed(2))
     near = (losses.double()[:, None] - of_rows).abs() < 1e-5
@@ -1938,7 +1934,6 @@ with Check("fine_tune", "which rows are drawn", hint) as check:
         any(len(part.unique()) < 6 for part in drawn.reshape(10, 6)),
         "rows are drawn with replacement: one may come again before all others have come",
     )
-    check.true(untouched, "torch's global generator is not used when you are given one")
     check.equal(same, losses, "a generator with the same seed draws the same rows", within=1e-6)
     check.true(
         bool(((more - losses).abs() > 1e-5).any()),
