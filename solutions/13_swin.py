@@ -610,7 +610,7 @@ with Check("scores_that_leak", "the weights of masked keys", hint) as check:
     shares = (taken * ~some_mask).sum(-1)
     for query, least in enumerate(shares.tolist()):
         check.true(
-            least >= 0.5,
+            least > 0.4999,
             f"after adding −100 to masked scores, the masked keys of query {query} should get at "
             "least half of the weight together",
         )
@@ -624,7 +624,7 @@ with Check("scores_that_leak", "other masks") as check:
             check.shape(scores, query=shape[0], key=shape[1])
             check.true(bool(scores.isfinite().all()), "finite scores")
             taken = (scores.double() - 100.0 * ~allowed).softmax(-1)
-            check.true(bool(((taken * ~allowed).sum(-1) >= 0.5).all()), "half of the weight")
+            check.true(bool(((taken * ~allowed).sum(-1) > 0.4999).all()), "half of the weight")
 # END HIDDEN TESTS
 
 
@@ -829,7 +829,7 @@ with Check("tells_offsets_apart", "numberings of a 4 by 4 window", hint) as chec
         check.true(not check.call(each, returns=bool), f"it should return False for {told}")
 # BEGIN HIDDEN TESTS
 with Check("tells_offsets_apart", "other windows") as check:
-    for size in (2, 3, 5, 7):
+    for size in (2, 3, 5):
         p = torch.arange(size**2)
         down, right = p[:, None] // size - p // size, p[:, None] % size - p % size
         swins = (down + size - 1) * (2 * size - 1) + right + size - 1
@@ -1326,7 +1326,7 @@ with Check("SwinBlock", "fixed weights, a map of 4 by 6", hint) as check:
         "the parameters are those of the parts in the docstring, and no others",
     )
     block.load(fixed_weights(shapes, seed=3))
-    x = numbers(1, 4, 6, 6, seed=60, scale=2.0)
+    x = numbers(1, 4, 6, 6, seed=60, scale=0.5)
     y = block.call(x)
     still = check.build(6, 3, 2, 0, 10).double()
     still.load(fixed_weights(shapes, seed=3))
@@ -1334,21 +1334,21 @@ with Check("SwinBlock", "fixed weights, a map of 4 by 6", hint) as check:
     check.shape(y, batch=1, height=4, width=6, d_model=6)
     check.equal(
         unshifted[0, 1, 2, :3],
-        torch.tensor([-4.39180010, -2.71394141, 0.93820105], dtype=torch.float64),
+        torch.tensor([-2.02421042, -2.45038489, 1.32422421], dtype=torch.float64),
         "without a shift, with these weights, pixel (1, 2) begins with these numbers",
         within=1e-6,
     )
     check.equal(
         y[0, 1, 2, :3],
-        torch.tensor([-3.91740123, -2.76447913, 0.76935209], dtype=torch.float64),
+        torch.tensor([-1.42260977, -2.68625183, 1.25213092], dtype=torch.float64),
         "with a shift of 1, pixel (1, 2) begins with these numbers",
-        within=1e-3,
+        within=1e-6,
     )
     check.equal(
         y[0, 0, 5, :3],
-        torch.tensor([-3.42283848, -5.66834419, -1.23893617], dtype=torch.float64),
+        torch.tensor([-3.05908603, -2.68438594, 0.89781262], dtype=torch.float64),
         "with a shift of 1, the corner (0, 5), which is alone in a piece, begins with these numbers",
-        within=1e-3,
+        within=1e-6,
     )
 with Check("SwinBlock", "what a pixel depends on", hint) as check:
     for shift, pixel, rows, columns, told in (
@@ -1771,11 +1771,17 @@ with Check("PatchMerging", "other sizes, scales and dtypes") as check:
         merging = merging.double() if dtype == torch.float64 else merging
         merging.load(loaded)
         x = numbers(batch, height, width, d, seed=71, scale=scale, dtype=dtype)
+        x.requires_grad_()
         unfolded = F.unfold(x.permute(0, 3, 1, 2), 2, stride=2)  # channel, row, column
         square = unfolded.unflatten(1, (d, 2, 2)).permute(0, 4, 3, 2, 1).flatten(2)
         square = square.unflatten(1, (height // 2, width // 2))
         normal = F.layer_norm(square, (4 * d,), loaded["norm.weight"], loaded["norm.bias"])
-        check.equal(merging.call(x), normal @ loaded["reduction.weight"].T, "the merged map")
+        expected = normal @ loaded["reduction.weight"].T
+        merged = merging.call(x)
+        check.equal(merged, expected, "the merged map")
+        if dtype == torch.float64:
+            slope = check.gradient(merged.square(), x)
+            check.equal(slope, check.gradient(expected.square(), x), "the gradient", within=1e-7)
 # END HIDDEN TESTS
 
 # %% check PatchMerging_refuses points=1
@@ -2009,10 +2015,10 @@ with Check("Swin", "a whole model, computed in another way") as check:
         return x.mean((1, 2)) @ loaded["head.weight"].T + loaded["head.bias"]
 
     for patch, channels, classes, d, depths, heads, size, height, width in (
-        (2, 3, 5, 4, (3, 2), 2, 2, 16, 8),
+        (2, 3, 5, 4, (3, 2), 2, 2, 24, 16),
         (1, 1, 4, 6, (2, 2, 3), 1, 3, 24, 36),
         (3, 2, 7, 4, (4,), 4, 4, 24, 36),
-        (2, 1, 10, 8, (2, 1), 4, 2, 8, 8),
+        (2, 1, 10, 8, (2, 2), 4, 2, 8, 8),
         (1, 2, 3, 6, (1, 2), 2, 5, 20, 20),
     ):
         shapes = swin_shapes(patch, channels, classes, d, depths, heads, size)

@@ -3152,3 +3152,99 @@ class PatchMerging(nn.Module):
 #              raise ValueError(f"{images.shape} {size}")
 #          cut = images.unflatten(3, (-1, size)).unflatten(2, (-1, size))
 #          x = self.patch_norm(self.projection(cut.permute(0, 2, 4, 1, 3, 5).flatten(3)))
+
+
+# %% wrong SwinBlock smaller_epsilon of="solution"
+# Your norms have an epsilon of 1e-6: leave nn.LayerNorm as it is.
+# replace: nn.LayerNorm(d_model), nn.LayerNorm(d_model)
+# by:      nn.LayerNorm(d_model, eps=1e-6), nn.LayerNorm(d_model, eps=1e-6)
+
+
+# %% wrong SwinBlock masked_on_square_maps_only of="solution"
+# You mask square maps only.
+# replace: attended, _ = self.attention(window_partition(rolled, self.window_size), mask)
+# by:      if height != width:
+#              mask = torch.ones_like(mask)
+#          attended, _ = self.attention(window_partition(rolled, self.window_size), mask)
+
+
+# %% wrong SwinBlock smaller_maps_only of="solution"
+# You drop the shift only on maps smaller than a window: a map of one window has none either.
+# replace: shift = 0 if height == width == self.window_size else self.shift
+# by:      shift = self.shift if min(height, width) >= self.window_size else 0
+
+
+# %% wrong WindowAttention exponentials_overflow of="solution"
+# You take exponentials by hand: with large scores they overflow to NaN, so use softmax.
+# replace: if mask is not None:
+#              scores = scores.masked_fill(~mask[:, None], -math.inf)
+#          weights = scores.softmax(-1)
+# by:      powers = scores.exp()
+#          if mask is not None:
+#              powers = powers * mask[:, None]
+#          weights = powers / powers.sum(-1, keepdim=True)
+
+
+# %% wrong WindowAttention something_added_to_the_sum of="solution"
+# You add a small number to the sum of the exponentials: the weights then do not sum to 1.
+# replace: weights = scores.softmax(-1)
+# by:      powers = (scores - scores.amax(-1, keepdim=True)).exp()
+#          weights = powers / (powers.sum(-1, keepdim=True) + 1e-3)
+
+
+# %% wrong WindowAttention mask_by_map of="solution"
+# You repeat the mask for the batch in the wrong order: each map has all windows in turn.
+# replace: scores = scores.masked_fill(~mask[:, None], -math.inf)
+# by:      flat = scores.flatten(0, 1)
+#          flat = flat.masked_fill(~mask.repeat_interleave(len(x), 0)[:, None], -math.inf)
+#          scores = flat.reshape(scores.shape)
+
+
+# %% right WindowAttention mask_repeated of="solution"
+# replace: scores = scores.masked_fill(~mask[:, None], -math.inf)
+# by:      flat = scores.flatten(0, 1)
+#          flat = flat.masked_fill(~mask.repeat(len(x), 1, 1)[:, None], -math.inf)
+#          scores = flat.reshape(scores.shape)
+
+
+# %% wrong shifted_window_mask near_enough of="solution"
+# You allow pairs that were less than M apart before the roll: their offset must be the same, and
+# a wrap may leave them near.
+# replace: return pieces[:, :, None] == pieces[:, None]
+# by:      home = torch.cartesian_prod(torch.arange(height), torch.arange(width))
+#          home = home.reshape(height, width, 2)
+#          home = window_partition(home.roll((-shift, -shift), (0, 1))[None], window_size)[0]
+#          return ((home[:, :, None] - home[:, None]).abs() < window_size).all(-1)
+
+
+# %% wrong shifted_window_mask own_window_as_a_piece_too of="solution"
+# You number three bands, but let the second begin half a window before the end.
+# replace: wrapped_rows = torch.arange(height) >= height - shift
+#          wrapped_columns = torch.arange(width) >= width - shift
+# by:      wrapped_rows = torch.arange(height) >= height - (shift + 1) // 2
+#          wrapped_columns = torch.arange(width) >= width - (shift + 1) // 2
+
+
+# %% wrong tells_offsets_apart count_and_first_query of="solution"
+# You count the numbers, and look at the first query: which pairs share one counts for all
+# queries.
+# replace: return len(both.unique(dim=0)) == len(mine.unique()) == len(index.unique())
+# by:      return len(mine.unique()) == len(index.unique()) and len(index[0].unique()) == len(index)
+
+
+# %% wrong tells_offsets_apart mirrored_pairs of="solution"
+# You ask whether the same pairs are mirrored: that says nothing about different offsets.
+# replace: return len(both.unique(dim=0)) == len(mine.unique()) == len(index.unique())
+# by:      return torch.equal(mine == mine.T, index == index.T)
+
+
+# %% wrong relative_position_index base_m_minus_one of="solution"
+# Your rows count M − 1 times: they should count 2M − 1 times.
+# replace: return down * (2 * window_size - 1) + right
+# by:      return down * (window_size - 1) + right
+
+
+# %% wrong relative_position_index rows_without_sign of="solution"
+# You drop the sign of the rows' offset: above and below then share a number.
+# replace: down = rows[:, None] - rows + window_size - 1
+# by:      down = (rows[:, None] - rows).abs()
