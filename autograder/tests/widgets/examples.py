@@ -160,7 +160,7 @@ EXAMPLES = {
     "windows": lambda: widgets.show_windows(
         cut, unwrapped, lambda x: x[:, ::2, ::2] * x[:, 1::2, 1::2], side=4, window_sizes=(2, 4)
     ),
-    "windows_reach": lambda: widgets.show_reach(
+    "reach": lambda: widgets.show_reach(
         {"two blocks": [smeared, smeared], "one block": [smeared]}, side=4, window_size=2
     ),
 }
