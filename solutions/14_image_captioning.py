@@ -7,7 +7,7 @@
 #
 # **You take away** `grid_to_sequence`, `receptive_field`, `GridAttention`, `Captioner`, a measure of where attention goes, and `occlusion_map`, its control.
 #
-# **Time**: about 250 minutes: 175 for the exercises. Good places to stop are marked after about 70 and 150.
+# **Time**: about 265 minutes: 170 for the exercises. Good places to stop are marked after about 65, 140 and 205.
 
 # %% given imports
 import math
@@ -107,7 +107,7 @@ draw_scenes(
 )
 
 # %% [markdown]
-# What to see: two networks, trained alike but for the seed, write the same right caption. At *square*, network 2 attends to the square. Network 1 attends to the empty middle: not one percent of its weight is on the square. (The maps are recorded; in part 5 you draw your own.)
+# What to see: two networks, trained alike but for the seed, write the same right caption. (A bright cell has a large weight; the largest is outlined.) At *square*, network 2 attends to the square. Network 1 attends to the empty middle: not one percent of its weight is on the square. (Both are recorded.)
 #
 # **Predict.** The network attends to the *wrong* place and writes the right word. How can that be?
 #
@@ -260,7 +260,9 @@ hint = "a vector should hold all channels of one cell; cells should come row by 
 with Check("grid_to_sequence", "two channels, two rows of three cells", hint) as check:
     # channel 0 has 0 to 5, channel 1 has 10 to 15
     grid = torch.tensor([[[[0.0, 1, 2], [3, 4, 5]], [[10, 11, 12], [13, 14, 15]]]]).double()
+    pair = check.call(torch.cat([grid, grid + 20]))
     sequence = check.call(grid)
+    check.shape(pair, batch=2, cells=6, channels=2)
     check.shape(sequence, batch=1, cells=6, channels=2)
     check.equal(
         sequence[0, 0], grid[0, :, 0, 0], "the first vector is [0, 10]: one cell, 2 channels"
@@ -498,6 +500,8 @@ print(f"by the gradient: {int(seen_columns.max() - seen_columns.min()) + 1} pixe
 #
 # The receptive field is an upper bound: pixels near its middle usually count more. Still, “it attended to this tile” and “it used these pixels” are two claims. Part 7 tests the second.
 #
+# **A good place to stop.** Next, a state attends to the cells. (Back later? Run all cells above first.)
+#
 # ## 3 · Attention over the grid
 #
 # Before each word, the decoder's state attends to the cells: the state gives the query, each cell a key, and the cells themselves are the values. Here are three cells with two features, one query, and a number that is new:
@@ -622,6 +626,35 @@ with Check("GridAttention", "an example you can do by hand", hint) as check:
         torch.tensor([1.0, 2.0, 5.0], dtype=torch.float64) / 2,
         "for the state [0, 1] the gate is 1/2, and the context half the mean of the cells",
     )
+with Check("GridAttention", "another width, large scores, and equal weights", hint) as check:
+    # d_attention is 2, so scores are divided by the root of 2
+    attention = check.build(2, 3, 2).double()
+    w_query = torch.tensor([[math.sqrt(2) * math.log(2), 0.0], [0.0, 0.0]], dtype=torch.float64)
+    given = {"w_query.weight": w_query, "w_key.weight": torch.eye(2, 3).double()}
+    given |= {"gate.weight": torch.zeros(1, 2).double(), "gate.bias": torch.zeros(1).double()}
+    attention.load(given)
+    cells_by_hand = torch.tensor([[1.0, 0.0, 5.0], [0.0, 2.0, 5.0], [2.0, 4.0, 5.0]]).double()
+    state = torch.tensor([[1.0, 0.0], [0.0, 3.0], [3e4, 0.0]], dtype=torch.float64)
+    inputs = state, cells_by_hand.expand(3, 3, 3).clone().requires_grad_()
+    context, weights = attention.call(*inputs, returns=names)
+    check.shape(weights, batch=3, cells=3)
+    check.shape(context, batch=3, d_cell=3)
+    check.equal(
+        weights[0],
+        torch.tensor([2 / 7, 1 / 7, 4 / 7], dtype=torch.float64),
+        "with d_attention=2 and a query of √2 ln 2, the weights are 2/7, 1/7, 4/7 again",
+    )
+    check.equal(
+        weights[2],
+        torch.tensor([0.0, 0.0, 1.0], dtype=torch.float64),
+        "with scores of 20,000 and 40,000, the cell with the largest score has weight 1",
+    )
+    check.equal(
+        check.gradient(context[1], inputs[1])[1],
+        torch.full((3, 3), 1 / 6, dtype=torch.float64),
+        "with a query of 0 and a gate of 1/2, the context has the gradient 1/6 for each of 3 cells",
+        hint="the cells are the values: no detach there",
+    )
 with Check("GridAttention", "a batch, and what may be learned", hint) as check:
     attention = check.build(5, 3, 6).double()
     attention.load(attention_weights(5, 3, 6))
@@ -684,6 +717,20 @@ with Check("GridAttention", "the formula, in other sizes, scales and dtypes") as
             torch.einsum("b,bn,bnc->bc", opened, expected, grid),
             "the gated context",
         )
+with Check("GridAttention", "the gradients of PyTorch's own attention") as check:
+    attention, parts = check.build(4, 6, 3).double(), attention_weights(4, 6, 3, seed=11)
+    attention.load(parts)
+    state, grid = (
+        numbers(3, 4, seed=12).requires_grad_(),
+        numbers(3, 5, 6, seed=13).requires_grad_(),
+    )
+    context, weights = attention.call(state, grid, returns=names)
+    queries, keys = state @ parts["w_query.weight"].T, grid @ parts["w_key.weight"].T
+    plain = F.scaled_dot_product_attention(queries[:, None], keys, grid)[:, 0]
+    gated = plain * F.linear(state, parts["gate.weight"], parts["gate.bias"]).sigmoid()
+    for source in (state, grid):
+        slope = check.gradient(context.square(), source)
+        check.equal(slope, check.gradient(gated.square(), source), "the gradient")
 # END HIDDEN TESTS
 
 # %% [markdown]
@@ -901,6 +948,13 @@ with Check("Captioner", "what it returns", hint) as check:
     calls, gru = list(calls), fixed_gru(parts, 4, 3, 5)
     check.shape(logits, batch=3, words=4, vocab_size=9)
     check.shape(weights, batch=3, words=4, num_cells=6)
+    again = captioner.call(grid, words, returns=names)
+    check.equal(
+        again[0],
+        logits,
+        "two passes give the same logits",
+        hint="the docstring says no dropout",
+    )
     for t in range(min(4, len(calls))):
         state, _, context, attended = calls[t]
         embedded = parts["embedding.weight"][words[:, t]]
@@ -912,12 +966,16 @@ with Check("Captioner", "what it returns", hint) as check:
             expected,
             f"logits[:, {t}] are output(the new state of word {t + 1}), and nothing else",
         )
-    again = captioner.call(grid, words, returns=names)
-    check.equal(again[0], logits, "two passes give the same logits")
     alone = captioner.call(grid[1:2], words[1:2], returns=names)
     check.equal(alone[0][0], logits[1], "a row gives the same logits in a batch as alone")
     shorter = captioner.call(grid, words[:, :2], returns=names)
     check.equal(shorter[0], logits[:, :2], "the first logits do not depend on later tokens")
+    captioner.eval()
+    check.equal(
+        captioner.call(grid, words, returns=names)[0],
+        logits,
+        "in evaluation mode, too, the GRU reads the given tokens",
+    )
 with Check("Captioner", "what may be learned", hint) as check:
     captioner, grid, words, (logits, weights) = captioned(check, [])
     for label, result in (("the last logits", logits[:, -1]), ("the last weights", weights[:, -1])):
@@ -943,10 +1001,26 @@ with Check("Captioner", "what may be learned", hint) as check:
             f"a gradient reaches every cell from the last {name}",
             hint="leave out no_grad, detach and new tensors on the way",
         )
-    with_module = check.build(nn.Linear(2, 7), *sizes).parameters()
+    parts = captioner_weights(*sizes)
+    captioner.load({**parts, "start.weight": torch.zeros_like(parts["start.weight"])})
+    slopes = check.gradient(captioner.call(source, words, returns=names)[0][:, -1], source)
     check.true(
-        "attend.weight" in with_module,
+        bool((slopes != 0).all()),
+        "a gradient reaches every cell through the context, too",
+        hint="leave out no_grad, detach and new tensors on the way",
+    )
+    inner = nn.Linear(2, 7).double()
+    captioner = check.build(inner, *sizes)
+    check.true(
+        "attend.weight" in captioner.parameters(),
         "should keep the module that is given as the part `attend`, so that it can learn",
+        hint="self.attend = attend",
+    )
+    with torch.no_grad():
+        inner.weight.zero_()
+    check.true(
+        not captioner.state()["attend.weight"].any(),
+        "`attend` should be the module that is given, not a copy of it",
         hint="self.attend = attend",
     )
 # BEGIN HIDDEN TESTS
@@ -1142,7 +1216,7 @@ for seed in range(3):
     display(picture)
 
 # %% [markdown]
-# What to see: the percent above a map is its largest weight, shown brightest. At the colours, all three attend to the object that they name. At the shapes, two of them do; seed 0 attends somewhere between. At *and*, each does something of its own.
+# What to see: the percent above a map is its largest weight, shown brightest. At the colours, all three attend to the object that they name. At the shapes, two of them do; seed 0 attends beside them. At *and*, each does something of its own.
 #
 # One scene proves nothing. The scenes come with a mask for each word: the pixels of the object that it names. So you can measure, over all of them, how much of the weight is *on the object*. Without a comparison that number means nothing: an object that touches 6 of 32 cells gets 19 % of equal weights. So you return both.
 #
@@ -1155,7 +1229,7 @@ for seed in range(3):
 
 # %% exercise weight_on_object
 def weight_on_object(weights: Tensor, masks: Tensor, stride: int) -> tuple[Tensor, Tensor]:
-    """How much weight is on the object that a word names: (share, chance), two 0-d tensors.
+    """How much weight is on the object that a word names: (share, chance), both 0-d.
 
     weights (batch, words, cells): each word's weights, the cells row by row. masks: bool (batch,
     words, height, width), the pixels of the word's object; all False for a word without one.
@@ -1164,6 +1238,7 @@ def weight_on_object(weights: Tensor, masks: Tensor, stride: int) -> tuple[Tenso
     share: the weight on the cells that the object touches, summed over them, as a mean over all
     words of the batch that have a mask. chance: the share of all cells that the object touches, as
     a mean over the same words: what equal weights would give. If no word has a mask, both are 0.
+    Both are tensors of the weights' dtype.
     """
     # BEGIN SOLUTION
     touched = F.max_pool2d(masks.to(weights.dtype), stride).flatten(2)  # (batch, words, cells)
@@ -1195,11 +1270,13 @@ with Check("weight_on_object", "words you can do by hand", hint) as check:
         dtype=torch.float64,
     )
     one, nothing = pixels(4, 6, (1, 1), (1, 2)), pixels(4, 6)
-    other = pixels(4, 6, (2, 4), (3, 5), (2, 2), (3, 0))
+    other = pixels(4, 6, (2, 4), (3, 5), (0, 4), (3, 0))
     both = check.call(given, torch.stack([one, other])[None], 2, returns=names)
     first = check.call(given, torch.stack([one, nothing])[None], 2, returns=names)
     alone = check.call(given[:, :1], one[None, None], 2, returns=names)
     none = check.call(given, torch.stack([nothing, nothing])[None], 2, returns=names)
+    row = torch.tensor([[[0.1, 0.2, 0.3, 0.4]]], dtype=torch.float64)
+    in_a_row = check.call(row, pixels(2, 8, (0, 5))[None, None], 2, returns=names)
     for share, chance in (alone, first, both, none):
         check.true(
             share.dim() == 0 and chance.dim() == 0,
@@ -1214,9 +1291,11 @@ with Check("weight_on_object", "words you can do by hand", hint) as check:
     check.equal(
         both[0],
         (0.6 + 0.7) / 2,
-        "another object touches cells 3, 4 and 5, with 0.7 of its word's weight: the mean is 0.65",
+        "another object touches cells 2, 3 and 5, with 0.7 of its word's weight: the mean is 0.65",
     )
     check.equal(both[1], (2 / 6 + 3 / 6) / 2, "the two touch 2 and 3 of 6 cells: the mean is 5/12")
+    check.equal(in_a_row[0], 0.3, "of 1 × 4 cells, the pixel (0, 5) is in cell 2")
+    check.equal(in_a_row[1], 0.25, "of 1 × 4 cells, an object in one touches 1/4")
     check.equal(none[0], 0.0, "if no word has a mask, share is 0")
     check.equal(none[1], 0.0, "if no word has a mask, chance is 0")
 with Check("weight_on_object", "rows with unequal numbers of words", hint) as check:
@@ -1330,8 +1409,8 @@ draw_scenes(
 def coverage_penalty(weights: Tensor, lengths: Tensor) -> Tensor:
     """How far each cell's total weight is from 1: a 0-d tensor.
 
-    weights (batch, words, cells); lengths (batch,): integers, how many words of each row count,
-    from the first one on. Per row: the sum over all cells of (1 − the cell's total weight)², where
+    weights (batch, words, cells); lengths (batch,): integers from 0, how many words of each row
+    count, from the first one on. Per row: the sum over all cells of (1 − the cell's total weight)², where
     the total is over the words that count. Returned is the mean over the batch.
     """
     # BEGIN SOLUTION
@@ -1353,9 +1432,11 @@ with Check("coverage_penalty", "rows you can do by hand", hint) as check:
     alone = check.call(given, torch.tensor([1]))
     every = check.call(given, torch.tensor([4]))
     batch = check.call(torch.cat([given, given]), torch.tensor([2, 1]))
+    empty = check.call(given, torch.tensor([0]))
     check.shape(two)
     check.equal(two, 0.5, "two words with totals of 1, 0.5 and 0.5 give 0 + 0.25 + 0.25")
     check.equal(alone, 1.5, "one word with weights of 0.5, 0.5 and 0 gives 0.25 + 0.25 + 1")
+    check.equal(empty, 3.0, "without any word that counts, each of 3 cells gives 1")
     check.equal(every, 1.0 + 0.16 + 0.16, "totals of 2, 0.6 and 1.4 give 1 + 0.16 + 0.16")
     check.shape(batch)
     check.equal(batch, 1.0, "a batch of both gives the mean of 0.5 and 1.5")
@@ -1810,13 +1891,13 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: if only the *first state* comes from the covered scene, 85 to 98 % of the captions end; if only *attention* gets the covered scene, 1 to 7 %. How many shapes there are is known before the first word. The map at *and* shows weights that hardly matter there.
+# What to see: if only the *first state* comes from the covered scene, 85 to 98 % of the captions end; if only *attention* does, 1 to 7 %. How many shapes there are is known before the first word. The map at *and* shows weights that hardly matter there.
 #
-# Jain and Wallace (2019) and Wiegreffe and Pinter (2019) argued about such cases, under the titles “Attention is not Explanation” and “Attention is not not Explanation”. A map is true: these were the weights. Whether they explain the output has to be tested.
+# Jain and Wallace and Wiegreffe and Pinter (both 2019) argued about this, under the titles “Attention is not Explanation” and “Attention is not not Explanation”. A map is true: these were the weights. Whether they explain the output has to be tested.
 #
 # ## 8 · The live view
 #
-# Your captioner (seed 0) writes by itself. Choose a word to see its weights; click a cell (or press Enter) to cover it, and read what it writes then.
+# Your captioner (seed 0) writes by itself. Choose a word to see its weights; click a cell (or press Enter) to cover it, and read the caption.
 
 # %%
 from transformer_course.widgets import show_caption

@@ -548,34 +548,34 @@ class GridAttention(nn.Module):
 # by:      return torch.sigmoid(self.gate(state)) * context, weights[:, None]
 
 # %% wrong GridAttention query_with_bias of="solution"
-# `w_query` has a bias: the docstring says without.
+# pass bias=False to each layer
 # replace: nn.Linear(d_state, d_attention, bias=False)
 # by:      nn.Linear(d_state, d_attention)
 
 # %% wrong GridAttention key_with_bias of="solution"
-# `w_key` has a bias: the docstring says without.
+# pass bias=False to each layer
 # replace: nn.Linear(d_cell, d_attention, bias=False)
 # by:      nn.Linear(d_cell, d_attention)
 
 # %% wrong GridAttention gate_without_bias of="solution"
-# `gate` has no bias: the docstring says with bias.
+# the parameters are not the ones the docstring names
 # replace: self.gate = nn.Linear(d_state, 1)
 # by:      self.gate = nn.Linear(d_state, 1, bias=False)
 
 # %% wrong GridAttention gate_by_feature of="solution"
-# Your gate has a number for each feature: it should be a single one.
+# the parameters are not the ones the docstring names
 # replace: self.gate = nn.Linear(d_state, 1)
 # by:      self.gate = nn.Linear(d_state, d_cell)
 
 # %% wrong GridAttention gate_of_the_context of="solution"
-# Your gate is computed from the context: it should come from the state.
+# the parameters are not the ones the docstring names
 # replace: self.gate = nn.Linear(d_state, 1)
 # by:      self.gate = nn.Linear(d_cell, 1)
 # replace: torch.sigmoid(self.gate(state)) * context
 # by:      torch.sigmoid(self.gate(context)) * context
 
 # %% wrong GridAttention with_w_value of="solution"
-# You project the values: the docstring names no `w_value`, the cells themselves are averaged.
+# leave out w_value.weight: the docstring names every part
 # replace: self.gate = nn.Linear(d_state, 1)
 # by:      self.gate = nn.Linear(d_state, 1)
 #          self.w_value = nn.Linear(d_cell, d_cell, bias=False)
@@ -616,7 +616,7 @@ class GridAttention(nn.Module):
 # by:      (query[:1, None] * keys)
 
 # %% wrong GridAttention names of="solution"
-# The layers have other names than the docstring's: w_query, w_key and gate.
+# `query.weight` should be called `w_query.weight`
 # replace: self.w_query = nn.Linear
 # by:      self.query = nn.Linear
 # replace: self.w_query(state), self.w_key(cells)
@@ -633,6 +633,42 @@ class GridAttention(nn.Module):
 # replace: query, keys = self.w_query(state), self.w_key(cells)
 # by:      query, keys = self.w_query(state), self.w_key(cells)
 #          cells = cells.detach().mul_(1.001)
+
+# %% wrong GridAttention values_detached of="solution"
+# You detach the cells as values: the gradient has to reach them through the weighted sum, too.
+# replace: (weights[:, None] @ cells)[:, 0]
+# by:      (weights[:, None] @ cells.detach())[:, 0]
+
+# %% wrong GridAttention always_halved of="solution"
+# You always halve the scores: divide them by the root of d_attention.
+# replace: math.sqrt(keys.shape[-1])
+# by:      2.0
+
+# %% wrong GridAttention whole_root of="solution"
+# You round the root of d_attention to a whole number.
+# replace: math.sqrt(keys.shape[-1])
+# by:      int(math.sqrt(keys.shape[-1]))
+
+# %% wrong GridAttention powers_overflow of="solution"
+# Your powers overflow for large scores: torch.softmax subtracts the largest score first.
+# replace: torch.softmax(scores, -1)
+# by:      scores.exp() / scores.exp().sum(-1, keepdim=True)
+
+# %% wrong GridAttention mean_of_the_gates of="solution"
+# All rows of your batch share the mean of their gates: each row has its own.
+# replace: torch.sigmoid(self.gate(state)) * context
+# by:      torch.sigmoid(self.gate(state)).mean() * context
+
+# %% wrong GridAttention detached_gate of="solution"
+# You detach the gate: it should learn.
+# replace: torch.sigmoid(self.gate(state)) * context
+# by:      torch.sigmoid(self.gate(state)).detach() * context
+
+# %% wrong GridAttention mean_where_closed of="solution"
+# Where your gate closes, the mean of the cells comes in: the context should only become smaller.
+# replace: return torch.sigmoid(self.gate(state)) * context, weights
+# by:      opened = torch.sigmoid(self.gate(state))
+#          return opened * context + (1 - opened) * cells.mean(1), weights
 
 # %% right GridAttention with_bmm of="of_torch"
 # replace: weights = F.softmax(scores, dim=1)
@@ -747,17 +783,17 @@ class Captioner(nn.Module):
 #          embedded = self.embedding(tokens[:, t])
 
 # %% wrong Captioner positions_no_parameter of="step_by_step"
-# Your positions are no parameter: nn.Parameter makes a tensor one.
+# the parameters are not the ones the docstring names
 # replace: nn.Parameter(torch.zeros(num_cells, d_cell))
 # by:      torch.zeros(num_cells, d_cell)
 
 # %% wrong Captioner positions_a_buffer of="step_by_step"
-# Your positions are a buffer, which does not learn: nn.Parameter makes a tensor a parameter.
+# the parameters are not the ones the docstring names
 # replace: self.positions = nn.Parameter(torch.zeros(num_cells, d_cell))
 # by:      self.register_buffer("positions", torch.zeros(num_cells, d_cell))
 
 # %% wrong Captioner positions_for_words of="step_by_step"
-# Your table of positions has a row for each token of the vocabulary: it should have one a cell.
+# the parameters are not the ones the docstring names
 # replace: torch.zeros(num_cells, d_cell)
 # by:      torch.zeros(vocab_size, d_cell)
 
@@ -817,7 +853,7 @@ class Captioner(nn.Module):
 # by:      torch.cat((0 * embedded, context), dim=1)
 
 # %% wrong Captioner output_of_state_and_context of="step_by_step"
-# Your logits come from the state and the context: the docstring has them from the new state alone.
+# the parameters are not the ones the docstring names
 # replace: self.output = nn.Linear(d_state, vocab_size)
 # by:      self.output = nn.Linear(d_state + d_cell, vocab_size)
 # replace: self.output(state)
@@ -951,12 +987,12 @@ class Captioner(nn.Module):
 #          context = (attended[..., None] * placed).sum(1)
 
 # %% wrong Captioner output_without_bias of="step_by_step"
-# `output` has no bias: the linear layers have one.
+# the parameters are not the ones the docstring names
 # replace: nn.Linear(d_state, vocab_size)
 # by:      nn.Linear(d_state, vocab_size, bias=False)
 
 # %% wrong Captioner start_from_embedding of="step_by_step"
-# `start` has the wrong size: it goes from d_cell to d_state.
+# the parameters are not the ones the docstring names
 # replace: self.start = nn.Linear(d_cell, d_state)
 # by:      self.start = nn.Linear(d_state, d_state)
 # replace: state = self.start(placed.mean(dim=1)).tanh()
@@ -964,7 +1000,7 @@ class Captioner(nn.Module):
 #          state = self.start(F.pad(placed.mean(dim=1), (0, room))).tanh()
 
 # %% wrong Captioner an_rnn_cell of="step_by_step"
-# `gru` is a plain RNN: it should be an nn.GRUCell.
+# the parameters are not the ones the docstring names
 # replace: nn.GRUCell(d_embedding + d_cell, d_state)
 # by:      nn.RNNCell(d_embedding + d_cell, d_state)
 
@@ -977,7 +1013,7 @@ class Captioner(nn.Module):
 # by:      self.kept[0](state, placed)
 
 # %% wrong Captioner dropout of="step_by_step"
-# You drop features in training: the docstring says no dropout.
+# the docstring says no dropout
 # replace: logits.append(self.output(state))
 # by:      logits.append(self.output(F.dropout(state, 0.5, training=self.training)))
 
@@ -997,6 +1033,52 @@ class Captioner(nn.Module):
 # does the last line say `return`?
 # replace: return torch.stack(logits, dim=1), torch.stack(weights, dim=1)
 # by:      torch.stack(logits, dim=1), torch.stack(weights, dim=1)
+
+# %% wrong Captioner attend_copied of="step_by_step"
+# You copy `attend`: keep the module that is given, which others may train or read.
+# replace: self.attend = attend
+# by:      import copy
+#
+#          self.attend = copy.deepcopy(attend)
+
+# %% wrong Captioner own_words_in_evaluation of="step_by_step"
+# In evaluation mode your GRU reads the words that it wrote: it should read the given tokens always.
+# replace: embedded = self.embedding(tokens[:, t])
+# by:      read = tokens[:, t] if self.training or t == 0 else logits[-1].argmax(-1)
+#          embedded = self.embedding(read)
+
+# %% wrong Captioner added_to_the_old_state of="step_by_step"
+# You add the GRU's state to the old one: the GRU's state is the new state.
+# replace: state = self.gru(torch.cat((embedded, context), dim=1), state)
+# by:      state = state + self.gru(torch.cat((embedded, context), dim=1), state)
+
+# %% wrong Captioner tanh_before_start of="step_by_step"
+# Your tanh comes before `start`: first the linear layer, then tanh.
+# replace: self.start(placed.mean(dim=1)).tanh()
+# by:      self.start(placed.mean(dim=1).tanh())
+
+# %% wrong Captioner weights_of_the_new_state of="step_by_step"
+# Your weights come from a second call of attend, with the new state: return those of the call
+# whose context the GRU reads.
+# replace: logits.append(self.output(state))
+# by:      logits.append(self.output(state))
+#          attended = self.attend(state, placed)[1]
+
+# %% wrong Captioner context_detached of="step_by_step"
+# You detach the context: the gradient should go through it to the cells and to `attend`.
+# replace: torch.cat((embedded, context), dim=1)
+# by:      torch.cat((embedded, context.detach()), dim=1)
+
+# %% wrong Captioner attends_without_gradient of="step_by_step"
+# You attend under no_grad: the gradient should go through attention.
+# replace: context, attended = self.attend(state, placed)
+# by:      with torch.no_grad():
+#              context, attended = self.attend(state, placed)
+
+# %% wrong Captioner start_detached of="step_by_step"
+# You detach the first state: `start` would never learn.
+# replace: self.start(placed.mean(dim=1)).tanh()
+# by:      self.start(placed.mean(dim=1)).tanh().detach()
 
 # %% right Captioner plain_loop of="step_by_step"
 # replace: nn.Parameter(torch.zeros(num_cells, d_cell))
@@ -1199,6 +1281,21 @@ def coverage_penalty(weights: Tensor, lengths: Tensor) -> Tensor:
 # does the last line say `return`?
 # replace: return (1 - totals)
 # by:      (1 - totals)
+
+# %% wrong coverage_penalty at_least_one_word of="solution"
+# You count at least one word of each row: a length may be 0.
+# replace: < lengths[:, None]
+# by:      < lengths[:, None].clamp(min=1)
+
+# %% wrong coverage_penalty largest_for_total of="solution"
+# You take each cell's largest weight: its total is the sum.
+# replace: (weights * counted[..., None]).sum(1)
+# by:      (weights * counted[..., None]).amax(1)
+
+# %% wrong coverage_penalty divided_by_words of="solution"
+# You divide by the number of words: the mean is over the rows.
+# replace: return (1 - totals).square().sum(-1).mean()
+# by:      return (1 - totals).square().sum() / counted.sum().clamp(min=1)
 
 # %% right coverage_penalty a_loop of="row_by_row"
 # replace: torch.stack(penalties).mean()
@@ -1426,6 +1523,24 @@ def weight_on_object(weights: Tensor, masks: Tensor, stride: int) -> tuple[Tenso
 # does the last line say `return`?
 # replace: return on_object[named].mean(), touched.mean(-1)[named].mean()
 # by:      on_object[named].mean(), touched.mean(-1)[named].mean()
+
+# %% wrong weight_on_object box_around of="by_tiles"
+# You count all cells of a box around the object: only those count in which it has a pixel.
+# replace: if touched[row, word].any():
+# by:      grid = touched[row, word].view(height // stride, width // stride)
+#          ys, xs = grid.any(1).nonzero().flatten(), grid.any(0).nonzero().flatten()
+#          if len(ys):
+#              grid[ys[0] : ys[-1] + 1, xs[0] : xs[-1] + 1] = True
+#          if touched[row, word].any():
+
+# %% wrong weight_on_object square_grid of="solution"
+# Your grid is as square as the number of cells allows: its sides are those of the image, divided
+# by the stride.
+# replace: F.max_pool2d(masks.to(weights.dtype), stride).flatten(2)
+# by:      F.adaptive_max_pool2d(
+#              masks.to(weights.dtype),
+#              (int(weights.shape[2] ** 0.5), weights.shape[2] // int(weights.shape[2] ** 0.5)),
+#          ).flatten(2)
 
 # %% right weight_on_object loops of="by_tiles"
 # replace: return torch.zeros((), dtype=weights.dtype), torch.zeros((), dtype=weights.dtype)
@@ -1668,17 +1783,17 @@ def occlusion_map(
 # by:      assert side % size == 0, f"tiles of {size} pixels do not divide a side of {side}"
 
 # %% wrong occlusion_map no_numbers of="solution"
-# Your message names no numbers: say the size and the side.
+# expected a ValueError that names 3 and 4
 # replace: f"tiles of {size} pixels do not divide a side of {side}"
 # by:      "the size does not divide the image"
 
 # %% wrong occlusion_map size_not_named of="solution"
-# Your message names the side alone: say the size, too.
+# expected a ValueError that names 3 and 4
 # replace: f"tiles of {size} pixels do not divide a side of {side}"
 # by:      f"the size does not divide a side of {side}"
 
 # %% wrong occlusion_map side_not_named of="solution"
-# Your message names the size alone: say the side, too.
+# expected a ValueError that names 3 and 4
 # replace: f"tiles of {size} pixels do not divide a side of {side}"
 # by:      f"tiles of {size} pixels do not fit"
 
@@ -1696,6 +1811,16 @@ def occlusion_map(
 # does the last line say `return`?
 # replace: return torch.stack(rows, dim=1)
 # by:      torch.stack(rows, dim=1)
+
+# %% wrong occlusion_map a_type_error of="solution"
+# raise ValueError(f"…"), with 3 and 4 in the message
+# replace: raise ValueError(
+# by:      raise TypeError(
+
+# %% wrong occlusion_map begins_at_its_number of="tile_by_tile"
+# Your tile begins at its number, not at its pixel: multiply by size.
+# replace: covered[:, y : y + size, x : x + size] = fill
+# by:      covered[:, y // size : y // size + size, x // size : x // size + size] = fill
 
 # %% right occlusion_map one_by_one of="tile_by_tile"
 # replace: torch.stack(row, dim=-1)
