@@ -2084,7 +2084,7 @@ figures.runs(
 # %% [markdown]
 # What to see: after pretraining, 100 steps on two adjectives are right on the other ten, with about 95 % or more in four of five runs. The fifth is the run that knew 65 % of the hidden verbs.
 #
-# From scratch is at chance: 32 labels say nothing about *dull*. So is the control with random verbs. What helps is what the second sentences tell about the first.
+# From scratch is at chance: 32 labels say nothing about *dull*. So is the control. What helps is what the second sentences tell about the first.
 #
 # Frozen lies between, and varies: 50 to 92 % at `[CLS]`, 62 to 89 % with the mean. (Rates: the best of six for each, on two other seeds; the control has that of the fine-tuned.)
 #
