@@ -157,7 +157,7 @@ draw_scenes(
 # %% [markdown]
 # A **convolutional neural network** (CNN) moves small filters over a picture: each output number depends on a small window of the input. Three convolutions turn a scene into a **feature map** of 4 × 8 cells, a grid with a vector of 48 features in each cell.
 #
-# The CNN is trained first, on scenes with a single shape: it says the colour and the shape. Then it is frozen, as in *Show, Attend and Tell* (Xu et al., 2015), where it was a VGG-19 trained on ImageNet.
+# The CNN is trained first, on scenes with a single shape: it says the colour and the shape. Then it is frozen, as in *Show, Attend and Tell* (Xu et al., 2015), where it was a VGG-19 trained on ImageNet. (**From the lecture**: “Use CNN to extract a grid of features”, CS7150.)
 
 
 # %%
@@ -478,7 +478,7 @@ with Check("receptive_field", "many layers, from the last one back") as check:
 # END HIDDEN TESTS
 
 # %% [markdown]
-# **From the lecture**: *Transformers (Part 2)*, Data C182, slide “Motivation / intuition” (a bird flying over a body of water), and *Transformer: Part I (Encoder)*, CS7150, “Image captioning with RNNs and attention”. Both show Xu et al.'s pictures: for each word, some tiles are bright.
+# **From the lecture**: *Transformers (Part 2)*, Data C182, slide “Motivation / intuition” (a bird flying over a body of water), and *Transformer: Part I (Encoder)*, CS7150, “Image captioning with RNNs and attention”. Both take their examples from Xu et al., whose pictures brighten some tiles for each word.
 #
 # **Hunt.** Xu et al. attend to 14 × 14 cells of an image of 224 × 224 pixels. Their VGG-19 has blocks of 2, 2, 4, 4 and 4 convolutions (kernel 3, stride 1, padding 1), with a pooling (kernel 2, stride 2) between two blocks. The pictures brighten 16 × 16 pixels a cell. Guess what a cell sees, then run your function.
 
@@ -1074,7 +1074,7 @@ with Check("Captioner", "gradients through all words") as check:
 # %% [markdown]
 # ### Train it
 #
-# 4,000 scenes, 500 steps of 64, AdamW with a one-cycle schedule, for each of three seeds. The CNN stays frozen, so its features are computed once. Tested is on 500 new scenes: a caption counts only if *every* word is right.
+# 4,000 scenes, 500 steps of 64, AdamW with a one-cycle schedule, for each of three seeds. The CNN stays frozen, so its features are computed once. The test has 500 new scenes: a caption counts only if *every* word is right.
 #
 # **Predict.** To test a caption, the network should write by itself. But the next cells only compare the argmax of each word with the truth, under teacher forcing, in a single pass. Is that the same?
 #
@@ -1384,7 +1384,8 @@ figures.runs(
 # How much weight does each cell get in total, over all words of a caption?
 
 # %%
-totals_of = [w[SHOWN, : test_set.lengths[SHOWN]].sum(0).unflatten(0, (4, 8)) for w in found_weights]
+words_there = int(test_set.lengths[SHOWN])
+totals_of = [passed(seed)[1][SHOWN, :words_there].sum(0).unflatten(0, (4, 8)) for seed in range(3)]
 draw_scenes(
     [test_set.images[SHOWN]] * 3,
     [f"seed {seed}: 0 to {total.max():.1f}" for seed, total in enumerate(totals_of)],
@@ -1705,7 +1706,7 @@ for seed in (0, 1):
 # **Predict.** How often does covering the cell with the largest weight change the word?
 #
 # <details><summary>Nearly always: that is where the network read it</summary>Run the next cell.</details>
-# <details><summary>In no more than one word of three</summary>Yes: 8 % in one network, 29 and 34 % in the others.</details>
+# <details><summary>In a third of the words, or fewer</summary>Yes: 8 % in one network, 29 and 34 % in the others.</details>
 # <details><summary>Never: one cell of 32 is too little</summary>Some cells do change words.</details>
 
 # %% folded=true
