@@ -624,6 +624,21 @@ def mask_tokens(
 # by:      p = min(1.0, p * tokens.numel() / max(1, int((tokens > MASK).sum())))
 #          draw = torch.rand
 
+
+# %% wrong mask_tokens masks_replaced_later
+# You replace some [MASK] again, those too that stood in the tokens: special tokens stay.
+def mask_tokens(
+    tokens: Tensor, vocab_size: int, p: float = 0.15, generator: torch.Generator | None = None
+) -> tuple[Tensor, Tensor]:
+    chosen = (torch.rand(tokens.shape, generator=generator) < p) & (tokens > 3)
+    fate = torch.rand(tokens.shape, generator=generator)
+    words = torch.randint(4, vocab_size, tokens.shape, generator=generator)
+    inputs = tokens.masked_fill(chosen, 3)
+    inputs = torch.where((inputs == 3) & (fate < 0.1), words, inputs)
+    inputs = torch.where((inputs == 3) & (fate > 0.9), tokens, inputs)
+    return inputs, tokens.masked_fill(~chosen, -100)
+
+
 # %% right mask_tokens one_uniform_draw of="one_draw"
 # replace: tokens > MASK
 # by:      tokens >= 4
