@@ -1088,18 +1088,18 @@ def pretrain(
     with_small_tables(new.bert)
     pairs, kinds, _ = packed(reviews(8000, seed=seed, agree=agree), pairs=True)
     generator = torch.Generator().manual_seed(seed)
-    optimizer = torch.optim.AdamW(new.parameters(), lr=5e-3)
-    schedule = torch.optim.lr_scheduler.OneCycleLR(optimizer, 5e-3, total_steps=steps)
+    adamw = torch.optim.AdamW(new.parameters(), lr=5e-3)
+    schedule = torch.optim.lr_scheduler.OneCycleLR(adamw, 5e-3, total_steps=steps)
     history = []
-    for _ in range(steps):
+    for _step in range(steps):
         at = torch.randint(len(pairs), (64,), generator=generator)
         hidden, wanted = masking(pairs[at], len(VOCABULARY), 0.3, generator)
-        loss = masked_lm_loss(new(hidden, kinds[at] if use_segments else None), wanted)
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
+        nats = masked_lm_loss(new(hidden, kinds[at] if use_segments else None), wanted)
+        adamw.zero_grad()
+        nats.backward()
+        adamw.step()
         schedule.step()
-        history.append(loss.item())
+        history.append(nats.item())
     return new.eval(), history
 
 
@@ -1738,7 +1738,7 @@ def fine_tune(
     trained = [w for name, w in named if not (frozen and name.startswith("bert."))]
     optimizer, losses = torch.optim.AdamW(trained, lr=lr), []
     for _ in range(steps):
-        model.train()
+        model.train(True)
         model.get_submodule("bert").train(not frozen)
         rows = torch.randint(len(tokens), (batch_size,), generator=generator)
         loss = F.cross_entropy(model(tokens[rows]), labels[rows])
@@ -1846,7 +1846,7 @@ with Check("fine_tune", "training mode, then evaluation mode", hint) as check:
     model.head[1].bias.requires_grad_(False)
     kept = {name: w.detach().clone() for name, w in model.named_parameters()}
     learns = {name: w.requires_grad for name, w in model.named_parameters()}
-    model.eval()
+    model.train(mode=False)
     tokens, labels = torch.arange(4, 8)[:, None] % 9, torch.tensor([0, 1, 2, 1])
     check.call(model, tokens, labels, 5, 0.01, 3, False, torch.Generator().manual_seed(0))
     calls = {name: int(count) for name, count in model.named_buffers() if "num_batches" in name}
