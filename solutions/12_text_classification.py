@@ -1746,7 +1746,7 @@ def fine_tune(
         loss.backward()
         optimizer.step()
         losses.append(loss.detach())
-    model.eval()
+    model.train(False)
     return torch.stack(losses)
     # END SOLUTION
 

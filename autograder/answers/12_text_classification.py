@@ -2278,7 +2278,7 @@ def fine_tune(
 #          optimizer.zero_grad()
 
 # %% wrong fine_tune no_update of="switched"
-# You never call optimizer.step(), so nothing is learned.
+# You never let the optimizer take a step, so nothing is learned.
 # replace: optimizer.step()
 # by:
 

@@ -82,7 +82,7 @@ def _rows(tokens: Any, segments: Any, mask: int, vocab: int) -> list[tuple[np.nd
         raise ValueError(f"segments must be 0 or 1; got {kinds[~np.isin(kinds, (0, 1))][0]:g}")
     if len(given) > ROWS or given.shape[1] > LENGTH:
         raise ValueError(f"tokens must be at most {ROWS} rows of {LENGTH}; got {given.shape}")
-    rows = []
+    cut = []
     for number, (row, own) in enumerate(
         zip(given.astype(np.int64), kinds.astype(np.int64), strict=True)
     ):
@@ -91,8 +91,8 @@ def _rows(tokens: Any, segments: Any, mask: int, vocab: int) -> list[tuple[np.nd
                 f"tokens must have a word, an id above {mask}, in each row; row {number} has none"
             )
         length = int(np.flatnonzero(row)[-1]) + 1
-        rows.append((row[:length], own[:length]))
-    return rows
+        cut.append((row[:length], own[:length]))
+    return cut
 
 
 def _cases(row: np.ndarray, mask: int) -> Iterator[tuple[int, ...]]:
