@@ -155,7 +155,7 @@ draw_scenes(
 )
 
 # %% [markdown]
-# A **convolutional neural network** (CNN) moves small filters over a picture: each output number depends on a small window of the input. Three convolutions turn a scene into a **feature map** of 4 × 8 cells, a grid with a vector of 48 features in each cell.
+# A convolutional neural network (CNN, lesson 4) moves small filters over a picture: each output number depends on a small window of the input. Three convolutions turn a scene into a **feature map** of 4 × 8 cells, a grid with a vector of 48 features in each cell.
 #
 # The CNN is trained first, on scenes with a single shape: it says the colour and the shape. Then it is frozen, as in *Show, Attend and Tell* (Xu et al., 2015), where it was a VGG-19 trained on ImageNet. (**From the lecture**: “Use CNN to extract a grid of features”, CS7150.)
 
@@ -329,7 +329,7 @@ figures.Picture(figure, f"The pixels on which one cell depends: {span}; its tile
 # %% [markdown]
 # What to see: the cell depends on 15 × 15 pixels, 14 times the area of its tile, which lies near the middle.
 #
-# The part of the input on which a cell can depend is its **receptive field**. Along one axis, two neighbouring outputs of a convolution are `stride` inputs apart, and each sees `kernel` inputs. Padding moves the first one to the left. By hand, for two convolutions (kernel 3, stride 2, padding 1):
+# A cell's **receptive field** is the part of the input on which it can depend. Along one axis, two neighbouring outputs of a convolution are `stride` inputs apart, and each sees `kernel` inputs. Padding moves the first one to the left. By hand, for two convolutions (kernel 3, stride 2, padding 1):
 
 
 # %% folded=true
@@ -527,7 +527,7 @@ figures.steps(
 #
 # $$e_i = \frac{(W_q\, s) \cdot (W_k\, x_i)}{\sqrt{d_\text{attention}}} \qquad \alpha = \mathrm{softmax}(e) \qquad c = \sigma(w_g \cdot s + b_g) \sum_i \alpha_i\, x_i$$
 #
-# The factor in front is a **gate**: a number between 0 and 1, computed from the state, that can turn the context down. Xu et al. added it: a word such as *and* may not need the picture.
+# A **gate** is a number between 0 and 1, computed from the state, that can turn the context down: here, the factor in front. Xu et al. added it: a word such as *and* may not need the picture.
 #
 # (C182 says that weights are “frequently visualized in papers as attention masks”. A *mask* says which keys may be attended to, True or False, and applies *before* softmax. What the papers draw are *weights*.)
 #
@@ -1398,7 +1398,7 @@ draw_scenes(
 #
 # $$\sum_{i \in \text{cells}} \Big(1 - \sum_{t} \alpha_{ti}\Big)^2$$
 #
-# They call it *doubly stochastic attention*. Here it is the **coverage penalty**, which is zero if every cell gets a total weight of 1.
+# They call it *doubly stochastic attention*. The **coverage penalty**, as it is called here, is zero if every cell gets a total weight of 1.
 #
 # **Exercise** (15 minutes). Write it for a batch of captions of different lengths.
 #
@@ -1527,7 +1527,7 @@ for number in (1, 9, 20):
 draw_scenes(three_covers, ["cell 1", "cell 9", "cell 20"], "One cell covered")
 
 # %% [markdown]
-# This is **occlusion** (Zeiler and Fergus, 2014), a method that fills one tile of the picture after another and notes how much the score of each word falls.
+# **Occlusion** (Zeiler and Fergus, 2014) fills one tile of the picture after another and notes how much the score of each word falls.
 #
 # **Exercise** (30 minutes). Write it for any score.
 #
