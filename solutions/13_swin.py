@@ -28,7 +28,7 @@ from transformer_course.checks import Check, numbers
 torch.set_num_threads(1)  # such small models train fastest on one core
 
 # %% [markdown]
-# Here are two pictures of 8 × 8 pixels. Each has two neighbouring dots. Two small Transformers shall say whether the dots have the same colour.
+# Here are two pictures of 8 × 8 pixels. Each has two neighbouring dots. Two small Transformers have to say whether the dots have the same colour.
 
 # %% folded=true
 # Draws pictures of dots with the borders of windows, and maps of yes and no: click to unfold.
@@ -121,7 +121,7 @@ recorded_dots = {
 figures.runs(recorded_dots, "accuracy on all pictures", "Same colour? Six seeds each", bottom=0.0)
 
 # %% [markdown]
-# What to see: network A reads every pair inside a square, and across a border it does no better than a coin. Network B reads all pairs across the border. (Inside, one of its six runs was not done.) Why would anybody build network A? And what exactly cures it in B? That is this lesson.
+# What to see: network A reads every pair inside a square, and across a border it does no better than chance. Network B reads all pairs across the border. (Inside, one of its runs reads three quarters after 350 steps, and all after 500.) Why would anybody build network A? And what is it that helps network B? That is this lesson.
 
 # %%
 print(f"{len(inside_labels)} pictures inside a square, {len(across_labels)} across a border")
@@ -567,13 +567,13 @@ from transformer_course.widgets import show_windows
 show_windows(window_partition, shifted_window_mask, side=8, window_sizes=(2, 4, 8))
 
 # %% [markdown]
-# **Puzzle.** Take M = 4. Find the shift for which the largest number of pairs is *masked*, and the pixels that may attend to one key only, themselves. Is there a shift at which both happen at once?
+# **Puzzle.** Take M = 4. Which shift masks the most pairs? And at which shifts is there a pixel that may attend to itself only?
 #
-# <details><summary>Shift 1</summary>A corner pixel that wrapped around on both axes is alone: (0, 0). Of 1,024 pairs, 348 are masked.</details>
-# <details><summary>Shift 2</summary>Yes for the first question: 448 of 1,024 pairs are masked. But the smallest piece has 2 × 2 pixels: nobody is alone.</details>
-# <details><summary>Shift 3</summary>The counts are those of shift 1, and the pixel that is alone is (7, 7): here it is the one that did <em>not</em> wrap around.</details>
+# <details><summary>Shift 1</summary>One corner pixel wrapped around on both axes, and is alone: (0, 0). Of 1,024 pairs, 348 are masked.</details>
+# <details><summary>Shift 2</summary>It masks the most: 448 of 1,024 pairs. But its smallest piece has 2 × 2 pixels, so no pixel is alone.</details>
+# <details><summary>Shift 3</summary>It masks 348 pairs, as shift 1 does, and (7, 7) is alone: here it is the pixel that did <em>not</em> wrap around.</details>
 #
-# So the answer is no. A shift of M/2 masks most, and it is the shift that mixes two windows evenly.
+# So Swin's shift, M // 2, masks the most pairs. In return it takes equal parts of the windows that it joins.
 
 # %% [markdown]
 # ### The mask of the famous code
@@ -637,7 +637,7 @@ for masked_score in (0.0, 90.0, 100.0, 105.0):
     print(f"masked score {masked_score:5.0f}: weight {added:.4f} with −100, {filled:.4f} with −∞")
 
 # %% [markdown]
-# What to see: a masked score that is 100 above the allowed one gets half the weight. Scores of 100 are rare in a trained Swin, so nobody notices. But what was called a mask is a large penalty. Your `WindowAttention` will use $-\infty$.
+# What to see: a masked score that is 100 above the allowed one gets half the weight. What is called a mask there is a large penalty. (In part 11 you see masked keys come through in Hugging Face's model.) Your `WindowAttention` will use $-\infty$.
 
 # %% [markdown]
 # ## 4 · Where is the key, seen from the query?
@@ -1192,7 +1192,7 @@ with Check("WindowAttention", "refused and accepted") as check:
 # %% [markdown]
 # Now measure what part 1 counted. Window attention is yours, on maps of 16² to 64² pixels; beside it stands PyTorch's own attention over all pixels, with as many features and heads.
 #
-# **Predict.** The side doubles from 32 to 64. By what factor grows the time of your window attention?
+# **Predict.** The side doubles from 32 to 64. By what factor does the time of your window attention grow?
 #
 # <details><summary>2</summary>The side doubles, but the area is what counts.</details>
 # <details><summary>About 4</summary>Yes: four times the windows, each as expensive as before.</details>
@@ -1548,7 +1548,7 @@ for name, two_shifts in {"network A": (0, 0), "network B": (0, 2)}.items():
 #
 # <details><summary>It falls to a half</summary>The pair itself still meets in one window. The mask only removes other pixels.</details>
 # <details><summary>It falls a little</summary>That is what one may expect. Run the next cell.</details>
-# <details><summary>It stays</summary>Yes, here it does. The network learns to ignore what is empty anyway.</details>
+# <details><summary>It stays</summary>Yes, here it does. The pair still meets in one window, and all the other pixels are empty.</details>
 
 # %%
 recorded_masks = {
@@ -2118,7 +2118,7 @@ print(f"held-out accuracy: {digits_read(seed=0):.1%}")
 # **Predict.** Which of the two costs more on the digits?
 #
 # <details><summary>Leaving out the shift</summary>It cost everything on the dots. Here the second stage sees the whole digit: its map is 2 × 2, one window.</details>
-# <details><summary>Averaging</summary>Yes. Which of four neighbouring patches is dark is what tells strokes apart, and the mean forgets it.</details>
+# <details><summary>Averaging</summary>Yes. A mean forgets which of the four patches was dark.</details>
 # <details><summary>Both cost about the same</summary>Run the next cell.</details>
 
 # %%
@@ -2180,7 +2180,7 @@ draw_classes({"picture": some_pictures[:, 0], "classes": some_classes}, "Shapes 
 # %% [markdown]
 # **Predict.** Take the two feature maps of a small Swin: 16 × 16 pixels from the first stage, 8 × 8 from the second. Which of them knows better *what* stands at a place, and which knows better *where* it ends?
 #
-# <details><summary>The first knows both better: it has more pixels</summary>It is the better one for where. But its pixels have attended less far.</details>
+# <details><summary>The first knows both better: it has more pixels</summary>That is not what the lecture expects. The experiment below tests it.</details>
 # <details><summary>What: the second. Where: the first</summary>That is the idea of the lecture's slide. The experiment below tests it.</details>
 # <details><summary>What: the first. Where: the second</summary>A pixel of the second map covers 4 × 4 pixels of the picture.</details>
 #
@@ -2347,7 +2347,7 @@ for name, of_runs in recorded_seconds.items():
 # %% [markdown]
 # The fused network does 1,400 steps in the time of 1,000 of the fine one. The last column of the figures shows these: two runs match the fine scale, and one does not.
 #
-# So this figure does not support the lecture's “we need to fuse”. It does not refute it either. Its maps have only 16 × 16 pixels, which four blocks with windows of 4 see as a whole. The lecture speaks of detectors, whose maps are far larger.
+# So this figure does not support the lecture's “we need to fuse”. It does not refute it either. Its shapes are small, 4 to 7 pixels of the fine map across, so a few blocks with windows of 4 cover one. The lecture speaks of detectors, whose images are far larger.
 #
 # **From the lecture**: *transformer*, STATS 403, lecture 7, “swin (shifted windows) transformer” and its reference to Swin-UNet; CS7150, Transformer Part I, “Hierarchical Representations in SwinTransformer”.
 
@@ -2496,8 +2496,8 @@ show_progress("13_swin")
 
 # %% [markdown]
 # - Full attention compares $n^2$ pairs, window attention $n \cdot M^2$: linear in the area of the image.
-# - Blocks with the same windows never look across a border. On two dots across a border, three in four is their limit; in every run they stayed at a half. Shifted windows read all.
-# - The shift is a roll; the mask forbids the pairs whose offset the roll has changed. Its fault shows in gradients, not in the accuracy of a task.
+# - Blocks with the same windows never look across a border. On two dots across a border, three in four is their limit; in every run they stayed at a half. With shifted windows, all six runs read all pictures.
+# - The shift is a roll; the mask forbids the pairs whose offset the roll has changed. A missing mask showed in gradients, not in the accuracy on the dots.
 # - The relative position bias is a table of $(2M-1)^2$ offsets for each head, added to the scaled scores. Offsets need two axes: numbering the pixels in one merges 49 into 31.
 # - Patch merging joins 2 × 2 pixels, which a mean would not tell apart. On the digits, averaging cost four to five points.
 # - Dense prediction fuses feature maps of several scales. On small pictures of shapes, three seeds showed no gain from the skip connection; a single fine scale was better at equal steps, and about as good at equal time.
