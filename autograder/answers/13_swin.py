@@ -248,7 +248,7 @@ class PatchMerging(nn.Module):
 
 
 # %% wrong window_partition no_numbers_in_the_message of="solution"
-# Your message names neither the side nor the window size.
+# Your message does not name the side: 7, for example.
 # replace: f"windows of {window_size} do not fit into a side of {side}"
 # by:      "the windows do not fit"
 
@@ -260,7 +260,7 @@ class PatchMerging(nn.Module):
 
 
 # %% wrong window_partition window_size_alone_named of="solution"
-# Your message does not name the side.
+# Your message does not name the side: 7, for example.
 # replace: f"windows of {window_size} do not fit into a side of {side}"
 # by:      f"windows of {window_size} do not fit"
 
@@ -611,8 +611,7 @@ class PatchMerging(nn.Module):
 
 
 # %% wrong shifted_window_mask last_window_as_a_piece of="solution"
-# You separate the whole last row and column of windows: only the last `shift` rows and columns
-# wrapped around.
+# Your mask allows all pairs: forbid those whose offset the roll has changed.
 # replace: wrapped_rows = torch.arange(height) >= height - shift
 #          wrapped_columns = torch.arange(width) >= width - shift
 # by:      wrapped_rows = torch.arange(height) >= height - window_size
@@ -637,7 +636,7 @@ class PatchMerging(nn.Module):
 
 
 # %% wrong shifted_window_mask all_allowed of="solution"
-# You allow all pairs: those whose offset the roll changed are forbidden.
+# Your mask allows all pairs: forbid those whose offset the roll has changed.
 # replace: return pieces[:, :, None] == pieces[:, None]
 # by:      return torch.ones_like(pieces[:, :, None] == pieces[:, None])
 
@@ -1842,31 +1841,31 @@ class PatchMerging(nn.Module):
 
 
 # %% wrong WindowAttention qkv_without_bias of="solution"
-# Your qkv has no bias.
+# the parameters are not the ones the docstring names
 # replace: nn.Linear(d_model, 3 * d_model)
 # by:      nn.Linear(d_model, 3 * d_model, bias=False)
 
 
 # %% wrong WindowAttention projection_without_bias of="solution"
-# Your projection has no bias.
+# the parameters are not the ones the docstring names
 # replace: self.projection = nn.Linear(d_model, d_model)
 # by:      self.projection = nn.Linear(d_model, d_model, bias=False)
 
 
 # %% wrong WindowAttention index_as_parameter of="solution"
-# Your index counts as a parameter: it is not learned, so use register_buffer.
+# leave out index: the docstring names every part
 # replace: self.register_buffer("index", relative_position_index(window_size))
 # by:      self.index = nn.Parameter(relative_position_index(window_size), requires_grad=False)
 
 
 # %% wrong WindowAttention table_is_no_parameter of="solution"
-# Your table is a plain tensor: nn.Parameter makes it learn.
+# the parameters are not the ones the docstring names
 # replace: nn.Parameter(0.02 * torch.randn((2 * window_size - 1) ** 2, num_heads))
 # by:      0.02 * torch.randn((2 * window_size - 1) ** 2, num_heads)
 
 
 # %% wrong WindowAttention heads_first_in_the_table of="solution"
-# Your table is (heads, offsets): it should be (offsets, heads).
+# the parameters are not the ones the docstring names
 # replace: torch.randn((2 * window_size - 1) ** 2, num_heads)
 # by:      torch.randn(num_heads, (2 * window_size - 1) ** 2)
 # replace: self.table[self.index].permute(2, 0, 1)
@@ -1874,13 +1873,13 @@ class PatchMerging(nn.Module):
 
 
 # %% wrong WindowAttention a_number_for_each_pair of="solution"
-# Your table has a row for each pair of pixels: it has one for each offset.
+# the parameters are not the ones the docstring names
 # replace: torch.randn((2 * window_size - 1) ** 2, num_heads)
 # by:      torch.randn(window_size**4, num_heads)
 
 
 # %% wrong WindowAttention one_head_in_the_table of="solution"
-# Your table has one column: each head has its own.
+# the parameters are not the ones the docstring names
 # replace: torch.randn((2 * window_size - 1) ** 2, num_heads)
 # by:      torch.randn((2 * window_size - 1) ** 2, 1)
 
@@ -1926,13 +1925,13 @@ class PatchMerging(nn.Module):
 
 
 # %% wrong WindowAttention heads_alone_named of="solution"
-# Your message does not name d_model.
+# Your message does not name d_model: 10, for example.
 # replace: f"{num_heads} heads do not divide a d_model of {d_model}"
 # by:      f"{num_heads} heads do not divide"
 
 
 # %% wrong WindowAttention nothing_named of="solution"
-# Your message names neither number.
+# Your message does not name d_model: 10, for example.
 # replace: f"{num_heads} heads do not divide a d_model of {d_model}"
 # by:      "the heads do not divide"
 
@@ -2103,7 +2102,8 @@ class PatchMerging(nn.Module):
 
 
 # %% wrong SwinBlock no_mask of="solution"
-# You leave out the mask: pixels of opposite borders attend to one another.
+# Pixels of opposite borders attend to one another in your block: mask each window by its own
+# mask.
 # replace: attended, _ = self.attention(window_partition(rolled, self.window_size), mask)
 # by:      attended, _ = self.attention(window_partition(rolled, self.window_size))
 
@@ -2334,7 +2334,8 @@ class PatchMerging(nn.Module):
 
 
 # %% wrong SwinBlock first_windows_mask_for_all of="solution"
-# You use the first window's mask for all windows: nothing is masked in it.
+# Pixels of opposite borders attend to one another in your block: mask each window by its own
+# mask.
 # replace: attended, _ = self.attention(window_partition(rolled, self.window_size), mask)
 # by:      mask = mask[:1].expand_as(mask)
 #          attended, _ = self.attention(window_partition(rolled, self.window_size), mask)
@@ -2348,7 +2349,7 @@ class PatchMerging(nn.Module):
 
 
 # %% wrong SwinBlock third_norm of="solution"
-# You have a third norm: the docstring names two.
+# leave out norm3.bias, norm3.weight: the docstring names every part
 # replace: self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
 # by:      self.norm1, self.norm2 = nn.LayerNorm(d_model), nn.LayerNorm(d_model)
 #          self.norm3 = nn.LayerNorm(d_model)
@@ -2363,13 +2364,13 @@ class PatchMerging(nn.Module):
 
 
 # %% wrong SwinBlock linear_without_bias of="solution"
-# linear1 has no bias: leave nn.Linear as it is.
+# the parameters are not the ones the docstring names
 # replace: nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
 # by:      nn.Linear(d_model, d_ff, bias=False), nn.Linear(d_ff, d_model)
 
 
 # %% wrong SwinBlock d_ff_ignored of="solution"
-# Your feed-forward network is 4 · d_model wide: take d_ff.
+# the parameters are not the ones the docstring names
 # replace: nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
 # by:      nn.Linear(d_model, 4 * d_model), nn.Linear(4 * d_model, d_model)
 
@@ -2556,7 +2557,7 @@ class PatchMerging(nn.Module):
 
 
 # %% wrong PatchMerging norm_after_the_reduction of="solution"
-# Your norm comes after the reduction: it comes before, on 4 · d_model numbers.
+# the parameters are not the ones the docstring names
 # replace: self.norm = nn.LayerNorm(4 * d_model)
 # by:      self.norm = nn.LayerNorm(2 * d_model)
 # replace: return self.reduction(self.norm(torch.cat(squares, -1)))
@@ -2564,25 +2565,25 @@ class PatchMerging(nn.Module):
 
 
 # %% wrong PatchMerging with_a_bias of="solution"
-# Your reduction has a bias.
+# pass bias=False to each layer
 # replace: nn.Linear(4 * d_model, 2 * d_model, bias=False)
 # by:      nn.Linear(4 * d_model, 2 * d_model)
 
 
 # %% wrong PatchMerging four_times_the_channels of="solution"
-# You keep 4 · d_model channels: reduce them to 2 · d_model.
+# the parameters are not the ones the docstring names
 # replace: nn.Linear(4 * d_model, 2 * d_model, bias=False)
 # by:      nn.Linear(4 * d_model, 4 * d_model, bias=False)
 
 
 # %% wrong PatchMerging channels_kept of="solution"
-# You reduce to d_model channels: the width doubles.
+# the parameters are not the ones the docstring names
 # replace: nn.Linear(4 * d_model, 2 * d_model, bias=False)
 # by:      nn.Linear(4 * d_model, d_model, bias=False)
 
 
 # %% wrong PatchMerging norm_without_parameters of="solution"
-# Your norm has no parameters.
+# the parameters are not the ones the docstring names
 # replace: nn.LayerNorm(4 * d_model)
 # by:      nn.LayerNorm(4 * d_model, elementwise_affine=False)
 
@@ -2646,7 +2647,7 @@ class PatchMerging(nn.Module):
 
 
 # %% wrong PatchMerging height_only of="solution"
-# You examine the height only.
+# A map of 6 by 7 should be refused: each side must be even by itself.
 # replace: for side in x.shape[1:3]:
 # by:      for side in x.shape[1:2]:
 
@@ -2658,7 +2659,7 @@ class PatchMerging(nn.Module):
 
 
 # %% wrong PatchMerging area_examined of="solution"
-# You examine the number of pixels: each side must be even.
+# A map of 6 by 7 should be refused: each side must be even by itself.
 # replace: if side % 2:
 # by:      if x.shape[1] * x.shape[2] % 2:
 
@@ -2794,7 +2795,7 @@ class PatchMerging(nn.Module):
 
 
 # %% wrong Swin heads_stay of="solution"
-# Your heads stay the same: they double from stage to stage.
+# the parameters are not the ones the docstring names
 # replace: heads = num_heads * 2**i
 # by:      heads = num_heads
 
@@ -2806,25 +2807,25 @@ class PatchMerging(nn.Module):
 
 
 # %% wrong Swin width_stays of="solution"
-# Your blocks keep d_model: the width doubles from stage to stage.
+# the parameters are not the ones the docstring names
 # replace: widths = [d_model * 2**i for
 # by:      widths = [d_model for
 
 
 # %% wrong Swin width_quadruples of="solution"
-# Your width quadruples: it doubles from stage to stage.
+# the parameters are not the ones the docstring names
 # replace: widths = [d_model * 2**i for
 # by:      widths = [d_model * 4**i for
 
 
 # %% wrong Swin d_ff_of_the_first_stage of="solution"
-# Your d_ff is 4 · d_model in all stages: it is 4 times the width of the stage.
+# the parameters are not the ones the docstring names
 # replace: shift, 4 * width)
 # by:      shift, 4 * d_model)
 
 
 # %% wrong Swin d_ff_twice of="solution"
-# Your d_ff is 2 times the width: it is 4 times.
+# the parameters are not the ones the docstring names
 # replace: shift, 4 * width)
 # by:      shift, 2 * width)
 
@@ -2837,7 +2838,7 @@ class PatchMerging(nn.Module):
 
 
 # %% wrong Swin merged_after_every_stage of="solution"
-# You merge after the last stage, too: merge between stages only.
+# the parameters are not the ones the docstring names
 # replace: for width in widths[:-1])
 # by:      for width in widths)
 # replace: self.norm, self.head = nn.LayerNorm(widths[-1]), nn.Linear(widths[-1], num_classes)
@@ -2982,7 +2983,7 @@ class PatchMerging(nn.Module):
 
 
 # %% wrong Swin norm_before_the_projection of="solution"
-# Your patch_norm comes before the projection: it comes after, on d_model numbers.
+# the parameters are not the ones the docstring names
 # replace: nn.LayerNorm(d_model)
 #
 # by:      nn.LayerNorm(channels * patch_size**2)
@@ -2992,19 +2993,19 @@ class PatchMerging(nn.Module):
 
 
 # %% wrong Swin no_bias_in_the_head of="solution"
-# Your head has no bias.
+# the parameters are not the ones the docstring names
 # replace: nn.Linear(widths[-1], num_classes)
 # by:      nn.Linear(widths[-1], num_classes, bias=False)
 
 
 # %% wrong Swin no_bias_in_the_projection of="solution"
-# Your projection has no bias.
+# the parameters are not the ones the docstring names
 # replace: nn.Linear(channels * patch_size**2, d_model)
 # by:      nn.Linear(channels * patch_size**2, d_model, bias=False)
 
 
 # %% wrong Swin absolute_positions of="solution"
-# You add learned positions: Swin has its relative position bias only.
+# leave out positions: the docstring names every part
 # replace: self.patch_size = patch_size
 # by:      self.patch_size = patch_size
 #          self.positions = nn.Parameter(torch.zeros(d_model))
@@ -3020,7 +3021,7 @@ class PatchMerging(nn.Module):
 
 
 # %% wrong Swin last_depth_missing of="solution"
-# You build one block too few in each stage.
+# the parameters are not the ones the docstring names
 # replace: for j in range(depth)]
 # by:      for j in range(max(1, depth - 1))]
 
