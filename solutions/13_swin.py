@@ -1650,7 +1650,7 @@ draw_pyramid([56, 28, 14, 7], [96, 192, 384, 768], [2, 2, 6, 2])
 #
 # $$y = \mathrm{LayerNorm}\big([x_{00},\, x_{10},\, x_{01},\, x_{11}]\big)\, W \qquad W: 4d \to 2d \text{, without a bias}$$
 #
-# The first index is the row. The order goes down the columns, as in the authors' code.
+# The first index is the row: the order goes down the columns.
 #
 # **Predict.** A map (1, 8, 8, 16) is merged. How many numbers has it before, and how many after?
 #
@@ -2355,9 +2355,9 @@ for name, of_runs in recorded_seconds.items():
 # %% [markdown]
 # The fused network does 1,400 steps in the time of 1,000 of the fine one. The last column of the figures shows these: two runs match the fine scale, and one does not.
 #
-# So this figure does not support the lecture's “we need to fuse”. It does not refute it either. Its shapes are small, 4 to 7 pixels of the fine map across, so a few blocks with windows of 4 cover one. The lecture speaks of detectors, whose images are far larger.
+# So this figure does not support the lecture's “we need to fuse”. It does not refute it either. Its shapes are only 4 to 7 pixels of the fine map across. The lecture speaks of detectors, whose images are far larger.
 #
-# **From the lecture**: *transformer*, STATS 403, lecture 7, “swin (shifted windows) transformer” and its reference to Swin-UNet; CS7150, Transformer Part I, “Hierarchical Representations in SwinTransformer”.
+# **From the lecture**: STATS 403, lecture 7, the reference to Swin-UNet; CS7150, Transformer Part I, “Hierarchical Representations in SwinTransformer”.
 
 # %% [markdown]
 # ### A table of the lecture
@@ -2482,12 +2482,12 @@ else:
     print("Hugging Face's library is not installed here; `pip install transformers` installs it")
 
 # %% [markdown]
-# What to see: with small weights the difference is rounding. With large ones it is not: some scores are more than 100 apart, and their −100 of part 3 lets masked keys through. (With −100 in the place of −∞, your `Swin` came within 6e-14 of theirs again.) At the size of Swin-T, `beside_hugging_face(224, 4, 96, [2, 2, 6, 2], 3, 7)` showed 1e-14.
+# What to see: with small weights the difference is rounding. With large ones it is not: some scores are more than 100 apart, and their −100 of part 3 lets masked keys through. (With −100 in its place, your `Swin` came within 6e-14 of theirs.) At the size of Swin-T, `beside_hugging_face(224, 4, 96, [2, 2, 6, 2], 3, 7)` showed 1e-14.
 
 # %% [markdown]
 # ## 12 · In your own words
 #
-# **Question** (12 minutes). A friend segments large pictures with a Swin, and removes the shift from all blocks: “the merging mixes the windows anyway.” The accuracy falls a little, and along some straight lines the maps are wrong. Where are these lines? Why does merging not cure everything? What does the shift cost in pairs? Write three to five sentences: double-click the cell below. A person reads them.
+# **Question** (12 minutes). A friend segments large pictures with a Swin, and removes the shift from all blocks: “the merging mixes the windows anyway.” Along some straight lines, the maps are now wrong. Where are these lines? Why does merging not cure everything? What does the shift cost in pairs? Write three to five sentences: double-click the cell below. A person reads them.
 
 # %% answer without_shift [markdown] points=2
 # <!-- BEGIN SOLUTION -->
