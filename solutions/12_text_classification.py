@@ -467,9 +467,10 @@ with Check("mask_tokens", "other sizes, and independence") as check:
 # Your masking, four times on the same pair. Here each word is chosen with probability 0.3, as in the training below: these rows are short.
 
 # %%
+one_pair = packed(reviews(1, seed=3), pairs=True)[0]
 some_generator = torch.Generator().manual_seed(2)
 for _try in range(4):
-    hidden_words, wanted_words = mask_tokens(some_pairs[:1], len(VOCABULARY), 0.3, some_generator)
+    hidden_words, wanted_words = mask_tokens(one_pair, len(VOCABULARY), 0.3, some_generator)
     asked = [VOCABULARY[i] for i in wanted_words[0].tolist() if i != -100]
     print(*spelled(hidden_words[0]), "  predict:", *asked)
 
@@ -1258,9 +1259,9 @@ figures.runs(
 # A classifier needs *one* vector for the whole row, and your model makes one for each token:
 
 # %%
+one_pair = packed(reviews(1, seed=3), pairs=True)[0]
 print(
-    "outputs of one row, (batch, length, d_model):",
-    tuple(pretrained()[0].bert(some_pairs[:1]).shape),
+    "outputs of one row:", tuple(pretrained()[0].bert(one_pair).shape), "(batch, length, d_model)"
 )
 
 # %% [markdown]
@@ -2158,7 +2159,7 @@ def effect_of_each_word(classifier: nn.Module, row_of_ids: Tensor) -> Tensor:
     return (both[0] - both[1:])[1:-1]  # without [CLS] and [SEP]
 
 
-for some_row in (single("it was not dull", 6), not_dull):
+for some_row in (single("it was not dull", 6), single("it was not very dull", 7)):
     some_classifier, some_words = trained_classifier("fine-tuned")[1], spelled(some_row[0])[1:-1]
     of_cls = attention_weights(some_classifier.bert, some_row).mean(1)[:, 0, 1:-1]
     figures.steps(
