@@ -450,7 +450,7 @@ with Check("receptive_field", "layers you can do by hand", hint) as check:
         check.true(
             isinstance(as_three(answer), tuple) and len(as_three(answer)) == 3,
             f"it returns three whole numbers (size, stride, start); you return {answer!r}",
-            hint="return size, stride, start",
+            hint="return the three numbers with commas between them",
         )
     for told, (_, want) in cases.items():
         check.true(as_three(answers[told]) == want, f"{told}: {want}; you return {answers[told]}")
@@ -1014,14 +1014,14 @@ with Check("Captioner", "what may be learned", hint) as check:
     check.true(
         "attend.weight" in captioner.parameters(),
         "should keep the module that is given as the part `attend`, so that it can learn",
-        hint="self.attend = attend",
+        hint="assign attend itself to an attribute of that name",
     )
     with torch.no_grad():
         inner.weight.zero_()
     check.true(
         not captioner.state()["attend.weight"].any(),
         "`attend` should be the module that is given, not a copy of it",
-        hint="self.attend = attend",
+        hint="assign attend itself to an attribute of that name",
     )
 # BEGIN HIDDEN TESTS
 with Check("Captioner", "the formulas, in other sizes, scales and dtypes") as check:
