@@ -46,7 +46,7 @@ print(SAMPLES)
 #
 # **Predict.** On held-out text, which has the lowest mean loss $-\ln p$ for the next character?
 #
-# <details><summary>The Transformer: it has 32 characters of context, the counts have one or three</summary>It <em>may</em> use 32. What it uses after 15 seconds, you measure in part 5.</details>
+# <details><summary>The Transformer: it has 32 characters of context, the counts have one or three</summary>It <em>may</em> use 32. In part 5 you measure what it uses after 15 seconds.</details>
 # <details><summary>The one that counts groups of four</summary>Write it down. In part 5 you measure all three, and train for longer.</details>
 # <details><summary>The one that counts pairs: it has seen each pair most often</summary>It knows its pairs well. But how much does one character say about the next one?</details>
 #
@@ -102,7 +102,7 @@ for symbol, p in zip("hile", given.tolist(), strict=True):
 print(f"their product: {given.prod():.2f}; mean of −ln p: {-given.log().mean():.2f} nats")
 
 # %% [markdown]
-# The loss is the cross-entropy of lesson 2: the mean of $-\ln p$ of the tokens that really came next. The **nat** is the unit of a loss that is computed with the natural logarithm.
+# The loss is the cross-entropy of lesson 2: the mean of $-\ln p$ of the tokens that really came next. The **nat** is the unit of a loss that is computed with the natural logarithm. The **perplexity** of a model is e to the power of its loss: 103 if it is as unsure as a fair choice among 103 characters.
 #
 # **Predict.** A model knows nothing, and gives each of the 103 characters the same probability. What is its loss?
 #
@@ -226,7 +226,7 @@ with Check("next_token_loss", "too few tokens, in other batches") as check:
 # %% [markdown]
 # ## 2 · A rival that counts
 #
-# Before you train anything, find out how far counting gets. An **n-gram** is a group of n tokens that follow each other. Which characters follow *the* in the training text, and how often? The share of each is a prediction, without a single gradient step.
+# Before you train anything, find out how far counting gets you. An **n-gram** is a group of n tokens that follow each other. Which characters follow *the* in the training text, and how often? The share of each is a prediction, without a single gradient step.
 
 
 # %%
@@ -251,7 +251,7 @@ for some_context in ("e", "he", "the", " the"):
 #
 # $$p_{\text{added}} = \frac{\text{count} + \delta}{\text{total} + 103\,\delta} \qquad p_n = \frac{\text{count} + \lambda\, p_{n-1}}{\text{total} + \lambda}$$
 #
-# The first adds a constant δ to each count. The second interpolates. **Interpolation** adds λ imaginary examples to each context, divided as the context one character shorter predicts. It ends at $p_0 = 1/103$. Here is one step, for a context that occurred 4 times, 3 of them followed by *e*:
+# The first adds a constant δ to each count. The second interpolates. **Interpolation** adds λ imaginary examples to each context, distributed as the context one character shorter predicts. The recursion ends at $p_0 = 1/103$. Here is one step, for a context that occurred 4 times, 3 of them followed by *e*:
 
 
 # %%
@@ -1322,18 +1322,18 @@ for width in (5120, 5140):
     print(f"13B with width {width}: {gpt_parameters(50257, 2048, width, 40) / 1e9:.2f} billion")
 
 # %% [markdown]
-# What to see: 24 heads of 128 need a width of 3,072, not 2,048, and 40 heads need 5,120, not 5,140. The count reveals neither. The number of heads is not in it, and 20 features more change it by only 0.8 %. If a fault would pass a test, the test says nothing about it.
+# What to see: 24 heads of 128 need a width of 3,072, not 2,048, and 40 heads need 5,120, not 5,140. The count reveals neither. The number of heads is not in it, and 20 more features change it by only 0.8 %. If a fault passes a test, the test says nothing about it.
 
 # %% [markdown]
 # ## 5 · Train it
 #
-# You train on windows from random positions of the text. The context is 32 characters. The last one needs a target too, so a window has 33. The model reads all 33, and your loss leaves out the last logits. So the table of positions needs 33 rows, and its last row is never trained. Later you measure what that costs.
+# You train on windows from random positions of the text. The context is 32 characters. The last one needs a target too, so a window has 33. The model reads all 33, and your loss leaves out the last logits. So the table of positions needs 33 rows.
 
 # %%
 CONTEXT = 32
-number_of = {symbol: number for number, symbol in enumerate(symbols)}
+token_of = {symbol: token for token, symbol in enumerate(symbols)}
 training_codes, held_out = (
-    torch.tensor([number_of[symbol] for symbol in part]) for part in (training_text, held_out_text)
+    torch.tensor([token_of[symbol] for symbol in part]) for part in (training_text, held_out_text)
 )
 
 
@@ -1347,25 +1347,27 @@ print(draw_windows(2, torch.Generator().manual_seed(0))[:, :12])
 
 
 @torch.no_grad()
-def untrained_loss(seed: int, scale: float) -> float:
-    """The loss of an untrained model whose two tables are multiplied by `scale`."""
+def untrained(seed: int, scale: float) -> tuple[float, float]:
+    """The loss of a model with both tables multiplied by `scale`, and how often it repeats."""
     torch.manual_seed(seed)
     model = GPT(len(symbols), CONTEXT + 1, 64, 2, 2, 256)
     for table in (model.tokens.weight, model.positions.weight):
         table.mul_(scale)
     windows = draw_windows(50, torch.Generator().manual_seed(seed))
-    return next_token_loss(model(windows), windows).item()
+    logits = model(windows)
+    repeats = (logits.argmax(-1) == windows).double().mean().item()  # the character just read
+    return next_token_loss(logits, windows).item(), repeats
 
 
 for scale in (1, 10):
-    untrained = (f"{untrained_loss(seed, scale):5.2f}" for seed in range(3))
-    print(f"untrained, standard deviation {scale / 10:.1f}, three seeds:", *untrained)
+    each = (f"{loss:5.2f} ({share:.0%})" for loss, share in (untrained(s, scale) for s in range(3)))
+    print(f"untrained, standard deviation {scale / 10:.1f}, three seeds:", *each)
 print(f"the same probability for every character: {math.log(len(symbols)):.2f} nats")
 
 # %% [markdown]
-# What to see: your untrained model is a little worse than one that gives all characters the same probability. With `nn.Embedding`'s standard deviation of 1, it would be sure of its random predictions, and start at about 40 nats.
+# What to see: your untrained model is a little worse than one that gives all characters the same probability. With `nn.Embedding`'s standard deviation of 1, it would start at about 40 nats. The shares in brackets say why: its likeliest next character is always the one that it has just read. A token's vector is still in the residual stream at the end, and weight tying compares it with itself.
 #
-# The training has nothing new: AdamW, a warm-up of 50 steps, then a rate that falls along a cosine to 0. It takes about 15 seconds.
+# You train with AdamW and a warm-up of 50 steps. Only the **cosine schedule** is new: after the warm-up, the learning rate falls along half a cosine to 0. Training takes about 15 seconds.
 
 
 # %%
@@ -1458,13 +1460,13 @@ figures.curves(
 # What to see: more context helps up to about 8 characters. The other 24 bring this model almost nothing after 600 steps. All three seeds end behind the 4-grams, which use three characters. If the model reads three as well, the gap is larger still: 1.70 against 1.51 nats.
 
 # %% [markdown]
-# ### One character more
+# ### One more character
 #
 # Your table has 33 positions, so the model accepts 33 characters. It read 33 in every training step.
 #
 # **Predict.** How good is the prediction after 33 characters, compared with 32?
 #
-# <details><summary>Slightly better: one character more</summary>One character more, but look at the loss: which logits had no target?</details>
+# <details><summary>Slightly better: one more character</summary>One more character, but think of the loss: which logits had no target?</details>
 # <details><summary>The same, because context beyond 8 hardly helps</summary>The context is not the problem. Which logits had no target?</details>
 # <details><summary>Much worse</summary>Yes. The logits at the last position of a window have no target. So position 32 never received a gradient, and its vector is still random.</details>
 
@@ -1475,11 +1477,16 @@ copied_row = copy.deepcopy(trained_gpt())
 with torch.no_grad():
     copied_row.positions.weight[32] = copied_row.positions.weight[31]
 with_copy = losses_by_context(copied_row, (33,)).mean().item()
+moved_rows = copy.deepcopy(trained_gpt())
+with torch.no_grad():
+    moved_rows.positions.weight[1:] = trained_gpt().positions.weight[:-1]
+with_moved = losses_by_context(moved_rows, (33,)).mean().item()
 figures.runs(  # seeds 1 and 2 are recorded
     {
         "32 characters": [with_32, 1.564, 1.573],
         "33 characters": [with_33, 2.567, 2.527],
         "33 characters, vector 31 copied": [with_copy, 2.285, 2.125],
+        "33 characters, all moved up": [with_moved, 1.564, 1.573],
     },
     "loss (nats)",
     "The same targets; grey lines join a seed's runs",
@@ -1494,7 +1501,7 @@ if gradients is not None:
     print(f"gradient norm of position 0: {sizes[0]:.4f}, 31: {sizes[31]:.4f}, 32: {sizes[32]:.4f}")
 
 # %% [markdown]
-# What to see: one character more costs about one nat. Position 32 gets no gradient, so its vector never learned. With a copy of the trained vector of position 31, part of the extra loss goes in each seed, but most stays.
+# What to see: one more character costs about one nat. Position 32 gets no gradient, so its vector never learned. With a copy of the trained vector of position 31, most of the extra loss stays: now the last two characters share a vector. If all vectors move up by one (0 comes twice), nothing is lost.
 #
 # So generate with `CONTEXT`, never with 33. With windows of 32 characters, position 31 would be untrained, and it predicts *every* token of a text longer than the context.
 
@@ -1534,7 +1541,7 @@ print(f"{parameters:,} parameters; {len(ngram_counts(6)):,} different 6-grams in
 # %% [markdown]
 # What to see: after 2,400 steps the Transformer is ahead of the 6-grams, in all seeds. On all targets it is level with the 10-grams. But the 10-grams are better than the 6-grams only on copied text. On the new passages, the Transformer is ahead by 0.05 nats. After 9,600 steps it is ahead on both. So whether a Transformer beats n-grams depends on its training, not on the architecture alone.
 #
-# **And without positions?** The causal mask told a stack something about order. Three recorded seeds with the positions fixed at zero:
+# **And without positions?** The causal mask told a stack something about order. Here are three recorded seeds with the positions fixed at zero:
 
 # %%
 figures.runs(
@@ -1548,7 +1555,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: without positions, the model does better than counted pairs (2.33 nats in part 2). But each seed is about half a nat behind its twin with positions. So after 600 steps, the mask does not replace positions. (These runs say nothing about longer training.)
+# What to see: without positions, the model does better than counted pairs (2.33 nats in part 2). But each seed is about half a nat behind the same seed with positions. So after 600 steps, the mask does not replace positions. (These runs say nothing about longer training.)
 #
 # **From the lecture**: “Transformer – Wrap Up” in *Transformers*, CSCI 4360/6360: for an autoregressive language model, which writes a text token by token, one uses a Transformer decoder, with future masking in every self-attention.
 
@@ -1581,7 +1588,7 @@ print("the same logits:", torch.equal(loaded(sentence), trained_gpt()(sentence))
 # %%
 def encode(characters: str) -> Tensor:
     """A batch of one text: (1, length)."""
-    return torch.tensor([[number_of[symbol] for symbol in characters]])
+    return torch.tensor([[token_of[symbol] for symbol in characters]])
 
 
 def decode(tokens: Tensor) -> str:
@@ -1618,7 +1625,7 @@ for some_context in ("The while stateme", "If the object is "):
 # **Predict.** What happens to the probabilities as $T$ goes to 0?
 #
 # <details><summary>They become equal</summary>That happens as T goes to infinity: then all logits become 0.</details>
-# <details><summary>The likeliest token gets 1</summary>Yes. So temperature 0 means greedy decoding. But you cannot divide by 0: treat it by itself.</details>
+# <details><summary>The likeliest token gets 1</summary>Yes. So temperature 0 means greedy decoding. But you cannot divide by 0: treat it as a special case.</details>
 # <details><summary>They do not change: softmax normalises them</summary>Softmax ignores a number that is <em>added</em> to all logits, not a factor.</details>
 #
 # **Exercise** (20 minutes). Write the function, for logits of any shape (…, vocab). Raise a `ValueError` that contains the number if a temperature is below 0, or if `top_k` is below 1.
@@ -2153,7 +2160,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: at 0.25, nearly as many words are known as in held-out text, but few are distinct: the texts repeat themselves. At higher temperatures, more words are distinct, and fewer are known. No temperature matches held-out text in both.
+# What to see: at 0.25, nearly as many words are known as in held-out text, but few are distinct: the texts repeat themselves. At higher temperatures, more words are distinct, and fewer are known. None of the five temperatures matches held-out text in both.
 
 # %% [markdown]
 # ### Watch it choose
@@ -2948,7 +2955,7 @@ for name, some_logits in (
     print(f"{name:13} largest difference of a logit: {difference:.0e}")
 
 # %% [markdown]
-# What to see: in pieces, the logits agree to rounding. Without the old keys, or with positions that begin again at 0, they differ by about 5. Neither mistake raises an error.
+# What to see: in pieces, the logits agree to rounding. Without the old keys, or with positions that begin again at 0, they differ by up to 5 or 6. Neither mistake raises an error.
 #
 # ### Which positions does each call compute?
 
@@ -3147,7 +3154,7 @@ show_progress("09_decoder")
 # - A language model predicts each next token from the tokens before it. Under a causal mask, one pass makes all predictions of a window; the logits at position t belong to token t + 1.
 # - Counts are strong rivals. After 600 steps your GPT was behind 4-grams, and used little more than the last 8 of its 32 characters. After 2,400 steps it was ahead of 6-grams. A quarter of the held-out text was copied, so a fair comparison includes the new passages alone.
 # - A GPT has tables of tokens and positions, a stack of pre-norm blocks with causal attention and GELU, and a final norm. By weight tying, the table of tokens makes the logits too.
-# - A position whose logits never have a target keeps its random vector. Windows need one token more than the context.
+# - A position whose logits never have a target keeps its random vector. Windows need one more token than the context.
 # - Temperature divides the logits; top-k removes all but the likeliest tokens. Low temperatures repeat, high ones invent.
 # - A key–value cache saves repeated work; the logits stay the same. New queries need the *last* rows of the causal mask, and the right positions. `is_causal=True` takes the first rows.
 #
