@@ -47,7 +47,8 @@ def scenes(count: int, seed: int, least: int = 1, most: int = MOST) -> Scenes:
     """Draw scenes of `least` to `most` shapes; equal seeds give equal scenes."""
     if not 1 <= least <= most <= MOST:
         raise ValueError(f"a scene has 1 to {MOST} shapes; got least={least}, most={most}")
-    draw = torch.Generator().manual_seed(seed)
+    draw = torch.Generator()
+    draw.manual_seed(seed)
     shapes = torch.randint(least, most + 1, (count,), generator=draw)
     colour = torch.randint(len(COLOURS), (count, most), generator=draw)
     form = torch.randint(len(SHAPES), (count, most), generator=draw)
