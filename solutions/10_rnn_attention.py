@@ -65,7 +65,7 @@ print(f"twelve digits: {12 * math.log2(10):.0f} bits; 64 numbers of 32 bits: {64
 #
 # 1. What is a query's attention output?
 #
-# <details><summary>The value with the largest weight</summary>That is the limit of very large scores. Softmax gives every key some weight.</details>
+# <details><summary>The value with the largest weight</summary>That is the limit when one score is far above all others. Softmax gives every key some weight.</details>
 # <details><summary>The mean of the values, weighted by softmax of the scores</summary>Yes. Scores compare the query with each key; the weights are positive and sum to 1.</details>
 # <details><summary>The weighted mean of the keys</summary>Keys are compared with the query. What is averaged are the values.</details>
 #
@@ -135,10 +135,12 @@ def draw_networks(
             end = (middle[0] - 0.22, middle[1] - 0.05)
             draw_arrow(axes, (x, 0.8), end, color=green, linewidth=0.6 + 5 * weight)
         draw_arrow(axes, (middle[0], 1.8), (wrote[1] - 0.18, 0.33), color=green, linewidth=3)
+        start, end = (wrote[0] + 0.14, 0.38), (middle[0] - 0.06, 1.82)
+        draw_arrow(axes, start, end, color=green, linestyle="--")
     axes.set(xlim=(-0.6, wrote[-1] + 0.6), ylim=(-1.35, 2.6 if weights else 1.35))
     axes.axis("off")
     told = f"An encoder reads {' '.join(source)}. A decoder reads begin {' '.join(target[:-1])} "
-    link = f" A mean c2 of all h, with the weights {weights}, goes into s2." if weights else ""
+    link = f" s1 asks; a mean c2 of all h, weighted by {weights}, goes into s2." if weights else ""
     told += f"and writes {' '.join(target)}. The last state h{len(source)} leads to s1.{link}"
     return figures.Picture(figure, told)
 
@@ -186,13 +188,20 @@ draw_networks(["7", "3", "9", "2"], ["7", "3", "9", "2"])
 # %% [markdown]
 # What to see: the left network, the *encoder*, reads. Each state depends on the state before it and on one new token. The right network, the *decoder*, starts from the encoder's last state. It reads the token *begin*, and a linear layer turns its new state into logits, here for 7. Then it reads 7 and writes 3, and so on. Only the thick arrow connects the two: all that the decoder knows about the source comes from h4.
 #
-# Both are GRUs. A **GRU** (gated recurrent unit) is an RNN that decides at each token, for each feature, how much of the old state to keep:
+# Both are GRUs, which follow. PyTorch's layer returns all states, and the last one again:
+
+# %%
+some_states, last_state = nn.GRU(3, 2, batch_first=True)(torch.zeros(1, 4, 3))
+print("4 tokens → states", tuple(some_states.shape), "and last", tuple(last_state.shape))
+
+# %% [markdown]
+# A **GRU** (gated recurrent unit) is an RNN that decides at each token, for each feature, how much of the old state to keep:
 #
 # $$h_t = z_t \odot h_{t-1} + (1 - z_t) \odot n_t$$
 #
-# The product $\odot$ is taken feature by feature. The proposal $n_t$ lies between −1 and 1, the *gate* $z_t$ between 0 and 1. Learned weights compute both from the token and the old state. (A second gate, inside $n_t$, plays no part below.) The first state is zero.
+# The product $\odot$ is elementwise. The *candidate* $n_t$, which the token proposes, lies between −1 and 1; the *update gate* $z_t$ lies between 0 and 1. Learned weights compute both from the token and the old state. (A *reset gate*, inside $n_t$, has no effect in the example below.) The first state is zero.
 #
-# **Predict.** A gate $z_t$ is 1/2, the old state 0.5 and the proposal −1. What is the new state?
+# **Predict.** An update gate is 1/2, the old state 0.5 and the candidate −1. What is the new state?
 #
 # <details><summary>−0.25</summary>Yes: half of 0.5 and half of −1.</details>
 # <details><summary>−0.5</summary>That is their sum. The gate takes a part of each: 1/2 · 0.5 + 1/2 · (−1).</details>
@@ -265,7 +274,7 @@ print("tokens:", two_packed.data[:, :2].tolist())
 print("rows read at each step:", two_packed.batch_sizes.tolist())
 
 # %% [markdown]
-# What to see: four real tokens are left, ordered by step, and no padding. At step 1 two rows are read, at steps 2 and 3 one.
+# What to see: the four real tokens, ordered by step. Step 1 reads two rows, steps 2 and 3 one.
 #
 # A forward state knows only what stands before its token. In *7 June 1984*, the state at 7 cannot know that a month follows. A **bidirectional RNN** has a second direction, with its own weights, that reads each row from its last token to its first.
 #
@@ -654,11 +663,13 @@ class OneVector(SequenceModel):
 
 
 # %% [markdown]
-# **Predict.** All lengths from 1 to 12 are equally frequent in training. Where does the share of right rows fall most steeply, after 200 steps?
+# Most rows of eight digits come back with an error. Where in the row?
 #
-# <details><summary>Nowhere: it falls evenly</summary>Then every further digit would cost the same share of rows. Run the next cell.</details>
-# <details><summary>Between 4 and 6 digits</summary>Yes: about half of all rows are lost on these two digits.</details>
-# <details><summary>Between 10 and 12 digits</summary>By then nothing is left to lose.</details>
+# **Predict.** Which of the eight digits is right most often, after 200 steps?
+#
+# <details><summary>The last: the encoder has just read it</summary>But it is written last, after seven digits of which some are wrong. Run the next cell.</details>
+# <details><summary>The first</summary>Yes, although the encoder read it first: 92 % of the first digits are right, and 37 % of the last.</details>
+# <details><summary>All equally: the vector holds the whole row</summary>It would be so if each digit had its own part of the vector, and errors had no consequences.</details>
 
 # %%
 from functools import cache
@@ -688,21 +699,31 @@ def one_vector() -> list[list[float]]:
     return [rows_right_by_length(copying(OneVector, s), tested_lengths) for s in range(3)]
 
 
+@torch.no_grad()
+def digits_right(model: SequenceModel, forced: bool) -> list[float]:
+    """The share of right digits at each position, in 500 rows of eight digits."""
+    source, lengths, target = random_digits(500, 900_000_008, 8)
+    logits, _ = model(source, lengths, target, forced)
+    return (logits.argmax(-1) == target).float().mean(0).tolist()
+
+
+by_itself = [digits_right(copying(OneVector, seed), forced=False) for seed in range(3)]
+eight = [1, 2, 3, 4, 5, 6, 7, 8]
 figures.curves(
-    tested_lengths,
-    {"one vector": one_vector()},
-    x="digits in the row",
-    y="rows copied without an error",
+    eight,
+    {"one vector": by_itself},
+    x="position in a row of eight digits",
+    y="digits that are right",
     title=f"Your encoder, one vector, {COPY_STEPS} steps: mean and range of 3 seeds",
     bottom=0.0,
 )
 
 # %% [markdown]
-# What to see: two digits pass. At four the first rows fail, and of rows with eight digits fewer than one in ten is right. This is the bottleneck. Is it the *size* of the vector?
+# What to see: nine in ten first digits are right. From the sixth on it is about one in three (a guess: one in ten). Part 6 finds a reason. First: is it the *size* of the vector?
 #
-# Test it: a vector four times as wide, or five times as many steps. Both are recorded; `rows_right_by_length(copying(OneVector, seed, steps, rate, width=…), tested_lengths)` makes a row again. Each width has the learning rate that suited it best of three: 0.01 for 64 features (of 0.005, 0.01, 0.02) and 0.005 for 256 (of 0.003, 0.005, 0.01).
+# Test it: a vector four times as wide, five times as many steps, or both. They are recorded; `rows_right_by_length(copying(OneVector, seed, steps, rate, width=…), tested_lengths)` makes a row again. Each width has the learning rate that suited it best of three: 0.01 for 64 features (of 0.005, 0.01, 0.02) and 0.005 for 256 (of 0.003, 0.005, 0.01).
 #
-# **Predict.** Which helps more?
+# **Predict.** Which one helps more?
 #
 # <details><summary>Four times the width</summary>It helps a little: of rows of eight digits, 15 % are right instead of 7 %.</details>
 # <details><summary>Five times the steps</summary>Yes: of rows of eight digits, 59 % are right instead of 7 %.</details>
@@ -721,18 +742,23 @@ recorded_one_vector = {
         [1.000, 1.000, 0.914, 0.584, 0.228, 0.040],
         [1.000, 1.000, 0.908, 0.608, 0.252, 0.042],
     ],
+    "1,000 steps, width 256": [
+        [1.000, 1.000, 0.966, 0.820, 0.482, 0.116],
+        [1.000, 1.000, 0.978, 0.822, 0.442, 0.120],
+        [1.000, 1.000, 0.974, 0.822, 0.432, 0.116],
+    ],
 }
 figures.curves(
     tested_lengths,
     recorded_one_vector,
     x="digits in the row",
     y="rows copied without an error",
-    title="Wider, or trained for longer (recorded): mean and range of 3 seeds",
+    title="Wider, trained for longer, or both (recorded): mean and range of 3 seeds",
     bottom=0.0,
 )
 
 # %% [markdown]
-# What to see: with four times the width, somewhat longer rows pass, and of rows with ten digits still only 2 % are right. With five times the steps, the same 64 numbers carry far more: the steepest fall moves from six digits to eight. It is still there: of rows with twelve digits, 4 % are right. So after 200 steps, training limits these networks more than width does. (A wide vector with 1,000 steps was not tried.)
+# What to see: after 200 steps, more training helps far more than more width. After 1,000 steps the width counts too: of rows with eight digits, 82 % are right instead of 59 %. But every curve falls with the length, and of rows with twelve digits at most 12 % are right.
 
 # %% [markdown]
 # **A good place to stop.** You have an encoder. Next, the decoder gets all states. (Back later? Run all cells above first.)
@@ -746,7 +772,7 @@ figures.curves(
 draw_networks(["7", "3", "9", "2"], ["7", "3", "9", "2"], [0.08, 0.8, 0.08, 0.04])
 
 # %% [markdown]
-# What to see: c2 is a mean of all encoder states, with the green numbers as weights: the second state counts most. The decoder gets it, beside the token 7, to write its second digit. The next step needs other weights. So *the decoder* chooses them: its state is the query, and the encoder's states are keys and values.
+# What to see: c2 is a mean of all encoder states, weighted by the green numbers. The decoder gets it, beside the token 7, to write its second digit. The next step needs other weights. So *the decoder* chooses them: its state is the query (the dashed arrow), and the encoder's states are keys and values.
 #
 # Let $s_{t-1}$ be the decoder's state before step $t$ ($s_0$ is the encoder's last state; in the example below it is zero), and $h_1, \dots, h_n$ the states of the encoder. Then
 #
@@ -771,9 +797,9 @@ figures.steps(
 )
 
 # %% [markdown]
-# What to see (each map has colours of its own): a state of zero gets the plain mean. In step 2 nearly all weight is on $h_1$, and the context is nearly $h_1$.
+# What to see (each map has colours of its own): a state of zero gets the plain mean. In step 2 nearly all weight is on $h_1$.
 #
-# The weights of all steps form the **alignment**: it says which source tokens each output token attends to.
+# The weights of all steps form the **alignment**: which source tokens each output token attends to.
 #
 # **From the lecture**: *transformer*, STATS 403, lecture 7, “machine translation: bottleneck”; *Transformer: Part I (Encoder)*, CS7150, “Sequence-to-sequence with RNNs and attention”.
 #
@@ -784,7 +810,7 @@ figures.steps(
 # <details><summary>Yes, if source and target are in the same language</summary>They are still two sequences, with a length and an order each.</details>
 
 # %% [markdown]
-# Cross-attention, from lesson 3, in numbers, beside self-attention over the same source:
+# Both in numbers:
 
 # %%
 draw_maps(
@@ -798,6 +824,8 @@ draw_maps(
 )
 
 # %% [markdown]
+# What to see: the keys are the same three states; only the queries differ.
+#
 # ### Three ways to score
 #
 # How well does a state $h$ match the query $s$? Three scores are common. Luong, Pham and Manning (2015) call the first two *dot* and *general*:
@@ -1570,7 +1598,7 @@ with Check("AttentionDecoder", "padding has no influence") as check:
 # %% [markdown]
 # ## 6 · Teacher forcing
 #
-# Each step of the decoder reads the token of the step before. When it writes a row, that is the token that it wrote itself. In training, you can give it the right one instead. Say the target is 2 0 2 6:
+# Each step of the decoder reads the token that it wrote in the step before. *Teacher forcing* (lesson 2) gives it the target's token instead, during training. Say the target is 2 0 2 6:
 #
 # | step | reads, by itself | reads, with teacher forcing | should write |
 # | --- | --- | --- | --- |
@@ -1579,15 +1607,31 @@ with Check("AttentionDecoder", "padding has no influence") as check:
 # | 3 | what it wrote: 9 | 0 | 2 |
 # | 4 | what it wrote: 4 | 2 | 6 |
 #
-# *Teacher forcing* (lesson 2) gives the decoder the target's tokens as inputs during training, whatever it has written itself.
-#
 # **Predict.** You train without it: the decoder reads its own tokens, and the loss compares with the target. What does it learn?
 #
 # <details><summary>The same as with teacher forcing: the loss is the same</summary>The loss at step 4 then asks for a 6 after 1 9 4. That is a different question from a 6 after 2 0 2.</details>
 # <details><summary>At first, to continue wrong beginnings</summary>Yes: before it is trained, nearly all of its tokens are wrong. With teacher forcing, each step learns from a right beginning. (How much that helps is not measured here.)</details>
 # <details><summary>To copy the target from its input</summary>That would be teacher forcing, off by one: step t must not read target t.</details>
 #
-# Teacher forcing has a price. **Exposure bias** is the difference between training with teacher forcing, where a decoder reads right tokens only, and use, where it reads its own. After its first error it continues a row that it has never met in training.
+# **Exposure bias** is the difference between training, where a decoder reads right tokens, and inference, where it reads its own. What do its errors cost? Let the networks of part 2 write eight digits again, reading right tokens:
+
+# %%
+figures.curves(
+    eight,
+    {
+        "reads the right digits": [
+            digits_right(copying(OneVector, seed), forced=True) for seed in range(3)
+        ],
+        "reads what it wrote": by_itself,
+    },
+    x="position in a row of eight digits",
+    y="digits that are right",
+    title="One vector, the same networks: mean and range of 3 seeds",
+    bottom=0.0,
+)
+
+# %% [markdown]
+# What to see: the first step reads *begin* either way. At the last position, 88 % are right after right digits, and 37 % after its own. After an error, a network continues from a beginning that it did not meet in training. Right digits do not repair everything: in the middle, about six in ten are right. (Whether training on its own tokens would help is not measured here.)
 
 # %% [markdown]
 # **Exercise** (25 minutes). Write the loop for both cases. It gets the step as a function.
@@ -1842,7 +1886,7 @@ for name, model in {"one vector": one, "attention": Translator(DIGITS + 1, DIGIT
 #
 # ## 7 · Through all states
 #
-# Now the comparison: the same rows, the same number of steps, the same optimizer. Only the keys differ: one, or all.
+# Now the comparison: the same rows, the same number of steps, the same optimizer. Only the keys and values differ: one, or all.
 #
 # **Predict.** Training has rows of 1 to 12 digits. How does the curve with attention continue at 14, a length that never occurred in training?
 #
@@ -1875,7 +1919,7 @@ figures.curves(
 # %% [markdown]
 # What to see: after the same 200 steps, attention copies about nine in ten rows of twelve digits. With one vector, almost none is right from ten on. At 14 digits, attention falls to a quarter or a third.
 #
-# Bahdanau, Cho and Bengio (2014) drew this comparison for translation: without attention the score falls with the length of the sentence, and that of their best model with attention stays level. (**From the lecture**: *Transformer: Part I (Encoder)*, CS7150, cites them under “Quantitative evaluation”.)
+# Bahdanau, Cho and Bengio (2014) drew this comparison for translation: without attention the BLEU score (a measure of translation) falls with the length of the sentence, and that of their best model with attention stays level. (**From the lecture**: *Transformer: Part I (Encoder)*, CS7150, cites them under “Quantitative evaluation”.)
 #
 # Which states does the decoder attend to? Each row of the next map is a step of your decoder.
 
@@ -2117,14 +2161,12 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: all three scores are far above one vector after every number of training steps. Among them, additive and dot are close; with this initialisation and rate, general learns more slowly, and one of its five runs is still at 92 % after 300 steps. The dot score has no parameters at all, so the advantage over one vector does not come from more parameters. (It needs states of the same width in both networks, which training can shape.)
-#
-# One vector rises too, from 11 % to 79 %, and is still rising. How far it would get, this figure does not show.
+# What to see: all three scores are far above one vector after every number of training steps. Among them, additive and dot are close; with this initialisation and rate, general learns more slowly, and one of its five runs is still at 92 % after 300 steps. The dot score has no parameters at all, so the advantage over one vector does not come from more parameters. One vector is still rising at 79 %: how far it would get, this figure does not show.
 
 # %% [markdown]
 # ## 9 · The map
 #
-# Open the alignment of your own translator. Choose a pair, then an output token: the lines show which characters it attends to.
+# Open the alignment of your translator. Choose a pair, then an output token: the lines show which characters it attends to.
 
 # %%
 from transformer_course.widgets import show_alignment
@@ -2159,22 +2201,16 @@ show_alignment(
 )
 
 # %% [markdown]
-# What to see: in the recorded run, most output tokens attend to their own source: the digits 9, 8, 4 and 7 to themselves, the 6 to a letter of *June*. The first 1 of 1984 does not: it attends mostly to the 8. (These dates are not held out: training may have contained them.)
+# What to see, in the recorded run: the digits 9, 8, 4 and 7 attend to themselves, the 6 to a letter of *June*. The first 1 of 1984 attends mostly to the 8. (Training may have contained these dates.)
 #
 # **Puzzle.** The source `12.10.2010` contains three 1s, and so does the output `2010-10-12`. Which 1 of the output attends to which 1 of the source?
 #
 # <details><summary>Answer (yours may differ by some percent)</summary>The first 1, in the year, attends to the last 1 of the source; that of the month to the middle one; that of the day to the first. Each has more than 0.9 of the weight on it. So the decoder does not search for “a 1”, a digit that all three keys contain. Their states must differ in something else: the part of the date, or the position. This map does not tell which.</details>
 
 # %% [markdown]
-# **From the lecture**: *Transformers (Part 2)*, Data C182, slide “Attention”. Its motivation: the model should tell us “why” it returned its output. Does it?
+# **From the lecture**: *Transformers (Part 2)*, Data C182, slide “Attention”. Its motivation: the model should tell us “why”. Does it?
 #
-# Test it on the year, whose four digits stand in every source. Measure, for each digit: how much weight does it give to the same digit in the source? How often is it still right if that position is *masked*?
-#
-# **Predict.** The first digit of all these years is 1 or 2. You forbid the decoder, at every step, to attend to that position. The encoder still reads the digit. How often is the first digit of the output still right?
-#
-# <details><summary>About half the time: it has to guess between two digits</summary>It would, if no other state knew about that digit.</details>
-# <details><summary>Almost always</summary>Yes. It can be known in other ways, and it rarely attended to its own source anyway.</details>
-# <details><summary>Almost never</summary>That is what happens to the last digits of the year.</details>
+# Test it on the year, whose four digits stand in every source: how much weight does each digit give to itself in the source? How often is it right if that position is *masked*?
 
 # %%
 year_pairs = random_pairs(500, seed=98, held_out=True)
@@ -2196,6 +2232,14 @@ def digits_of_the_year(model: SequenceModel) -> Tensor:
     return torch.stack(measured, 1)  # (2, digit)
 
 
+# %% [markdown]
+# **Predict.** The first digit of all these years is 1 or 2. You forbid the decoder, at every step, to attend to that position. The encoder still reads the digit. How often is the first digit of the output still right?
+#
+# <details><summary>About half the time: it has to guess between two digits</summary>It would, if no other state knew about that digit.</details>
+# <details><summary>Almost always</summary>Yes. It can be known in other ways, and it rarely attended to its own source anyway.</details>
+# <details><summary>Almost never</summary>That is what happens to the last digits of the year.</details>
+
+# %%
 years = torch.stack([digits_of_the_year(date_writer(Translator, seed)) for seed in range(3)])
 figures.curves(
     [1, 2, 3, 4],
@@ -2212,24 +2256,57 @@ figures.curves(
 # %% [markdown]
 # What to see: for the last two digits of the year, nearly all weight is on the digit's own source. Without that position they are right about as often as a guess: one in five for the third digit (in these years, 5 to 9 follow 19, and 0 to 4 follow 20), one in ten for the fourth.
 #
-# The first digit stays right, and the second mostly. The first can be known from its neighbours' states, from the third digit, or from `last`, where the decoder starts. And the first digit *written* gives the second away: a 9 follows a 1, a 0 follows a 2. This test does not say which way is used.
+# The first digit stays right, and the second mostly. The first can be known from other states, or from `last`, where the decoder starts.
 #
-# So a small weight does not mean that a digit is lost, and a large one does not mean that it is needed: the second digit has half of the weight on its source, and survives without it. The map alone cannot tell you which case you have. One reason: the RNN has mixed its neighbours into each state.
+# Does the first digit *written* give the second away? A 9 follows a 1, a 0 follows a 2. Mask the second digit again, and let the decoder read a wrong first one:
+
+
+# %%
+@torch.no_grad()
+def second_digit_right(model: SequenceModel, swapped: bool) -> float:
+    """How often the second digit is right, its source masked, after a right or a wrong first."""
+    source, lengths, target = as_batch(year_pairs)
+    start = torch.tensor([text.index(day[:4]) for text, day in year_pairs])
+    covered = torch.arange(source.shape[1]) == (start + 1)[:, None]
+    read = target.clone()
+    if swapped:
+        read[:, 0] = 3 - read[:, 0]
+    logits, _ = model(source, lengths, read, covered=covered)
+    return (logits.argmax(-1) == target)[:, 1].float().mean().item()
+
+
+for seed in range(3):
+    model = date_writer(Translator, seed)
+    after_right, after_wrong = (second_digit_right(model, swapped) for swapped in (False, True))
+    print(f"seed {seed}: right {after_right:.0%}, after a wrong first digit {after_wrong:.0%}")
+
+# %% [markdown]
+# What to see: in part. After a wrong first digit, a quarter to two thirds are still right.
+#
+# So a small weight does not mean that a digit is lost, and a large one does not mean that it is needed: the second digit has half of the weight on its source, and mostly survives without it. The map alone cannot tell you which case you have.
 
 # %% [markdown]
 # ## 10 · Bug hunt: a famous decoder
 #
-# For years the PyTorch tutorial *Translation with a Sequence to Sequence Network and Attention* taught this decoder, and many projects copied it. (It has since been rewritten.) Here it is for one row, in the names of this lesson; `self.attn` is an `nn.Linear` from $2 d$ to `max_length` features:
-#
-# ```python
-# scores = self.attn(torch.cat((embedded, state), 1))
-# weights = F.softmax(scores, dim=1)
-# context = torch.bmm(weights.unsqueeze(0), states.unsqueeze(0))
-# ```
-#
-# It trains, and its weights are positive and sum to 1. Is it the attention of this lesson? Compare it with the formula of part 3, symbol by symbol, and write down what differs. (The answer follows the exercise.)
-#
-# (Luong, Pham and Manning list such a score as *location-based*: the weights come from the decoder's state alone. Here, *attention* means the other kind, which looks at the content.)
+# For years the PyTorch tutorial *Translation with a Sequence to Sequence Network and Attention* taught this decoder, and many projects copied it. (It has since been rewritten.) Here it is for one row, in the names of this lesson, with $d$ = 4 and sources of 6 tokens:
+
+# %%
+attn = nn.Linear(2 * 4, 6)
+
+
+def tutorial_attention(embedded: Tensor, state: Tensor, states: Tensor) -> tuple[Tensor, Tensor]:
+    """Compute context and weights as the tutorial did: (1, 4), (1, 4), (6, 4)."""
+    scores = attn(torch.cat((embedded, state), 1))
+    weights = F.softmax(scores, dim=1)
+    context = torch.bmm(weights.unsqueeze(0), states.unsqueeze(0))
+    return context, weights
+
+
+unused, some_weights = tutorial_attention(torch.randn(1, 4), torch.randn(1, 4), torch.randn(6, 4))
+print(f"all positive: {bool((some_weights > 0).all())}, sum {some_weights.sum().item():.3f}")
+
+# %% [markdown]
+# It trains, too. Is it the attention of this lesson? Compare it with the formula of part 3, symbol by symbol, and write down what differs. (The answer follows the exercise.)
 #
 # **Exercise** (20 minutes). Now test it. Write a *test* that gets any function `attend(state, states)` and says whether it attends. It should accept every score of this lesson, and scores that you have not seen.
 #
@@ -2377,7 +2454,7 @@ with Check("test_of_attention", "more functions that do not attend") as check:
 # END HIDDEN TESTS
 
 # %% [markdown]
-# The tutorial's scores have no $h_j$ in them. For the same token and state, its score for position 3 is the same, whatever the source has there: `states` only enters the mean. It can learn *where* to read, but not *what* to look for. Here is your test, on your own decoder and on that one:
+# The tutorial's scores have no $h_j$ in them. For the same token and state, its score for position 3 is the same, whatever the source has there: `states` only enters the mean. It can learn *where* to read, but not *what* to search for. (Luong, Pham and Manning call such scores *location-based*. Here, *attention* means the other kind, *content-based*.) Here is your test, on your own decoder and on that one:
 
 
 # %%
@@ -2433,14 +2510,14 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: it copies even better than attention, up to the longest row in training. Beyond that, its positions have untrained weights, and almost no row is right. On dates it learns more slowly: after 100 steps 56 % of its rows are right, where attention has 88 %. After 300 steps it has 98 %, and has nearly caught up. (The position to read depends on the form of the date, the digits of the day and the length of the month's name: a few dozen layouts. Its first state summarises the source, so it can know the layout before it writes.)
+# What to see: it copies even better than attention, up to the longest row in training. Beyond that, its positions have untrained weights, and almost no row is right. On dates it learns more slowly: after 100 steps 56 % of its rows are right (attention: 88 %), after 300 steps 98 %. (The position to read depends on the layout of the date. There are about 70, and its first state summarises the source.)
 #
-# So a high accuracy does not show that a decoder attends to content. Your three questions find this fault before any training. (Attention has to pass them. Passing them is no proof.)
+# So a high accuracy does not show that a decoder attends to content. Your three questions find this fault before any training. (Passing them is no proof.)
 
 # %% [markdown]
 # ## 11 · The real thing
 #
-# PyTorch has layers for all other parts. Compare your functions with them, in float64.
+# PyTorch has no additive attention. For `encode` and the other two scores it has counterparts: compare, in float64.
 
 # %%
 one_gru = nn.GRU(5, 4, batch_first=True, bidirectional=True).double()
@@ -2483,7 +2560,7 @@ for name, difference in differences.items():
 
 # %% answer one_vector [markdown] points=2
 # <!-- BEGIN SOLUTION -->
-# Doubling the width is not likely to help much: in part 2, a vector four times as wide raised the share of right rows of eight digits only from 7 to 15 %, after the same 200 steps. More training helped more, but the share still fell with the length. I would keep all states of the encoder and let the decoder attend to them: the query is the decoder's old state, and the encoder's states are the keys and the values. In part 7, this copied about nine in ten rows of twelve digits, and one vector none, after the same number of steps. It does not solve lengths that are longer than those in training: at 14 digits only a quarter to a third of the rows were right.
+# Doubling the width may help, but it does not remove the fall: in part 2, a vector four times as wide raised the share of right rows of eight digits only from 7 to 15 % after 200 steps, and from 59 to 82 % after 1,000. The share still fell with the length. I would keep all states of the encoder and let the decoder attend to them: the query is the decoder's old state, and the encoder's states are the keys and the values. In part 7, this copied about nine in ten rows of twelve digits, and one vector none, after the same number of steps. It does not solve lengths that are longer than those in training: at 14 digits only a quarter to a third of the rows were right.
 # <!-- END SOLUTION -->
 
 
@@ -2497,7 +2574,7 @@ show_progress("10_rnn_attention")
 
 # %% [markdown]
 # - A GRU reads one token at a time. In a padded batch it must stop at the end of each row, in both directions: `pack_padded_sequence`.
-# - An encoder and a decoder joined by one vector have a bottleneck. In part 2, the share of right rows fell with their length; a vector four times as wide helped a little, and longer training moved the fall.
+# - An encoder and a decoder joined by one vector have a bottleneck. In part 2, the share of right rows fell with their length; longer training and a wider vector moved the fall, and did not remove it.
 # - With attention, the decoder's old state is the query, and all encoder states are keys and values: cross-attention. The context is their mean, weighted anew in each step.
 # - Scores: dot, general (a matrix between), additive (a small network, in which tanh lets the query matter). On your dates all three did far better than one vector.
 # - Teacher forcing: in training, each step reads the target's token of the step before.
