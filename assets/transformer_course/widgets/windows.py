@@ -40,8 +40,8 @@ def show_windows(
 
     `partition`: your function (x, window_size), from (batch, height, width, channels) to (batch,
     windows, window_size², channels). `mask`: your function (height, width, window_size, shift) to
-    bool (windows, window_size², window_size²). `merge`: a module from (batch, height, width, 4) to a
-    map of half the sides. At most 16 × 16 pixels. `ValueError` if a result has another shape.
+    bool (windows, window_size², window_size²). `merge`: a module from (batch, height, width, 4) to
+    a map of half the sides. At most 16 × 16 pixels. `ValueError` if a result has another shape.
     """
     if not 2 <= side <= MOST:
         raise ValueError(f"side must be 2 to {MOST}; got {side}")
@@ -187,8 +187,8 @@ def _picture(setting: Setting, side: int, size: int, shift: int, pixel: tuple[in
     right.set_title(f"mask of window {window} (yellow: may attend)", fontsize=11)
     pairs = windows.size * size**2
     said = (
-        f"windows of {size} by {size} on a map of {side} by {side}, shift {shift}. Pixel {pixel} is "
-        f"in window {window}, and may attend to {len(keys)} of its {size**2} pixels"
+        f"windows of {size} by {size} on a map of {side} by {side}, shift {shift}. Pixel {pixel} "
+        f"is in window {window}, and may attend to {len(keys)} of its {size**2} pixels"
     )
     cost = f"{pairs:,} pairs in windows, {int(allowed.sum()):,} of them allowed"
     full = f"{(side * side) ** 2:,} over all pixels"
