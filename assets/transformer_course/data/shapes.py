@@ -17,7 +17,8 @@ def drawn_shapes(count: int, seed: int, side: int = SIDE, most: int = 3) -> tupl
 
     Equal seeds give equal pictures. Brightness is centred at 0, with noise in every pixel.
     """
-    draw = torch.Generator().manual_seed(seed)
+    draw = torch.Generator()
+    draw.manual_seed(seed)
     how_many = torch.randint(1, most + 1, (count,), generator=draw)
     pictures = torch.zeros(count, side, side)
     labels = torch.zeros(count, side, side, dtype=torch.long)
