@@ -95,7 +95,8 @@ def _grid(size: int, height: int, width: int) -> tuple[int, int]:
     """The rows and columns of cells."""
     if not isinstance(size, int) or size < 1 or height % size or width % size:
         raise ValueError(f"size must divide {height} and {width}; got {size}")
-    rows, columns = height // size, width // size
+    rows = height // size
+    columns = width // size
     if rows * columns > CELLS:
         raise ValueError(f"the grid must have at most {CELLS} cells; got {rows} × {columns}")
     return rows, columns
