@@ -443,6 +443,23 @@ with Check("mask_tokens", "each word on its own, by the generator alone", hint) 
         "what happens to one chosen word does not depend on the others in its row",
         hint="draw for each word whether it becomes [MASK], another word or stays",
     )
+with Check("mask_tokens", "what a chosen word becomes, each on its own", hint) as check:
+    tokens = torch.full((150, 200), 5)
+    inputs, _ = check.call(tokens, 7, 1.0, torch.Generator().manual_seed(12), returns=names)
+    both = (inputs == 4).any(1) & (inputs == 6).any(1)
+    check.true(
+        both.double().mean().item() > 0.9,
+        "the words drawn in one row differ",
+        hint="draw a word of its own for each position",
+    )
+    torch.manual_seed(13)
+    inputs, _ = check.call(tokens, 7, 1.0, returns=names)
+    again, _ = check.call(tokens, 7, 1.0, returns=names)
+    check.true(
+        not torch.equal(inputs, again),
+        "without a generator, a second call replaces other words",
+        hint="pass `generator` on to each draw as it is: None is torch's global one",
+    )
 # BEGIN HIDDEN TESTS
 with Check("mask_tokens", "other sizes, and independence") as check:
     tokens = torch.full((2000, 11), 3)
@@ -539,6 +556,13 @@ with Check("masked_lm_loss", "no label at all", hint) as check:
         check.gradient(loss, logits),
         torch.zeros(2, 3, 5, dtype=torch.float64),
         "without a label every gradient is 0, not NaN",
+    )
+with Check("masked_lm_loss", "labels of every id", hint) as check:
+    logits = torch.tensor([[[0.0, 0.0, 0.0, 8.0], [1.0, 2.0, 3.0, 0.0]]], dtype=torch.float64)
+    check.equal(
+        check.call(logits, torch.tensor([[0, 2]])),
+        F.cross_entropy(logits[0], torch.tensor([0, 2])),
+        "every label but -100 counts, 0 and 2 too",
     )
 # BEGIN HIDDEN TESTS
 with Check("masked_lm_loss", "other sizes, scales and dtypes") as check:
@@ -1340,6 +1364,8 @@ with Check("sentence_vector", "padding, gradients, and other words for pool", hi
         )
     check.raises(hidden.detach(), tokens, "max")
     check.raises(hidden.detach(), tokens, pool="last")
+    check.raises(hidden.detach(), tokens, "CLS")
+    check.raises(hidden.detach(), tokens, "median")
 # BEGIN HIDDEN TESTS
 with Check("sentence_vector", "other sizes and dtypes") as check:
     for batch, length, d, dtype, scale in (
@@ -1441,6 +1467,10 @@ with Check("test_of_vectors", "vectors that are fit, and some that are not", hin
     def table_and_padding(tokens, embedded=embedded):
         return embedded(tokens)[:, 0] + (tokens == 0).sum(1, keepdim=True)
 
+    def padding_that_cancels(tokens, mean=mean_of_the_table):
+        moved = torch.tensor([0.0, 0.0, 0.0, 1.0, -1.0, 0.0])
+        return mean(tokens) + (tokens == 0).sum(1, keepdim=True) * moved
+
     right = {
         cls_of_attention: "[CLS] of attention with a padding mask",
         mean_of_attention: "the mean without padding, after attention with a padding mask",
@@ -1454,6 +1484,7 @@ with Check("test_of_vectors", "vectors that are fit, and some that are not", hin
         last_position: "the output at the last position, which may be padding",
         positions_alone: "a vector that depends on how many tokens there are, not on which",
         table_and_padding: "the row of [CLS] plus the amount of padding",
+        padding_that_cancels: "a vector in which padding raises one number and lowers another",
     }
     for vector in (*right, *wrong):  # all answers together tell which mistake it is
         check.call(vector, returns=bool)
@@ -1951,6 +1982,26 @@ with Check("fine_tune", "which rows are drawn", hint) as check:
         and bool((share.round().long() % 2 == 1).any()),
         "without batch_size, a loss is the mean of 16 rows, drawn with replacement",
     )
+with Check("fine_tune", "rows without a generator", hint) as check:
+    model = filled(tiny(nn.EmbeddingBag(9, 2)), scale=1.5)
+    tokens, labels = torch.arange(6)[:, None] + 1, torch.tensor([0, 1, 2, 2, 1, 0])
+    torch.manual_seed(6)
+    losses = check.call(model, tokens, labels, 20, 0.0, 2)
+    more = check.call(model, tokens, labels, 20, 0.0, 2)
+    torch.manual_seed(6)
+    same = check.call(model, tokens, labels, 20, 0.0, 2)
+    check.equal(
+        same,
+        losses,
+        "without a generator, torch.manual_seed decides which rows are drawn",
+        within=1e-6,
+        hint="pass `generator` on as it is: None is torch's global one",
+    )
+    check.true(
+        bool(((more - losses).abs() > 1e-5).any()),
+        "without a generator, a second call draws other rows",
+        hint="pass `generator` on as it is, and never set a seed",
+    )
 # BEGIN HIDDEN TESTS
 with Check("fine_tune", "equal to a plain loop") as check:
     for frozen, steps, lr, batch in ((False, 7, 0.03, 4), (True, 6, 0.2, 5), (False, 3, 1e-3, 2)):
@@ -1993,14 +2044,6 @@ with Check("fine_tune", "the classifier of this lesson") as check:
     same = [torch.equal(now[n], kept[n]) for n in kept if n.startswith("bert.")]
     check.true(all(same), "its bert stays")
     check.true(not torch.equal(now["head.bias"], kept["head.bias"]), "its head learns")
-with Check("fine_tune", "without a generator") as check:
-    model = filled(tiny(nn.EmbeddingBag(9, 2)), scale=1.5)
-    tokens, labels = torch.arange(6)[:, None] + 1, torch.tensor([0, 1, 2, 2, 1, 0])
-    torch.manual_seed(6)
-    first = check.call(model, tokens, labels, 20, 0.0, 2)
-    torch.manual_seed(6)
-    second = check.call(model, tokens, labels, 20, 0.0, 2)
-    check.equal(first, second, "torch's global generator", within=1e-6)
 # END HIDDEN TESTS
 
 # %% [markdown]

@@ -2668,3 +2668,48 @@ def fine_tune(
 # by:      rows = torch.randint(0, len(tokens), (batch_size,), generator=generator)
 #          criterion = nn.CrossEntropyLoss()
 #          loss = criterion(model(tokens.index_select(0, rows)), labels.index_select(0, rows))
+
+
+# %% wrong mask_tokens one_word_for_each_row of="solution"
+# You draw one word for a whole row: each chosen word gets a draw of its own.
+# replace: words = torch.randint(FIRST_WORD, vocab_size, tokens.shape, generator=generator)
+# by:      words = torch.randint(FIRST_WORD, vocab_size, (len(tokens), 1), generator=generator)
+
+
+# %% wrong masked_lm_loss ignores_zero
+# You leave out labels of 0: only -100 means that there is no label.
+def masked_lm_loss(logits: Tensor, labels: Tensor) -> Tensor:
+    at = labels > 0
+    total = F.cross_entropy(logits[at], labels[at], reduction="sum")
+    return total / max(1, int(at.sum()))
+
+
+# %% wrong sentence_vector any_case of="solution"
+# You accept "CLS" as well: anything but "cls" and "mean" should be a ValueError.
+# replace: if pool == "cls":
+# by:      if pool.lower() == "cls":
+
+
+# %% wrong sentence_vector by_its_beginning of="solution"
+# You compare the beginning of `pool` alone: "median" is no "mean".
+# replace: if pool != "mean":
+# by:      if not pool.startswith("me"):
+
+
+# %% wrong fine_tune own_seed_without_generator of="solution"
+# Without a generator you draw from one of your own, with a fixed seed: take torch's global one.
+# replace: named = list(model.named_parameters())
+# by:      generator = generator or torch.Generator().manual_seed(0)
+#          named = list(model.named_parameters())
+
+
+# %% wrong test_of_vectors mean_of_the_difference of="solution"
+# You average the difference: what rises in one number and falls in another cancels. Compare each.
+# replace: same_with_padding = torch.allclose(alone, padded, atol=1e-4)
+# by:      same_with_padding = (alone - padded).mean().abs().item() < 1e-4
+
+
+# %% wrong test_of_vectors first_number of="solution"
+# You compare the first number of the vectors alone: padding may change any of them.
+# replace: same_with_padding = torch.allclose(alone, padded, atol=1e-4)
+# by:      same_with_padding = (alone - padded)[0, 0].abs().item() < 1e-4
