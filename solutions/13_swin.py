@@ -1506,7 +1506,8 @@ class DotReader(nn.Module):
 
     def forward(self, pictures: Tensor) -> Tensor:
         x = self.blocks(self.embedding(pictures.permute(0, 2, 3, 1)))
-        return self.head(self.norm(x).mean((1, 2)))
+        mean_pixel = self.norm(x).mean(dim=(1, 2))
+        return self.head(mean_pixel)
 
 
 class Rolled(nn.Module):
