@@ -1471,8 +1471,8 @@ figures.curves(
 # <details><summary>Much worse</summary>Yes. The logits at the last position of a window have no target. So position 32 never received a gradient, and its vector is still random.</details>
 
 # %%
-with_32 = own_losses[-1].mean().item()
 with_33 = losses_by_context(trained_gpt(), (33,)).mean().item()
+with_32 = own_losses[-1].mean().item()
 copied_row = copy.deepcopy(trained_gpt())
 with torch.no_grad():
     copied_row.positions.weight[32] = copied_row.positions.weight[31]

@@ -1616,12 +1616,11 @@ with Check("AttentionDecoder", "padding has no influence") as check:
 # **Exposure bias** is the difference between training, where a decoder reads right tokens, and inference, where it reads its own. What do its errors cost? Let the networks of part 2 write eight digits again, reading right tokens:
 
 # %%
+forced_digits = [digits_right(copying(OneVector, seed), forced=True) for seed in range(3)]
 figures.curves(
     eight,
     {
-        "reads the right digits": [
-            digits_right(copying(OneVector, seed), forced=True) for seed in range(3)
-        ],
+        "reads the right digits": forced_digits,
         "reads what it wrote": by_itself,
     },
     x="position in a row of eight digits",
