@@ -410,7 +410,7 @@ def encode(gru: nn.GRU, embedded: Tensor, lengths: Tensor) -> tuple[Tensor, Tens
 # %% wrong encode one_behind_the_last of="gathered"
 # You take the state one position behind the last token: its index is lengths - 1.
 # replace: states[rows, lengths - 1, :width]
-# by:      states[rows, lengths.clamp(max=embedded.shape[1] - 1), :width]
+# by:      states[rows, lengths.clamp(max=states.shape[1] - 1), :width]
 
 # %% wrong encode every_length_of_every_row of="gathered"
 # You take the states at all lengths from every row: pair each row with its own length.

@@ -1692,7 +1692,7 @@ def sentence_vector(hidden: Tensor, tokens: Tensor, pool: str = "cls") -> Tensor
 # %% wrong sentence_vector assertion of="summed"
 # For another pool you raise an AssertionError: it should be a ValueError.
 # replace: raise ValueError(f"unknown pool {pool}")
-# by:      assert False, pool
+# by:      raise AssertionError(pool)
 
 # %% wrong sentence_vector tokens_averaged of="summed"
 # You average the tokens' ids: average the outputs.
