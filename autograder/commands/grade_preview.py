@@ -4,8 +4,6 @@ import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
-from rich.markup import escape
-
 from autograder.commands.class_options import chosen_students, typed
 from autograder.commands.terminal import as_table, console, followed, say
 from autograder.gradebook import regrade
@@ -48,7 +46,7 @@ def _print_changes(lesson: str, changes: Sequence[Change]) -> None:
     told = [change for change in before if change.any]
     first = f", {len(changes) - len(before)} would be graded for the first time" if changes else ""
     say(f"{lesson}: {len(moving)} of {len(before)} grades would change{first}")
-    rows = [(escape(c.student), f"{c.before:g}", f"{c.after:g}", "; ".join(_said(c))) for c in told]
+    rows = [(c.student, f"{c.before:g}", f"{c.after:g}", "; ".join(_said(c))) for c in told]
     if rows:
         console.print(as_table(lesson, ("student", "now", "then", "changes"), rows))
 

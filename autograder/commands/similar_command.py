@@ -4,8 +4,6 @@ import argparse
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from rich.markup import escape
-
 from autograder import paths
 from autograder.authoring.answer_bank import read_answers
 from autograder.authoring.lesson import find_lessons, read_lesson
@@ -145,7 +143,7 @@ def _print_pairs(lesson: str, everyone: Cohort, pairs: list[Pair]) -> None:
     say(f"{lesson}: {len(everyone.students)} submissions compared, {count}")
     rows = [
         (
-            escape(" and ".join(pair.students)),
+            " and ".join(pair.students),
             ", ".join(f"{part} {found.likeness:.0%}" for part, found in pair.parts.items()),
             f"{pair.weight:.0f}",
         )

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from unicodedata import category
 
 from rich.console import Console, ConsoleOptions, RenderableType
+from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.segment import Segment
 from rich.table import Table
@@ -104,12 +105,12 @@ def interruptible() -> Iterator[Callable[[], bool]]:
 
 
 def as_table(title: str, heading: Sequence[str], rows: Iterable[Sequence[str]]) -> Table:
-    """A table whose first column is never truncated."""
-    table = Table(title=title, title_justify="left")
+    """A table whose first column is never truncated; [brackets] are literal."""
+    table = Table(title=escape(title), title_justify="left")
     for number, name in enumerate(heading):
         table.add_column(name, no_wrap=number == 0)
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*map(escape, row))
     return table
 
 
