@@ -31,7 +31,7 @@ from transformer_course.checks import Check, numbers
 torch.set_num_threads(1)  # such small models train fastest on one core
 
 # %% [markdown]
-# Three models have read the same documentation of Python, 418,543 characters. Each has written a line, character by character. One counts *pairs* of characters. One counts groups of *four*. One is a Transformer that has trained for 15 seconds. Which is which?
+# Three models have read the same documentation of Python, 418,543 characters. Each has written a line, character by character. One counts *pairs* of characters. One counts sequences of *four*. One is a Transformer that has trained for 15 seconds. Which is which?
 
 # %%
 SAMPLES = """
@@ -39,20 +39,20 @@ A  The of tiof mpl. +3), n tin | ("lle. fiex). (s t: stiprialyputhequste anepowe
 B  The cones tattribute whiteion list ic mave sprifixed bing is fromthe exception in the parisignments
 C  The supported strun [5] A function of the maxsize "imple comma in function is y[i]" strint(y)" mored
 """
-print(SAMPLES)
+print(SAMPLES.strip())
 
 # %% [markdown]
-# <details><summary>Which is which?</summary>A counts pairs, B is the Transformer, C counts groups of four.</details>
+# <details><summary>Which is which?</summary>A counts pairs, B is the Transformer, C counts sequences of four.</details>
 #
 # **Predict.** On held-out text, which has the lowest mean loss $-\ln p$ for the next character?
 #
 # <details><summary>The Transformer: it has 32 characters of context, the counts have one or three</summary>It <em>may</em> use 32. In part 5 you measure what it uses after 15 seconds.</details>
-# <details><summary>The one that counts groups of four</summary>Write it down. In part 5 you measure all three, and train for longer.</details>
+# <details><summary>The one that counts sequences of four</summary>Write it down. In part 5 you measure all three, and train for longer.</details>
 # <details><summary>The one that counts pairs: it has seen each pair most often</summary>It knows its pairs well. But how much does one character say about the next one?</details>
 #
 # How can a model learn to predict *every* next token of a text at once, and then write one token at a time? That is the question of this lesson.
 #
-# The text is Python's own documentation: all topics of `help`, such as `help("while")`. Other versions of Python have slightly different texts, so your numbers may differ a little.
+# The text is Python's own documentation: all topics of `help`, such as `help("while")`. It may differ from version to version. The numbers in this lesson, and all runs marked *recorded*, belong to the text of Python 3.11.7. If yours has another size, the next cell says so.
 
 # %%
 text = "\n".join(topics[name] for name in sorted(topics))
@@ -62,9 +62,14 @@ training_text, held_out_text = text[:split], text[split:]
 print(f"{len(training_text):,} characters to learn from, {len(held_out_text):,} held out")
 print(f"{len(symbols)} different ones. From the held-out part:\n")
 print(held_out_text[4250:4500])
+if (len(text), len(symbols)) != (465_048, 103):
+    print(
+        "Your Python has another text: your losses may differ from the recorded ones. Compare the "
+        "trends, not the digits."
+    )
 
 # %% [markdown]
-# **Recall.** Three questions on lessons 2, 6 and 7. Answer first, then open your choice.
+# **Recall.** Lessons 2, 6 and 7.
 #
 # 1. Row 3 of a causal mask (row 0 is the first): which keys are True?
 #
@@ -87,13 +92,13 @@ print(held_out_text[4250:4500])
 # %% [markdown]
 # ## 1 · Predict the next token
 #
-# Here a token is a single character.
+# Here a token is a single character. The **vocabulary** is the set of all tokens. It has $V$ of them, here 103.
 #
-# A **language model** gives a probability to every possible next token, given the tokens so far. By the chain rule of probability, $p(a, b) = p(a)\, p(b \mid a)$, these give a probability to any text:
+# A **language model** gives a probability to every possible next token, given the tokens so far. By the chain rule, $p(a, b) = p(a)\, p(b \mid a)$, these give any text a probability:
 #
 # $$p(x_1, \dots, x_n) = \prod_{t} p(x_t \mid x_1, \dots, x_{t-1})$$
 #
-# Here is a model that reads *w* and gives these probabilities to *hile*:
+# Suppose that a model reads *w*, and gives *hile* these probabilities:
 
 # %%
 given = torch.tensor([0.3, 0.5, 0.9, 0.99])
@@ -102,20 +107,26 @@ for symbol, p in zip("hile", given.tolist(), strict=True):
 print(f"their product: {given.prod():.2f}; mean of −ln p: {-given.log().mean():.2f} nats")
 
 # %% [markdown]
-# The loss is the cross-entropy of lesson 2: the mean of $-\ln p$ of the tokens that really came next. The **nat** is the unit of a loss that is computed with the natural logarithm. The **perplexity** of a model is e to the power of its loss: 103 if it is as unsure as a fair choice among 103 characters.
+# The loss is the cross-entropy of lesson 2: the mean of $-\ln p$ of the tokens that really came next. The **nat** is the unit of a loss that is computed with the natural logarithm. The **perplexity** of a model is e to the power of its loss: $V$ if it is as unsure as a fair choice among all $V$ tokens.
 #
-# **Predict.** A model knows nothing, and gives each of the 103 characters the same probability. What is its loss?
+# **Predict.** A model knows nothing, and gives each of the $V$ tokens the same probability. What is its loss?
 #
-# <details><summary>About 4.63 nats</summary>Yes: −ln(1/103) = ln 103. An untrained model should start near this number.</details>
+# <details><summary>ln V nats: 4.63 for 103 tokens</summary>Yes: −ln(1/V) = ln V. An untrained model should start near this number.</details>
 # <details><summary>1 nat</summary>That would be a probability of 1/e, about 0.37, for the right character.</details>
-# <details><summary>103 nats</summary>Each probability is 1/103. Its −ln is the logarithm of 103, not 103.</details>
+# <details><summary>V nats</summary>Each probability is 1/V. Its −ln is the logarithm of V, not V.</details>
 #
 # Which characters may each prediction use? Read the next figure row by row.
 
 # %%
 word = "while"
 figures.masks(
-    {"four predictions in one pass": (torch.ones(4, 4).tril(), "may use", list(word[:4]))},
+    {
+        "four predictions in one pass": (
+            torch.ones(4, 4).tril(),
+            "may use the character",
+            list(word[:4]),
+        )
+    },
     "prediction",
     [f"“{after}” after “{word[: i + 1]}”" for i, after in enumerate(word[1:])],
 )
@@ -126,7 +137,8 @@ figures.masks(
 # **Exercise** (10 minutes). Write the loss. If a row has fewer than two tokens, there is nothing to predict: raise a `ValueError` whose message contains the number of tokens.
 #
 # <details><summary>Hint 1</summary>Which position of <code>logits</code> has no target? Which position of <code>tokens</code> is the target of no logits?</details>
-# <details><summary>Hint 2</summary><code>F.cross_entropy</code> wants logits (n, vocab) and targets (n,): <code>flatten(0, 1)</code> joins batch and position.</details>
+# <details><summary>Hint 2</summary><code>F.cross_entropy</code> wants logits (n, vocab) and targets (n,). How can you join the axes of batch and position?</details>
+# <details><summary>Hint 3</summary><code>flatten(0, 1)</code> joins the first two axes.</details>
 
 
 # %% exercise next_token_loss
@@ -226,7 +238,7 @@ with Check("next_token_loss", "too few tokens, in other batches") as check:
 # %% [markdown]
 # ## 2 · A rival that counts
 #
-# Before you train anything, find out how far counting gets you. An **n-gram** is a group of n tokens that follow each other. Which characters follow *the* in the training text, and how often? The share of each is a prediction, without a single gradient step.
+# Before you train anything, find out how far counting gets you. An **n-gram** is a sequence of n consecutive tokens. Which characters follow *the* in the training text, and how often? The share of each is a prediction, without a single gradient step.
 
 
 # %%
@@ -249,9 +261,9 @@ for some_context in ("e", "he", "the", " the"):
 # %% [markdown]
 # What to see: the longer the context, the fewer characters follow it. But some n-grams of a new text never occurred in the training text. Their share is 0, and $-\ln 0$ is infinite. **Smoothing** gives a little probability to n-grams that were never seen. Here are two ways. In both, *count* is how often the n-gram occurs, and *total* how often its first n − 1 characters do:
 #
-# $$p_{\text{added}} = \frac{\text{count} + \delta}{\text{total} + 103\,\delta} \qquad p_n = \frac{\text{count} + \lambda\, p_{n-1}}{\text{total} + \lambda}$$
+# $$p_{\text{added}} = \frac{\text{count} + \delta}{\text{total} + V\,\delta} \qquad p_n = \frac{\text{count} + \lambda\, p_{n-1}}{\text{total} + \lambda}$$
 #
-# The first adds a constant δ to each count. The second interpolates. **Interpolation** adds λ imaginary examples to each context, distributed as the context one character shorter predicts. The recursion ends at $p_0 = 1/103$. Here is one step, for a context that occurred 4 times, 3 of them followed by *e*:
+# The first adds a constant δ to each count. The second interpolates. **Interpolation** adds λ imaginary examples to each context, distributed as the context one character shorter predicts. The recursion ends at $p_0 = 1/V$. Here is one step, for a context that occurred 4 times, 3 of them followed by *e*:
 
 
 # %%
@@ -294,7 +306,7 @@ def count_losses(
 # **Predict.** What happens to the loss on the held-out text as n grows from 1 to 6, with the best of three constants added?
 #
 # <details><summary>It falls all the way: more context, better predictions</summary>More context, but fewer examples of each. Run the next cell.</details>
-# <details><summary>It falls, then rises</summary>Yes. From some n on, too many n-grams of the held-out text never occurred in the training text. The next cell counts them.</details>
+# <details><summary>It falls, then rises</summary>Yes. The longer the n-grams, the more of the held-out ones never occurred in the training text. The next cell counts them.</details>
 # <details><summary>It rises all the way: there are fewer examples of each</summary>From 1 to 4 the context is worth more than the examples that you lose.</details>
 
 # %%
@@ -317,7 +329,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: with a constant added, 4-grams are best, and then the loss rises. With interpolation it keeps falling. These are your rivals, and they have been helped: the best of three weights was chosen *on* the held-out text.
+# What to see: with a constant added, 4-grams are best, and then the loss rises. With interpolation it keeps falling, although the same n-grams are new. These are your rivals, and they have been helped: the best of three weights was chosen *on* the held-out text.
 #
 # Is the held-out text new? Documentation repeats itself. The next cell looks for passages of at least 32 characters that occur in the training text too.
 
@@ -330,12 +342,12 @@ for begin in starts:
 print(f"{is_copied.double().mean():.0%} of the held-out characters are in a copied passage")
 
 # %% [markdown]
-# A quarter of the held-out text is copied. On that part, a low loss can come from memory alone. So in part 5 you also compare the models on the new passages alone.
+# About a quarter of the held-out text is copied. On that part, a low loss can come from memory alone. So in part 5 you also compare the models on the new passages alone.
 
 # %% [markdown]
 # ## 3 · The block
 #
-# **GPT** stands for generative pretrained transformer. The original Transformer has two halves, and the one that writes is called the *decoder*. A **decoder-only** model has this half alone: a stack of blocks in which all attention is causal. The block is the pre-norm block of lesson 7 with two changes. Find them in the picture.
+# **GPT** stands for generative pretrained transformer. The original Transformer has two halves, and the one that writes is called the *decoder*. A **decoder-only** model keeps this half without its second attention (lesson 11): all its attention is causal self-attention. The block is the pre-norm block of lesson 7 with two changes. Find them in the picture.
 
 # %%
 figures.stations(
@@ -369,9 +381,10 @@ print(f"tanh approximation: largest error {error:.1e}")
 #
 # **Exercise** (35 minutes). Write the block, heads included. If `d_model` is not a multiple of `num_heads`, raise a `ValueError` whose message contains both. The stub has an argument `cache`. Leave it alone for now: you come back to it in part 7.
 #
-# <details><summary>Hint 1</summary><code>unflatten(-1, (num_heads, -1)).transpose(1, 2)</code> gives (batch, heads, length, d_head). After attention, <code>transpose(1, 2).flatten(2)</code> leads back.</details>
-# <details><summary>Hint 2</summary>The causal mask, <code>torch.ones(length, length, dtype=torch.bool).tril()</code>, says where a query may attend. Every other score becomes −∞ before the softmax.</details>
-# <details><summary>Hint 3</summary>Dropout has no parameters: one <code>nn.Dropout</code> on <code>self</code> can be called in all three positions.</details>
+# <details><summary>Hint 1</summary>After <code>w_query</code> the shape is (batch, length, d_model). Which shape does attention with several heads need? How do you come back, before <code>w_output</code>?</details>
+# <details><summary>Hint 2</summary>Which pairs of query and key does the causal mask forbid? What must their scores be, if softmax is to give exactly 0?</details>
+# <details><summary>Hint 3</summary>Dropout has no parameters. Do you need three <code>nn.Dropout</code>, or can one be called three times?</details>
+# <details><summary>Hint 4</summary><code>unflatten(-1, (num_heads, -1)).transpose(1, 2)</code> splits the heads, <code>transpose(1, 2).flatten(2)</code> merges them. <code>torch.ones(length, length, dtype=torch.bool).tril()</code> is True where a query may attend.</details>
 
 
 # %% given block_weights folded=true
@@ -779,7 +792,24 @@ with Check(
 # %% [markdown]
 # ## 4 · GPT
 #
-# Around the blocks, two things are missing: a vector for each token at the start, and logits at the end. Here is a GPT with one block. At its start, x is the sum of two embeddings: the token's row in a table of tokens, and its position's row in a table of positions.
+# Around the blocks, two things are missing: a vector for each token at the start, and logits at the end. At the start, x is the sum of two embeddings: the token's row in a table of tokens, and its position's row in a table of positions. For example, with three made-up features:
+
+# %%
+of_tokens = torch.tensor([[2, 0, 1], [0, 3, 1], [1, 1, 0], [0, 3, 1]])
+of_positions = torch.tensor([[0, 0, 2], [1, 0, 0], [0, 2, 0], [3, 0, 0]])
+feature_names = ["0", "1", "2"]
+figures.steps(
+    {
+        "from the table of tokens": (of_tokens, "feature", feature_names),
+        "+  from the table of positions": (of_positions, "feature", feature_names),
+        "=  x": (of_tokens + of_positions, "feature", feature_names),
+    },
+    "position and token",
+    [f"{i}: {symbol}" for i, symbol in enumerate("here")],
+)
+
+# %% [markdown]
+# What to see: both *e* have the same row of the table of tokens, but not the same x. Now the whole GPT, here with one block:
 
 # %%
 figures.stations(
@@ -802,15 +832,16 @@ figures.stations(
 # **Predict.** GPT-2 has 50,257 tokens and a width of 768. How many parameters does weight tying save?
 #
 # <details><summary>About 38.6 million, of the 163 million without it</summary>Yes: a second table would have 50,257 · 768 parameters.</details>
-# <details><summary>768, one for each feature</summary>That would be a bias. A table has a row for each token.</details>
+# <details><summary>768, one for each feature</summary>That is a single row. A table has a row for each token.</details>
 # <details><summary>None: the table must be learned anyway</summary>Once, not twice. A separate output layer would be as large as the table of tokens.</details>
 #
 # A large table makes large logits. So you draw it with a standard deviation of 0.1, not 1 (part 5 shows why).
 #
 # **Exercise** (25 minutes). Build the model from your blocks. If there are more tokens than positions, raise a `ValueError` whose message contains both numbers. Leave `caches` and `start` alone until part 7.
 #
-# <details><summary>Hint 1</summary><code>nn.Embedding</code> is a table of rows, drawn with a standard deviation of 1. <code>nn.init.normal_</code> draws its weights anew, with the standard deviation that you name.</details>
-# <details><summary>Hint 2</summary>For the logits you need no new layer: <code>F.linear(x, table.weight)</code> multiplies by the transposed table.</details>
+# <details><summary>Hint 1</summary><code>nn.Embedding</code> draws its rows with a standard deviation of 1. Which function of <code>nn.init</code> draws them anew?</details>
+# <details><summary>Hint 2</summary>For the logits you need no new layer. Which parameter does the formula multiply with, and which of its axes is summed over?</details>
+# <details><summary>Hint 3</summary><code>nn.init.normal_(table.weight, std=…)</code> draws anew. <code>F.linear(x, table.weight)</code> multiplies by the transposed table.</details>
 
 
 # %% exercise GPT
@@ -1206,7 +1237,8 @@ for setting, is_causal in (("causal", True), ("no mask", False)):
 #
 # **Exercise** (15 minutes). Compute by arithmetic how many parameters a `GPT` has. Check it against a `GPT` that you build.
 #
-# <details><summary>Hint</summary>Two tables; for each block four square layers with biases, two layers of the feed-forward network with biases, and two norms; the final norm. Weight tying: the output has no parameters of its own.</details>
+# <details><summary>Hint 1</summary>List the parts that the docstrings of <code>GPT</code> and <code>DecoderBlock</code> name. Which shape has each weight? Which have a bias?</details>
+# <details><summary>Hint 2</summary>Two tables; for each block four square layers with biases, two layers of the feed-forward network with biases, and two norms; the final norm. Weight tying: the output has no parameters of its own.</details>
 
 
 # %% exercise gpt_parameters
@@ -1304,25 +1336,30 @@ gpt3 = {  # name: (parameters, layers, d_model, heads, d_head), as the table has
 for name, (stated, layers, width, heads, d_head) in gpt3.items():
     computed = gpt_parameters(50257, 2048, width, layers)
     sizes = f"{layers} layers, width {width:5}, {heads:2} heads of {d_head:3}"
-    numbers_of = f"table {stated / 1e6:7,.0f} million, computed {computed / 1e6:7,.0f} million"
-    print(f"{name:7}{sizes}: {numbers_of} ({computed / stated - 1:+.1%})")
+    compared = f"table {stated / 1e6:7,.0f} million, computed {computed / 1e6:7,.0f} million"
+    print(f"{name:7}{sizes}: {compared} ({computed / stated - 1:+.1%})")
 
 # %% [markdown]
 # **Predict.** All eight counts agree within 2 %. So is the table right?
 #
 # <details><summary>Yes: a wrong width would change the count</summary>Take a width of 5,120 instead of 5,140 in the 13B row: the count changes by less than 1 %.</details>
-# <details><summary>No: in two rows the heads do not fit</summary>Yes. In a GPT, the projections are square: heads times d_head is d_model. Multiply in each row.</details>
+# <details><summary>No: in two rows the heads do not fit</summary>Yes. The formula assumes square projections, as in your block: heads times d_head is d_model. Multiply in each row.</details>
 # <details><summary>One cannot know without the weights</summary>You cannot know the true sizes. But you can see whether the numbers of a row fit each other.</details>
 
 # %%
 for name, (*_unused, width, heads, d_head) in gpt3.items():
     fits = "" if heads * d_head == width else "   ← does not fit"
     print(f"{name:7} {heads:2} · {d_head:3} = {heads * d_head:5}, width {width:5}{fits}")
+for name in ("XL", "13B"):
+    stated, layers, width, heads, d_head = gpt3[name]
+    not_square = gpt_parameters(50257, 2048, width, layers)
+    not_square += layers * 4 * width * (heads * d_head - width)
+    print(f"{name}, from {width} to {heads * d_head}: {not_square / 1e9:.2f} billion")
 for width in (5120, 5140):
     print(f"13B with width {width}: {gpt_parameters(50257, 2048, width, 40) / 1e9:.2f} billion")
 
 # %% [markdown]
-# What to see: 24 heads of 128 need a width of 3,072, not 2,048, and 40 heads need 5,120, not 5,140. The count reveals neither. The number of heads is not in it, and 20 more features change it by only 0.8 %. If a fault passes a test, the test says nothing about it.
+# What to see: 24 heads of 128 need a width of 3,072, not 2,048, and 40 heads need 5,120, not 5,140. The count reveals neither. The number of heads is not in it, and 20 more features change it by only 0.8 %. Projections that are not square would explain the 13B row, but not XL: 1.52 billion is too many.
 
 # %% [markdown]
 # ## 5 · Train it
@@ -1347,25 +1384,38 @@ print(draw_windows(2, torch.Generator().manual_seed(0))[:, :12])
 
 
 @torch.no_grad()
-def untrained(seed: int, scale: float) -> tuple[float, float]:
-    """The loss of a model with both tables multiplied by `scale`, and how often it repeats."""
+def untrained(seed: int, tokens: float, positions: float, *, tied: bool) -> tuple[float, float]:
+    """The loss with tables of these standard deviations, and how often the model repeats."""
     torch.manual_seed(seed)
     model = GPT(len(symbols), CONTEXT + 1, 64, 2, 2, 256)
-    for table in (model.tokens.weight, model.positions.weight):
-        table.mul_(scale)
+    model.tokens.weight.mul_(tokens / 0.1)
+    model.positions.weight.mul_(positions / 0.1)
+    output = model.tokens.weight if tied else tokens * torch.randn(len(symbols), 64)
     windows = draw_windows(50, torch.Generator().manual_seed(seed))
-    logits = model(windows)
+    x = model.tokens(windows) + model.positions(torch.arange(CONTEXT + 1))
+    for block in model.blocks:
+        x = block(x)
+    logits = F.linear(model.norm(x), output)
     repeats = (logits.argmax(-1) == windows).double().mean().item()  # the character just read
     return next_token_loss(logits, windows).item(), repeats
 
 
-for scale in (1, 10):
-    each = (f"{loss:5.2f} ({share:.0%})" for loss, share in (untrained(s, scale) for s in range(3)))
-    print(f"untrained, standard deviation {scale / 10:.1f}, three seeds:", *each)
+print("Loss of three untrained models, and how often the likeliest character is the one just read")
+for title, of_token, of_position, is_tied in (
+    ("both tables 0.1, as yours", 0.1, 0.1, True),
+    ("both tables 1", 1, 1, True),
+    ("positions 1, tokens 0.1", 0.1, 1, True),
+    ("tokens 1, positions 0.1", 1, 0.1, True),
+    ("the same, without tying", 1, 0.1, False),
+):
+    three = [untrained(seed, of_token, of_position, tied=is_tied) for seed in range(3)]
+    print(f"{title:26}", *(f"{loss:6.2f} ({share:4.0%})" for loss, share in three))
 print(f"the same probability for every character: {math.log(len(symbols)):.2f} nats")
 
 # %% [markdown]
-# What to see: your untrained model is a little worse than one that gives all characters the same probability. With `nn.Embedding`'s standard deviation of 1, it would start at about 40 nats. The shares in brackets say why: its likeliest next character is always the one that it has just read. A token's vector is still in the residual stream at the end, and weight tying compares it with itself.
+# What to see: your untrained model is a little worse than one that gives all characters the same probability. With a standard deviation of 1, it would start at about 40 nats. The cause is the table of tokens: wide positions alone do little.
+#
+# With a separate output table, as wide, the loss is still about 20 nats: the logits are large. Weight tying adds the rest. The output resembles the row of the token just read, so that token gets by far the largest logit.
 #
 # You train with AdamW and a warm-up of 50 steps. Only the **cosine schedule** is new: after the warm-up, the learning rate falls along half a cosine to 0. Training takes about 15 seconds.
 
@@ -1468,7 +1518,7 @@ figures.curves(
 #
 # <details><summary>Slightly better: one more character</summary>One more character, but think of the loss: which logits had no target?</details>
 # <details><summary>The same, because context beyond 8 hardly helps</summary>The context is not the problem. Which logits had no target?</details>
-# <details><summary>Much worse</summary>Yes. The logits at the last position of a window have no target. So position 32 never received a gradient, and its vector is still random.</details>
+# <details><summary>Much worse</summary>Yes. The logits at the last position of a window have no target, and no later query attends to it. So position 32 never received a gradient, and its vector is still random.</details>
 
 # %%
 with_33 = losses_by_context(trained_gpt(), (33,)).mean().item()
@@ -1492,23 +1542,26 @@ figures.runs(  # seeds 1 and 2 are recorded
     "The same targets; grey lines join a seed's runs",
     linked=True,
 )
-gradient_of = GPT(len(symbols), CONTEXT + 1, 64, 2, 2, 256)
+torch.manual_seed(0)  # the seed of your model, so the same first weights
+fresh_gpt = GPT(len(symbols), CONTEXT + 1, 64, 2, 2, 256)
 batch = draw_windows(32, torch.Generator().manual_seed(1))
-next_token_loss(gradient_of(batch), batch).backward()
-gradients = gradient_of.positions.weight.grad
+next_token_loss(fresh_gpt(batch), batch).backward()
+gradients = fresh_gpt.positions.weight.grad
 if gradients is not None:
     sizes = gradients.norm(dim=1)
     print(f"gradient norm of position 0: {sizes[0]:.4f}, 31: {sizes[31]:.4f}, 32: {sizes[32]:.4f}")
+change = (trained_gpt().positions.weight / fresh_gpt.positions.weight)[32]
+print(f"vector 32, trained / untrained: {change.min():.3f} to {change.max():.3f}")
 
 # %% [markdown]
-# What to see: one more character costs about one nat. Position 32 gets no gradient, so its vector never learned. With a copy of the trained vector of position 31, most of the extra loss stays: now the last two characters share a vector. If all vectors move up by one (0 comes twice), nothing is lost.
+# What to see: one more character costs about one nat. Position 32 gets no gradient: its logits have no target, and no later query attends to it. So its vector never learned; AdamW's weight decay only shrank it a little. With a copy of vector 31, most of the extra loss stays. If all vectors move up by one (0 comes twice), nothing is lost.
 #
-# So generate with `CONTEXT`, never with 33. With windows of 32 characters, position 31 would be untrained, and it predicts *every* token of a text longer than the context.
+# So generate with `CONTEXT`, never with 33. With training windows of 32, position 31 would be the untrained one. Yet in a text longer than the context, it makes *every* prediction.
 
 # %% [markdown]
 # ### Does the Transformer ever win?
 #
-# The next figures show the loss after 32 characters: on all targets, then on the new passages alone. The GPT's values are recorded, from `trained_gpt(seed, steps)`. (9,600 steps take four minutes.)
+# The next figures show the loss after 32 characters. The GPT's values are recorded, from `trained_gpt(seed, steps)`.
 
 # %%
 LONGER = {  # steps: (all targets, new passages), for seeds 0, 1 and 2
@@ -1539,9 +1592,9 @@ parameters = sum(part.numel() for part in trained_gpt().parameters())
 print(f"{parameters:,} parameters; {len(ngram_counts(6)):,} different 6-grams in the training text")
 
 # %% [markdown]
-# What to see: after 2,400 steps the Transformer is ahead of the 6-grams, in all seeds. On all targets it is level with the 10-grams. But the 10-grams are better than the 6-grams only on copied text. On the new passages, the Transformer is ahead by 0.05 nats. After 9,600 steps it is ahead on both. So whether a Transformer beats n-grams depends on its training, not on the architecture alone.
+# What to see: after 2,400 steps the Transformer is ahead of the 6-grams, in all seeds. On all targets it is level with the 10-grams. On the new passages, both kinds of counts are level, and the Transformer is ahead by 0.05 nats. After 9,600 steps it is ahead on both. So whether this GPT beats n-grams depends on its training.
 #
-# **And without positions?** The causal mask told a stack something about order. Here are three recorded seeds with the positions fixed at zero:
+# **And without positions?** Here are three recorded seeds with the positions fixed at zero:
 
 # %%
 figures.runs(
@@ -1555,14 +1608,14 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: without positions, the model does better than counted pairs (2.33 nats in part 2). But each seed is about half a nat behind the same seed with positions. So after 600 steps, the mask does not replace positions. (These runs say nothing about longer training.)
+# What to see: without positions, the model does better than counted pairs (2.32 nats in part 2). But each seed is about half a nat behind the same seed with positions. So after 600 steps, the mask does not replace positions. (Longer training was not tried.)
 #
 # **From the lecture**: “Transformer – Wrap Up” in *Transformers*, CSCI 4360/6360: for an autoregressive language model, which writes a text token by token, one uses a Transformer decoder, with future masking in every self-attention.
 
 # %% [markdown]
 # ### Save it, and load it
 #
-# A model is saved as its `state_dict`: its parameters, by name. The class is not in the file, so to load it you need your code, and the sizes.
+# A model is saved as its `state_dict`: its parameters, by name. To load it, you need your class and the sizes as well.
 
 # %%
 path = Path(tempfile.mkdtemp()) / "gpt.pt"  # choose a folder of your own to keep it
@@ -1575,14 +1628,14 @@ print(f"{path.stat().st_size:,} bytes")
 print("the same logits:", torch.equal(loaded(sentence), trained_gpt()(sentence)))
 
 # %% [markdown]
-# `weights_only=True` matters for files from others: without it, loading a file can run code that its author put into it.
+# `weights_only=True` (the default since PyTorch 2.6) matters for files from others: without it, loading a file can run code that its author put into it.
 #
 # **A good place to stop.** Your GPT is trained. Next it writes. (Back later? Run all cells above first.)
 
 # %% [markdown]
 # ## 6 · Sample
 #
-# After any context, the model gives 103 logits. How do you choose one character? Here are the likeliest after two contexts.
+# After any context, the model gives $V$ logits. How do you choose one character? Here are the likeliest after two contexts.
 
 
 # %%
@@ -1614,7 +1667,7 @@ for some_context in ("The while stateme", "If the object is "):
     print(f"{some_context!r:20}", *(f" {shown(symbols[i])} {p:.2f}" for i, p in listed))
 
 # %% [markdown]
-# What to see: in the middle of a word, one character has nearly all the probability. At its beginning, many are possible. Three rules are common:
+# What to see: here, in the middle of a word, one character has nearly all the probability. Between words, many are possible. Three rules are common:
 #
 # - greedy decoding (lesson 2) takes the likeliest;
 # - sampling at temperature $T$ (lesson 1) divides the logits by T before the softmax: below 1, probability moves to the likeliest tokens;
@@ -1630,8 +1683,9 @@ for some_context in ("The while stateme", "If the object is "):
 #
 # **Exercise** (20 minutes). Write the function, for logits of any shape (…, vocab). Raise a `ValueError` that contains the number if a temperature is below 0, or if `top_k` is below 1.
 #
-# <details><summary>Hint 1</summary>For temperature 0: <code>F.one_hot(index, vocab)</code>, in the dtype of the logits.</details>
-# <details><summary>Hint 2</summary><code>topk(k).values[..., -1:]</code> is the smallest logit that is allowed, for each row its own. <code>topk</code> fails if <code>k</code> exceeds the number of tokens: bound it.</details>
+# <details><summary>Hint 1</summary>Which function gives 1 at an index, and 0 elsewhere? Which dtype does it return?</details>
+# <details><summary>Hint 2</summary>For top-k: what is the smallest logit that is allowed, in each row? What happens if <code>k</code> exceeds the number of tokens?</details>
+# <details><summary>Hint 3</summary><code>F.one_hot(index, vocab)</code> returns integers. <code>topk(k).values[..., -1:]</code> holds the smallest allowed logit of each row; <code>topk</code> fails if <code>k</code> is too large.</details>
 
 
 # %% exercise next_token_probabilities
@@ -1788,25 +1842,24 @@ with Check("next_token_probabilities", "every argument that makes no sense") as 
 
 # %%
 some_logits = logits_after("If the object is ")
-some = some_logits.topk(6).indices
+ranked = some_logits.argsort(descending=True)[:12]
 settings = {
     "T = 0.5": (0.5, None),
     "T = 1": (1.0, None),
     "T = 2": (2.0, None),
     "T = 1, k = 3": (1.0, 3),
 }
-rows = [next_token_probabilities(some_logits, *setting)[some] for setting in settings.values()]
-figures.steps(
+figures.curves(
+    range(1, 13),
     {
-        "after “If the object is ”": (
-            torch.stack(rows),
-            "next character, the six likeliest",
-            [shown(symbols[i]) for i in some.tolist()],
-        )
+        name: next_token_probabilities(some_logits, *setting)[ranked].tolist()
+        for name, setting in settings.items()
     },
-    "setting",
-    list(settings),
+    x="rank of the next character",
+    y="probability",
+    title="After “If the object is ”: the 12 likeliest characters",
 )
+print("ranks 1 to 12:", *(shown(symbols[i]) for i in ranked.tolist()))
 
 # %% [markdown]
 # What to see: a low temperature sharpens the distribution, a high one flattens it. Top-k keeps the ratios of the k likeliest, and gives the others exactly 0.
@@ -1815,7 +1868,7 @@ figures.steps(
 #
 # **Exercise** (20 minutes). Write `generate`. `model` may be any function from tokens to logits. Give it the last `context` tokens at most.
 #
-# <details><summary>Hint 1</summary>A loop: logits of the last position, probabilities, one draw for each row, <code>torch.cat</code>.</details>
+# <details><summary>Hint 1</summary>What does one new token need: which tokens go into the model, and the logits of which position come out? What must change before the next token?</details>
 # <details><summary>Hint 2</summary><code>torch.multinomial(probabilities, 1, generator=generator)</code> draws one token for each row, and accepts <code>generator=None</code>. Never call <code>manual_seed</code>: the seed is the caller's business.</details>
 
 
@@ -2100,8 +2153,8 @@ def write(
     )
 
 
-for warmth in (0.0, 0.7, 1.5):
-    print(f"--- temperature {warmth}\n{write('The while statement', 220, warmth)}\n")
+for chosen in (0.0, 0.7, 1.5):
+    print(f"--- temperature {chosen}\n{write('The while statement', 220, chosen)}\n")
 
 # %% [markdown]
 # What to see: at temperature 0, the text runs into a loop. It cannot leave it: the choice depends only on the last 32 characters, so when these come again, everything after them does too. At 0.7 there are English words, and words that look English. At 1.5, spelling falls apart.
@@ -2113,8 +2166,8 @@ for warmth in (0.0, 0.7, 1.5):
 # **Predict.** Which temperature writes the largest share of known words?
 #
 # <details><summary>A low one, but it repeats itself</summary>Yes. The figure shows both at once.</details>
-# <details><summary>1, because the model was trained with it</summary>At 1, the samples have the model's own distribution, with all its errors. Sharper is safer, and duller.</details>
-# <details><summary>A high one: it dares to use rare words</summary>It makes up words, letter by letter.</details>
+# <details><summary>1, because the model was trained with it</summary>At 1, the samples have the model's own distribution, with all its errors. Below 1, it avoids what it finds unlikely.</details>
+# <details><summary>A high one: it draws rare words more often</summary>It also draws unlikely letters more often, and one of them is enough to make a word up.</details>
 
 # %% folded=true
 # Counts known and distinct words in generated text: click to unfold.
@@ -2362,9 +2415,9 @@ figures.masks(
 # <details><summary>Four: the cached ones</summary>A token may attend to itself as well.</details>
 # <details><summary>Five: the cached ones and its own</summary>Yes. It is the last row of the mask for five positions.</details>
 #
-# ### Bug hunt: one argument
+# ### Bug hunt: a friend's attention
 #
-# PyTorch's attention has an argument for causal masks, `is_causal`. A friend uses it always, and compares it with a mask made by hand:
+# PyTorch's attention has an argument for causal masks, `is_causal`. A friend uses it in every call, and compares it with a mask made by hand:
 
 
 # %%
@@ -2547,17 +2600,17 @@ with Check("test_of_cached_mask", "more attention that is wrong") as check:
 
 
 # %% [markdown]
-# Now let your test judge the friend's function. In the figure, “right” uses the last two rows of the causal mask. The values are an identity matrix, so the output *is* the attention weights.
+# Now let your test judge the friend's function. “Right” uses the last two rows of the causal mask. The values are an identity matrix, so the output *is* the attention weights. Dots are weights above 0.
 
 # %%
 identity = torch.eye(6, dtype=torch.float64).expand(1, 2, 6, 6)
 last_two = some_query[:, :, -2:]
 right = F.scaled_dot_product_attention(last_two, some_key, identity, square[-2:])
 friends = friends_attention(last_two, some_key, identity)
-figures.steps(
-    {"attention weights": (torch.cat([friends[0, 0], right[0, 0]]), "key", positions)},
+figures.masks(
+    {"the friend's": (friends[0, 0], "key", positions), "right": (right[0, 0], "key", positions)},
     "query",
-    ["friend, query 4", "friend, query 5", "right, query 4", "right, query 5"],
+    ["4", "5"],
 )
 print("your test accepts the friend's function:", test_of_cached_mask(friends_attention))
 
@@ -2583,9 +2636,10 @@ print(f"causal_lower_right: largest difference {(outputs - right).abs().max():.0
 #
 # **Exercise** (20 minutes). Go back to parts 3 and 4. In your `DecoderBlock`, use `cache`. In your `GPT`, use `caches` and `start`. Run both cells again, with their old checks: everything must still hold. Then run the two checks below.
 #
-# <details><summary>Hint 1</summary>In the block: <code>key, value = cache(key, value)</code>, once, after the heads are split. Only then do you know how many keys there are.</details>
-# <details><summary>Hint 2</summary><code>torch.ones(new, length, dtype=torch.bool).tril(length - new)</code> holds the last <code>new</code> rows of the causal mask for <code>length</code> positions.</details>
-# <details><summary>Hint 3</summary>In the model: the positions are <code>torch.arange(start, start + length)</code>, and each block gets its own cache.</details>
+# <details><summary>Hint 1</summary>In the block: which shape does the cache want, and where does your code have it? From where on must you use what the cache returns?</details>
+# <details><summary>Hint 2</summary>There are fewer queries than keys now. Which rows of the causal mask for all positions do you need?</details>
+# <details><summary>Hint 3</summary>In the model: which positions have the first and the last token of a call? Which cache belongs to which block?</details>
+# <details><summary>Hint 4</summary><code>key, value = cache(key, value)</code>, once, after the heads are split. <code>torch.ones(new, length, dtype=torch.bool).tril(length - new)</code> holds the last <code>new</code> rows of the mask for <code>length</code> positions. The positions are <code>torch.arange(start, start + length)</code>.</details>
 
 # %% check DecoderBlock_cache points=2
 hint = "with a cache: key, value = cache(key, value), once, after the heads are split; then attend"
@@ -2955,7 +3009,7 @@ for name, some_logits in (
     print(f"{name:13} largest difference of a logit: {difference:.0e}")
 
 # %% [markdown]
-# What to see: in pieces, the logits agree to rounding. Without the old keys, or with positions that begin again at 0, they differ by up to 5 or 6. Neither mistake raises an error.
+# What to see: in pieces, the logits agree to rounding. Without the old keys, or with positions that begin again at 0, they differ by up to 5 and 6. Neither mistake raises an error.
 #
 # ### Which positions does each call compute?
 
@@ -3007,7 +3061,7 @@ long_model = GPT(len(symbols), 1024, 64, 2, 2, 256).eval()
 
 @torch.no_grad()
 def milliseconds(length: int, tokens: int, *, cached: bool) -> float:
-    """The median time for one of some tokens in a row, the first of them after `length` others."""
+    """The shortest time for one of some tokens in a row, the first of them after `length` others."""
     caches, times = None, []
     if cached:
         caches = [KeyValueCache(), KeyValueCache()]
@@ -3017,24 +3071,36 @@ def milliseconds(length: int, tokens: int, *, cached: bool) -> float:
         begin = time.perf_counter()
         long_model(training_codes[None, start:end], caches, start)
         times.append(1000 * (time.perf_counter() - begin))
-    return torch.tensor(times).median().item()
+    return min(times)
 
 
 @functools.cache  # measures in its first call
 def three_measurements(*, cached: bool) -> list[list[float]]:
-    """Three medians for each length, of 21 tokens with a cache and of 3 without: (run, length)."""
+    """Three times for each length, of 21 tokens with a cache and of 3 without: (run, length)."""
     tokens = 21 if cached else 3
     milliseconds(1000, tokens, cached=cached)  # the first call is slower
     return [[milliseconds(n, tokens, cached=cached) for n in LONG] for _ in range(3)]
+
+
+def multiplications(new: int, length: int) -> int:
+    """How many the matrix products need for `new` tokens, each with scores for `length` keys."""
+    linear_layers = 2 * (4 * 64 * 64 + 2 * 64 * 256) + len(symbols) * 64
+    return new * (linear_layers + 2 * 2 * 64 * length)
 
 
 measured_times = {
     "without a cache": three_measurements(cached=False),
     "with a cache": three_measurements(cached=True),
 }
+factors = {
+    "without a cache": multiplications(1001, 1001) / multiplications(65, 65),
+    "with a cache": multiplications(1, 1001) / multiplications(1, 65),
+}
+print("After 1,000 tokens, compared with 64:")
 for name, each in measured_times.items():
     first, *_between, last = torch.tensor(each).mean(0).tolist()
-    print(f"{name}: after 1,000 tokens {last / first:.1f} times as long as after 64")
+    print(f"{name:15} {factors[name]:4.1f} times the multiplications, {last / first:4.1f} the time")
+print(f"with a cache, after a single token: {milliseconds(1, 21, cached=True):.2f} milliseconds")
 figures.curves(
     LONG,
     measured_times,
@@ -3045,7 +3111,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: without a cache, the time grows steeply, because every token is computed again. With a cache, there are 16 times as many keys after 1,000 tokens as after 64, but the time grows far less.
+# What to see: without a cache, multiplications grow 46-fold, and time steeply (30- to 190-fold in several runs). With a cache they grow threefold, and time even less. Most of it is spent after a *single* token already, so that part does not depend on the length. One explanation: starting each operation takes time.
 #
 # The price is memory.
 #
@@ -3152,10 +3218,10 @@ show_progress("09_decoder")
 
 # %% [markdown]
 # - A language model predicts each next token from the tokens before it. Under a causal mask, one pass makes all predictions of a window; the logits at position t belong to token t + 1.
-# - Counts are strong rivals. After 600 steps your GPT was behind 4-grams, and used little more than the last 8 of its 32 characters. After 2,400 steps it was ahead of 6-grams. A quarter of the held-out text was copied, so a fair comparison includes the new passages alone.
+# - Counts are strong rivals. After 600 steps your GPT was behind 4-grams, and used little more than the last 8 of its 32 characters. After 2,400 steps it was ahead of 6-grams. About a quarter of the held-out text was copied, so a fair comparison includes the new passages alone.
 # - A GPT has tables of tokens and positions, a stack of pre-norm blocks with causal attention and GELU, and a final norm. By weight tying, the table of tokens makes the logits too.
-# - A position whose logits never have a target keeps its random vector. Windows need one more token than the context.
-# - Temperature divides the logits; top-k removes all but the likeliest tokens. Low temperatures repeat, high ones invent.
+# - A position keeps its random vector if its logits never have a target and no later query attends to it. Windows need one more token than the context.
+# - Temperature divides the logits; top-k removes all but the likeliest tokens. In your model, low temperatures repeated words, and high ones made words up.
 # - A key–value cache saves repeated work; the logits stay the same. New queries need the *last* rows of the causal mask, and the right positions. `is_causal=True` takes the first rows.
 #
 # **What comes next.** Your GPT continues a text. To translate, a model must read one text and write another. Lesson 10 goes back to what came before Transformers: recurrent networks, and the attention that was invented for them.
