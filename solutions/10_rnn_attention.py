@@ -200,7 +200,7 @@ def draw_maps(
 draw_networks(["7", "3", "9", "2"], ["7", "3", "9", "2"])
 
 # %% [markdown]
-# What to see: the left network, the *encoder*, reads. Each state depends on the state before it and on one new token. The right network, the *decoder*, starts from the encoder's last state. It reads the token *begin*, and a linear layer turns its new state into logits, here for 7. Then it reads 7 and writes 3, and so on. Only the thick arrow connects the two: all that the decoder knows about the source comes from h4. Together they form a **sequence-to-sequence** model (*seq2seq*): one sequence in, another out.
+# What to see: the left network, the *encoder*, reads. Each state depends on the state before it and on one new token. The right network, the *decoder*, starts from the encoder's last state. It reads the token *begin*, and a linear layer turns its new state into logits, here for 7. Then it reads 7 and writes 3, and so on. Only the thick arrow connects the two: all that the decoder knows about the source comes from h4. Encoder and decoder form a **sequence-to-sequence** model (*seq2seq*): one sequence in, another out.
 #
 # Both are GRUs, which follow. PyTorch's layer returns all states, and the last one again:
 
