@@ -91,7 +91,7 @@ class PatchMerging(nn.Module):
 
 
 # %% wrong window_partition squares_of_the_famous_code of="solution"
-# You return squares (batch · windows, M, M, channels), as the famous code does: here each window
+# You return squares (batch · windows, M, M, channels), as the published code does: here each window
 # is a list of M² pixels, and the batch stays.
 # replace: .reshape(batch, rows * columns, window_size**2, channels)
 # by:      .reshape(-1, window_size, window_size, channels)
@@ -117,20 +117,23 @@ class PatchMerging(nn.Module):
 
 # %% wrong window_partition channels_before_pixels of="solution"
 # Your channels come before the pixels: the channels stay the last axis.
-# replace: .reshape(batch, rows * columns, window_size**2, channels)
-# by:      .reshape(batch, rows * columns, window_size**2, channels).transpose(2, 3)
+# replace: return cut.transpose(2, 3).reshape(batch, rows * columns, window_size**2, channels)
+# by:      cut = cut.transpose(2, 3).reshape(batch, rows * columns, window_size**2, channels)
+#          return cut.transpose(2, 3)
 
 
 # %% wrong window_partition windows_before_batch of="solution"
 # Your windows come before the batch: the batch is the first axis.
-# replace: .reshape(batch, rows * columns, window_size**2, channels)
-# by:      .reshape(batch, rows * columns, window_size**2, channels).transpose(0, 1)
+# replace: return cut.transpose(2, 3).reshape(batch, rows * columns, window_size**2, channels)
+# by:      cut = cut.transpose(2, 3).reshape(batch, rows * columns, window_size**2, channels)
+#          return cut.transpose(0, 1)
 
 
 # %% wrong window_partition pixels_before_windows of="solution"
 # Your pixels come before the windows: the order is (batch, windows, pixels, channels).
-# replace: .reshape(batch, rows * columns, window_size**2, channels)
-# by:      .reshape(batch, rows * columns, window_size**2, channels).transpose(1, 2)
+# replace: return cut.transpose(2, 3).reshape(batch, rows * columns, window_size**2, channels)
+# by:      cut = cut.transpose(2, 3).reshape(batch, rows * columns, window_size**2, channels)
+#          return cut.transpose(1, 2)
 
 
 # %% wrong window_partition channels_reversed of="solution"
@@ -153,8 +156,9 @@ class PatchMerging(nn.Module):
 
 # %% wrong window_partition mean_of_the_channels of="solution"
 # You average over the channels: keep them all.
-# replace: .reshape(batch, rows * columns, window_size**2, channels)
-# by:      .reshape(batch, rows * columns, window_size**2, channels).mean(-1, keepdim=True)
+# replace: return cut.transpose(2, 3).reshape(batch, rows * columns, window_size**2, channels)
+# by:      cut = cut.transpose(2, 3).reshape(batch, rows * columns, window_size**2, channels)
+#          return cut.mean(-1, keepdim=True)
 
 
 # %% wrong window_partition first_map_only of="solution"
@@ -233,10 +237,28 @@ class PatchMerging(nn.Module):
 # by:      for side in (height,):
 
 
+# %% wrong window_partition height_only_width_cropped of="solution"
+# You examine the height only: the width must be a multiple, too.
+# replace: for side in (height, width):
+# by:      for side in (height,):
+# replace: rows, columns = height // window_size, width // window_size
+# by:      rows, columns = height // window_size, width // window_size
+#          x = x[:, :, : columns * window_size]
+
+
 # %% wrong window_partition width_only of="solution"
 # You examine the width only: the height must be a multiple, too.
 # replace: for side in (height, width):
 # by:      for side in (width,):
+
+
+# %% wrong window_partition width_only_height_cropped of="solution"
+# You examine the width only: the height must be a multiple, too.
+# replace: for side in (height, width):
+# by:      for side in (width,):
+# replace: rows, columns = height // window_size, width // window_size
+# by:      rows, columns = height // window_size, width // window_size
+#          x = x[:, : rows * window_size]
 
 
 # %% wrong window_partition area_examined of="solution"
@@ -245,6 +267,17 @@ class PatchMerging(nn.Module):
 #              if side % window_size:
 # by:      for side in (height, width):
 #              if height * width % window_size**2:
+
+
+# %% wrong window_partition area_examined_rest_cropped of="solution"
+# You examine the number of pixels: each side must be a multiple by itself.
+# replace: for side in (height, width):
+#              if side % window_size:
+# by:      for side in (height, width):
+#              if height * width % window_size**2:
+# replace: rows, columns = height // window_size, width // window_size
+# by:      rows, columns = height // window_size, width // window_size
+#          x = x[:, : rows * window_size, : columns * window_size]
 
 
 # %% wrong window_partition no_numbers_in_the_message of="solution"
@@ -369,6 +402,22 @@ class PatchMerging(nn.Module):
 # You exchange height and width: the map is (batch, height, width, channels).
 # replace: .reshape(-1, height, width, windows.shape[-1])
 # by:      .reshape(-1, width, height, windows.shape[-1])
+
+
+# %% wrong window_reverse count_begins_again of="solution"
+# You count the windows from 0 again in every row of windows: the count goes on.
+# replace: apart = windows.reshape(-1, rows, columns, window_size, window_size, windows.shape[-1])
+# by:      windows = windows[:, :columns].repeat(1, rows, 1, 1)
+#          apart = windows.reshape(-1, rows, columns, window_size, window_size, windows.shape[-1])
+
+
+# %% wrong window_reverse counted_by_the_height of="solution"
+# You count as many windows to a row as there are rows of windows: a row holds
+# width // window_size of them.
+# replace: apart = windows.reshape(-1, rows, columns, window_size, window_size, windows.shape[-1])
+# by:      number = torch.arange(rows)[:, None] * rows + torch.arange(columns)
+#          windows = windows[:, number.flatten() % (rows * columns)]
+#          apart = windows.reshape(-1, rows, columns, window_size, window_size, windows.shape[-1])
 
 
 # %% wrong window_reverse transposed of="solution"
@@ -714,6 +763,12 @@ class PatchMerging(nn.Module):
 #          wrapped_rows = torch.arange(height) >= height - shift
 
 
+# %% wrong shifted_window_mask height_for_width of="solution"
+# You take the height for the width: a map need not be square.
+# replace: wrapped_columns = torch.arange(width) >= width - shift
+# by:      wrapped_columns = torch.arange(width) >= height - shift
+
+
 # %% wrong shifted_window_mask reshaped_into_windows of="solution"
 # You cut the pieces into windows by reshape alone: that takes rows of the map.
 # replace: pieces = window_partition(pieces[None, :, :, None], window_size)[0, :, :, 0]
@@ -740,6 +795,27 @@ class PatchMerging(nn.Module):
 # by:      mask = pieces[:, :, None] == pieces[:, None]
 #          mask[-1] = True
 #          return mask
+
+
+# %% wrong shifted_window_mask corner_masked_only of="solution"
+# You mask the last window only: all windows at the lower and at the right border hold pixels
+# that wrapped around.
+# replace: return pieces[:, :, None] == pieces[:, None]
+# by:      mask = pieces[:, :, None] == pieces[:, None]
+#          mask[:-1] = True
+#          return mask
+
+
+# %% wrong shifted_window_mask keys_alone of="solution"
+# You look at the key alone, and mask all that wrapped around: two pixels that both did may attend.
+# replace: return pieces[:, :, None] == pieces[:, None]
+# by:      return (pieces == 0)[:, None].expand(-1, window_size**2, -1).clone()
+
+
+# %% wrong shifted_window_mask one_window_allowed of="solution"
+# You allow all pairs of a map of one window: rolled, it holds four pieces, too.
+# replace: return pieces[:, :, None] == pieces[:, None]
+# by:      return (pieces[:, :, None] == pieces[:, None]) | (len(pieces) == 1)
 
 
 # %% wrong shifted_window_mask borders_by_the_famous_slices of="solution"
@@ -1053,6 +1129,18 @@ class PatchMerging(nn.Module):
 # by:      return down * window_size**2 + right
 
 
+# %% wrong relative_position_index base_three of="solution"
+# Your rows count 3 times: that is 2M − 1 for windows of 2 only.
+# replace: return down * (2 * window_size - 1) + right
+# by:      return down * 3 + right
+
+
+# %% wrong relative_position_index base_m_plus_one of="solution"
+# Your rows count M + 1 times: that is 2M − 1 for windows of 2 only.
+# replace: return down * (2 * window_size - 1) + right
+# by:      return down * (window_size + 1) + right
+
+
 # %% wrong relative_position_index columns_first of="solution"
 # You count the columns 2M − 1 times: the rows should count that often.
 # replace: return down * (2 * window_size - 1) + right
@@ -1100,6 +1188,14 @@ class PatchMerging(nn.Module):
 #          right = columns[:, None] - columns + window_size - 1
 # by:      down = (rows[:, None] - rows).abs()
 #          right = (columns[:, None] - columns).abs()
+
+
+# %% wrong relative_position_index absolute_offsets_moved of="solution"
+# You drop the signs of the offsets: left and right then share a number.
+# replace: down = rows[:, None] - rows + window_size - 1
+#          right = columns[:, None] - columns + window_size - 1
+# by:      down = (rows[:, None] - rows).abs() + window_size - 1
+#          right = (columns[:, None] - columns).abs() + window_size - 1
 
 
 # %% wrong relative_position_index sum_of_both of="solution"
@@ -1153,9 +1249,8 @@ class PatchMerging(nn.Module):
 # %% wrong relative_position_index four_axes of="solution"
 # You return an axis for each of the four coordinates: join them to (M², M²).
 # replace: return down * (2 * window_size - 1) + right
-# by:      return (down * (2 * window_size - 1) + right).unflatten(1, (window_size, -1)).unflatten(
-#              0, (window_size, -1)
-#          )
+# by:      index = down * (2 * window_size - 1) + right
+#          return index.unflatten(1, (window_size, -1)).unflatten(0, (window_size, -1))
 
 
 # %% wrong relative_position_index flattened of="solution"
@@ -1191,7 +1286,7 @@ class PatchMerging(nn.Module):
 # %% wrong relative_position_index distance of="solution"
 # You number the distance: the direction counts, too.
 # replace: return down * (2 * window_size - 1) + right
-# by:      return ((rows[:, None] - rows) ** 2 + (columns[:, None] - columns) ** 2)
+# by:      return (rows[:, None] - rows) ** 2 + (columns[:, None] - columns) ** 2
 
 
 # %% wrong relative_position_index position_of_the_key of="solution"
@@ -1389,6 +1484,37 @@ class PatchMerging(nn.Module):
 # replace: return len(both.unique(dim=0)) == len(mine.unique()) == len(index.unique())
 # by:      good = len(both.unique(dim=0)) == len(mine.unique()) == len(index.unique())
 #          return good and int(index.min()) >= 0
+
+
+# %% wrong tells_offsets_apart opposites_merged of="solution"
+# You take an offset and its opposite for the same: they are two.
+# replace: mine = relative_position_index(math.isqrt(len(index)))
+# by:      size = math.isqrt(len(index))
+#          p = torch.arange(len(index))
+#          down, right = p[:, None] // size - p // size, p[:, None] % size - p % size
+#          mine = down.abs() * size + right.abs()
+
+
+# %% wrong tells_offsets_apart joined_by_a_sum of="solution"
+# You join your number and the given one by a sum: different pairs of numbers may have the same
+# sum.
+# replace: both = torch.stack([mine.flatten(), index.flatten()], 1)
+# by:      both = (mine + index).flatten()
+
+
+# %% wrong tells_offsets_apart keys_after_queries_only of="solution"
+# You look at keys after the query only: the pairs below the diagonal count, too.
+# replace: both = torch.stack([mine.flatten(), index.flatten()], 1)
+# by:      upper = torch.ones_like(mine).triu().bool()
+#          mine, index = mine[upper], index[upper]
+#          both = torch.stack([mine, index], 1)
+
+
+# %% wrong tells_offsets_apart no_gaps of="solution"
+# You refuse numbers with gaps between them: which they are does not matter.
+# replace: return len(both.unique(dim=0)) == len(mine.unique()) == len(index.unique())
+# by:      good = len(both.unique(dim=0)) == len(mine.unique()) == len(index.unique())
+#          return good and int(index.max() - index.min()) + 1 == len(index.unique())
 
 
 # %% wrong tells_offsets_apart row_by_row of="solution"
@@ -1683,7 +1809,7 @@ class PatchMerging(nn.Module):
 # %% wrong WindowAttention weights_turned of="solution"
 # You use the weights the other way round: a query's row holds its weights on the keys.
 # replace: (weights @ value)
-# by:      (weights.transpose(-2, -1) @ value)
+# by:      (weights.mT @ value)
 
 
 # %% wrong WindowAttention residual_inside of="solution"
@@ -1718,8 +1844,9 @@ class PatchMerging(nn.Module):
 
 # %% wrong WindowAttention heads_before_windows of="solution"
 # Your weights have the heads before the windows: (batch, windows, heads, query, key).
-# replace: flatten(3)), weights
-# by:      flatten(3)), weights.transpose(1, 2)
+# replace: return self.projection((weights @ value).transpose(2, 3).flatten(3)), weights
+# by:      output = self.projection((weights @ value).transpose(2, 3).flatten(3))
+#          return output, weights.transpose(1, 2)
 
 
 # %% wrong WindowAttention dropout of="solution"
@@ -1749,19 +1876,26 @@ class PatchMerging(nn.Module):
 
 
 # %% wrong WindowAttention minus_a_hundred of="solution"
-# You fill with −100: a score that is more than 100 below the others' still wins. Use −∞.
+# Your masked scores keep a finite number, such as −100: allowed ones can be lower. Use −∞.
 # replace: -math.inf
 # by:      -100.0
 
 
 # %% wrong WindowAttention minus_a_hundred_added of="solution"
-# You add −100 to masked scores: that is a penalty, and no mask. Use −∞.
+# You add a finite number to masked scores, such as −100: that is a penalty, and no mask. Use −∞.
 # replace: scores = scores.masked_fill(~mask[:, None], -math.inf)
 # by:      scores = scores + torch.where(mask[:, None], 0.0, -100.0).to(x)
 
 
+# %% wrong WindowAttention minus_ten_thousand_added of="solution"
+# You add a finite number to masked scores, such as −10,000: that is a large penalty, and no mask.
+# Use −∞.
+# replace: scores = scores.masked_fill(~mask[:, None], -math.inf)
+# by:      scores = scores + torch.where(mask[:, None], 0.0, -10000.0).to(x)
+
+
 # %% wrong WindowAttention minus_ten_thousand of="solution"
-# You fill with −10,000: scores can be lower. Use −∞.
+# Your masked scores keep a finite number, such as −10,000: allowed ones can be lower. Use −∞.
 # replace: -math.inf
 # by:      -10000.0
 
@@ -1834,6 +1968,13 @@ class PatchMerging(nn.Module):
 #          return self.projection((weights @ value).transpose(2, 3).flatten(3)), weights
 
 
+# %% wrong WindowAttention no_bias_with_a_mask of="solution"
+# With a mask, you leave out the bias: add it either way.
+# replace: scores = scores + self.table[self.index].permute(2, 0, 1)
+# by:      bias = self.table[self.index].permute(2, 0, 1)
+#          scores = scores + bias * (mask is None)
+
+
 # %% wrong WindowAttention axes_of_the_mask_missing of="solution"
 # You give the mask no axis for the heads: (windows, M², M²) needs one between the first two.
 # replace: ~mask[:, None]
@@ -1886,8 +2027,9 @@ class PatchMerging(nn.Module):
 
 # %% wrong WindowAttention norm_inside of="solution"
 # You normalise x: the norm belongs to the block.
-# replace: self.qkv(x)
-# by:      self.qkv(F.layer_norm(x, x.shape[-1:]))
+# replace: parts = self.qkv(x)
+# by:      x = F.layer_norm(x, x.shape[-1:])
+#          parts = self.qkv(x)
 
 
 # %% wrong WindowAttention changed_in_place of="solution"
@@ -1940,6 +2082,12 @@ class PatchMerging(nn.Module):
 # You only refuse more heads than features.
 # replace: if d_model % num_heads:
 # by:      if num_heads > d_model:
+
+
+# %% wrong WindowAttention too_many_heads_accepted of="solution"
+# You accept more heads than features: each head needs a feature at least.
+# replace: if d_model % num_heads:
+# by:      if num_heads < d_model and d_model % num_heads:
 
 
 # %% right WindowAttention in_chunks of="solution"
@@ -2063,6 +2211,14 @@ class PatchMerging(nn.Module):
 # by:      x = x.roll((-shift, -shift), (1, 2)) + attended
 
 
+# %% wrong SwinBlock residual_rolled_as_well of="solution"
+# You roll x itself, add the branch that is rolled back, and so add different pixels: only the
+# branch is rolled.
+# replace: rolled = self.norm1(x).roll((-shift, -shift), (1, 2))
+# by:      x = x.roll((-shift, -shift), (1, 2))
+#          rolled = self.norm1(x)
+
+
 # %% wrong SwinBlock rows_rolled_only of="solution"
 # You roll the rows only: roll both axes.
 # replace: rolled = self.norm1(x).roll((-shift, -shift), (1, 2))
@@ -2135,6 +2291,26 @@ class PatchMerging(nn.Module):
 #          shift = 0 if height == width == self.window_size else shift
 
 
+# %% wrong SwinBlock mask_of_half_a_window of="solution"
+# Your mask is that of a shift of M // 2: take the shift that is given.
+# replace: mask = shifted_window_mask(height, width, self.window_size, shift).to(x.device)
+# by:      half = self.window_size // 2 if shift else 0
+#          mask = shifted_window_mask(height, width, self.window_size, half).to(x.device)
+
+
+# %% wrong SwinBlock mask_of_half_a_window_always of="solution"
+# Your mask is that of a shift of M // 2, even without a shift: take the shift that is given.
+# replace: mask = shifted_window_mask(height, width, self.window_size, shift).to(x.device)
+# by:      half = self.window_size // 2
+#          mask = shifted_window_mask(height, width, self.window_size, half).to(x.device)
+
+
+# %% wrong SwinBlock square_maps_not_shifted of="solution"
+# You do not shift a map of 8 by 8 with windows of 4: only a map of one window stays unshifted.
+# replace: shift = 0 if height == width == self.window_size else self.shift
+# by:      shift = 0 if height == width else self.shift
+
+
 # %% wrong SwinBlock shifted_by_one of="solution"
 # You shift by 1 whenever there is a shift: take the shift that is given.
 # replace: shift = 0 if height == width == self.window_size else self.shift
@@ -2173,14 +2349,24 @@ class PatchMerging(nn.Module):
 
 # %% wrong SwinBlock cut_by_reshape of="solution"
 # You cut the windows by reshape: that takes rows of the map.
-# replace: self.attention(window_partition(rolled, self.window_size), mask)
-# by:      self.attention(rolled.reshape(len(x), -1, self.window_size**2, x.shape[-1]), mask)
+# replace: attended, _ = self.attention(window_partition(rolled, self.window_size), mask)
+# by:      windows = rolled.reshape(len(x), -1, self.window_size**2, x.shape[-1])
+#          attended, _ = self.attention(windows, mask)
 
 
 # %% wrong SwinBlock mask_of_the_first_map of="solution"
 # You make the mask once, for the first map: the next one may have another size.
 # replace: mask = shifted_window_mask(height, width, self.window_size, shift).to(x.device)
 # by:      if not hasattr(self, "kept"):
+#              self.kept = shifted_window_mask(height, width, self.window_size, shift)
+#          mask = self.kept
+
+
+# %% wrong SwinBlock masks_kept_by_the_number_of_windows of="solution"
+# You keep the mask of an earlier map with as many windows: its height and width may be others.
+# replace: mask = shifted_window_mask(height, width, self.window_size, shift).to(x.device)
+# by:      count = height * width // self.window_size**2
+#          if not hasattr(self, "kept") or len(self.kept) != count:
 #              self.kept = shifted_window_mask(height, width, self.window_size, shift)
 #          mask = self.kept
 
@@ -2193,6 +2379,14 @@ class PatchMerging(nn.Module):
 # by:      x = self.norm1(x + attended.roll((shift, shift), (1, 2)))
 # replace: return x + self.linear2(F.gelu(self.linear1(self.norm2(x))))
 # by:      return self.norm2(x + self.linear2(F.gelu(self.linear1(x))))
+
+
+# %% wrong SwinBlock post_norm_of_attention of="solution"
+# You normalise after the attention, as in post-norm: normalise what enters its branch.
+# replace: self.norm1(x).roll
+# by:      x.roll
+# replace: x = x + attended.roll((shift, shift), (1, 2))
+# by:      x = self.norm1(x + attended.roll((shift, shift), (1, 2)))
 
 
 # %% wrong SwinBlock norm1_left_out of="solution"
@@ -2371,8 +2565,9 @@ class PatchMerging(nn.Module):
 
 # %% wrong SwinBlock d_ff_ignored of="solution"
 # the parameters are not the ones the docstring names
-# replace: nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
-# by:      nn.Linear(d_model, 4 * d_model), nn.Linear(4 * d_model, d_model)
+# replace: self.linear1, self.linear2 = nn.Linear(d_model, d_ff), nn.Linear(d_ff, d_model)
+# by:      self.linear1 = nn.Linear(d_model, 4 * d_model)
+#          self.linear2 = nn.Linear(4 * d_model, d_model)
 
 
 # %% wrong SwinBlock other_epsilon of="solution"
@@ -2444,8 +2639,9 @@ class PatchMerging(nn.Module):
 
 
 # %% right SwinBlock gelu_by_hand of="solution"
-# replace: F.gelu(self.linear1(self.norm2(x)))
-# by:      (lambda z: z * (1 + torch.erf(z / math.sqrt(2))) / 2)(self.linear1(self.norm2(x)))
+# replace: return x + self.linear2(F.gelu(self.linear1(self.norm2(x))))
+# by:      z = self.linear1(self.norm2(x))
+#          return x + self.linear2(z * (1 + torch.erf(z / math.sqrt(2))) / 2)
 
 
 # %% right SwinBlock gelu_as_a_layer of="solution"
@@ -2544,8 +2740,9 @@ class PatchMerging(nn.Module):
 
 # %% wrong PatchMerging normalised_pixel_by_pixel of="solution"
 # You normalise each pixel by itself: normalise the four together.
-# replace: torch.cat(squares, -1)
-# by:      torch.cat([F.layer_norm(part, part.shape[-1:]) for part in squares], -1)
+# replace: return self.reduction(self.norm(torch.cat(squares, -1)))
+# by:      squares = [F.layer_norm(part, part.shape[-1:]) for part in squares]
+#          return self.reduction(self.norm(torch.cat(squares, -1)))
 
 
 # %% wrong PatchMerging norm_of_the_whole_map of="solution"
@@ -2586,6 +2783,20 @@ class PatchMerging(nn.Module):
 # the parameters are not the ones the docstring names
 # replace: nn.LayerNorm(4 * d_model)
 # by:      nn.LayerNorm(4 * d_model, elementwise_affine=False)
+
+
+# %% wrong PatchMerging weight_and_bias_unused of="solution"
+# You normalise without the weight and the bias of norm: call norm itself.
+# replace: return self.reduction(self.norm(torch.cat(squares, -1)))
+# by:      joined = torch.cat(squares, -1)
+#          return self.reduction(F.layer_norm(joined, joined.shape[-1:]))
+
+
+# %% wrong PatchMerging bias_unused of="solution"
+# You leave out the bias of norm: call norm itself.
+# replace: return self.reduction(self.norm(torch.cat(squares, -1)))
+# by:      joined = torch.cat(squares, -1)
+#          return self.reduction(F.layer_norm(joined, joined.shape[-1:], self.norm.weight))
 
 
 # %% wrong PatchMerging flattened of="solution"
@@ -2629,7 +2840,7 @@ class PatchMerging(nn.Module):
 
 
 # %% wrong PatchMerging odd_sides_padded of="solution"
-# You pad an odd side, as the famous code does: raise a ValueError.
+# You pad an odd side, as the published code does: raise a ValueError.
 # replace: for side in x.shape[1:3]:
 #              if side % 2:
 #                  raise ValueError(f"a side of {side} cannot be halved")
@@ -2949,24 +3160,17 @@ class PatchMerging(nn.Module):
 
 # %% wrong Swin channel_last_in_a_patch of="solution"
 # Inside a patch, you put the channels last: they come first, as in lesson 8.
-# replace: self.projection(cut_into_patches(images, self.patch_size))
-# by:      self.projection(
-#              cut_into_patches(images, self.patch_size)
-#              .unflatten(-1, (images.shape[1], -1))
-#              .transpose(-2, -1)
-#              .flatten(-2)
-#          )
+# replace: x = self.patch_norm(self.projection(cut_into_patches(images, self.patch_size)))
+# by:      patches = cut_into_patches(images, self.patch_size).unflatten(-1, (images.shape[1], -1))
+#          x = self.patch_norm(self.projection(patches.transpose(-2, -1).flatten(-2)))
 
 
 # %% wrong Swin patch_columns_first of="solution"
 # Inside a patch, you go column by column: each channel comes row by row.
-# replace: self.projection(cut_into_patches(images, self.patch_size))
-# by:      self.projection(
-#              cut_into_patches(images, self.patch_size)
-#              .unflatten(-1, (-1, self.patch_size, self.patch_size))
-#              .transpose(-2, -1)
-#              .flatten(-3)
-#          )
+# replace: x = self.patch_norm(self.projection(cut_into_patches(images, self.patch_size)))
+# by:      patches = cut_into_patches(images, self.patch_size)
+#          patches = patches.unflatten(-1, (-1, self.patch_size, self.patch_size))
+#          x = self.patch_norm(self.projection(patches.transpose(-2, -1).flatten(-3)))
 
 
 # %% wrong Swin map_transposed of="solution"
@@ -2994,8 +3198,9 @@ class PatchMerging(nn.Module):
 
 # %% wrong Swin no_bias_in_the_head of="solution"
 # the parameters are not the ones the docstring names
-# replace: nn.Linear(widths[-1], num_classes)
-# by:      nn.Linear(widths[-1], num_classes, bias=False)
+# replace: self.norm, self.head = nn.LayerNorm(widths[-1]), nn.Linear(widths[-1], num_classes)
+# by:      self.norm = nn.LayerNorm(widths[-1])
+#          self.head = nn.Linear(widths[-1], num_classes, bias=False)
 
 
 # %% wrong Swin no_bias_in_the_projection of="solution"
