@@ -139,9 +139,8 @@ def grid_to_sequence(features: Tensor) -> Tensor:
 # %% right grid_to_sequence cell_by_cell of="solution"
 # replace: return features.flatten(2).transpose(1, 2)
 # by:      rows, columns = features.shape[2:]
-#          return torch.stack(
-#              [features[:, :, r, c] for r in range(rows) for c in range(columns)], dim=1
-#          )
+#          spots = [(r, c) for r in range(rows) for c in range(columns)]
+#          return torch.stack([features[:, :, r, c] for r, c in spots], dim=1)
 
 # %% right grid_to_sequence einsum of="solution"
 # replace: return features.flatten(2).transpose(1, 2)
@@ -315,6 +314,16 @@ def receptive_field(layers: Sequence[tuple[int, int, int]]) -> tuple[int, int, i
 # You return the area, size²: the docstring asks for one axis.
 # replace: return size, stride, start
 # by:      return size**2, stride, start
+
+# %% wrong receptive_field as_large_as_the_image of="solution"
+# You stop at 224 pixels: what a cell sees may be larger than the image.
+# replace: return size, stride, start
+# by:      return min(size, 224), stride, start
+
+# %% wrong receptive_field kernel_of_one_widened of="solution"
+# A kernel of 1 sees one cell: it adds nothing.
+# replace: size += (kernel - 1) * stride
+# by:      size += max(kernel - 1, 1) * stride
 
 # %% right receptive_field from_the_last_back of="backwards"
 # replace: return high - low + 1, following - low, low
@@ -669,6 +678,32 @@ class GridAttention(nn.Module):
 # replace: return torch.sigmoid(self.gate(state)) * context, weights
 # by:      opened = torch.sigmoid(self.gate(state))
 #          return opened * context + (1 - opened) * cells.mean(1), weights
+
+# %% wrong GridAttention gate_only_in_training of="solution"
+# In evaluation mode you leave out the gate: it counts always.
+# replace: return torch.sigmoid(self.gate(state)) * context, weights
+# by:      opened = torch.sigmoid(self.gate(state)) if self.training else 1.0
+#          return opened * context, weights
+
+# %% wrong GridAttention hard_in_evaluation of="solution"
+# In evaluation mode you take the cell with the largest score alone: softmax, always.
+# replace: weights = torch.softmax(scores, -1)
+# by:      weights = torch.softmax(scores, -1)
+#          if not self.training:
+#              weights = F.one_hot(scores.argmax(-1), scores.shape[-1]).to(scores.dtype)
+
+# %% wrong GridAttention empty_cells_masked of="solution"
+# You leave out cells whose features are all 0: every cell takes part.
+# replace: weights = torch.softmax(scores, -1)
+# by:      empty = (cells == 0).all(-1)
+#          weights = torch.softmax(scores.masked_fill(empty, -torch.inf), -1)
+
+# %% wrong GridAttention one_number_squeezed of="solution"
+# With a single row of a single cell you drop an axis of the weights: keep (batch, cells).
+# replace: return torch.sigmoid(self.gate(state)) * context, weights
+# by:      if weights.numel() == 1:
+#              weights = weights[0]
+#          return torch.sigmoid(self.gate(state)) * context, weights
 
 # %% right GridAttention with_bmm of="of_torch"
 # replace: weights = F.softmax(scores, dim=1)
@@ -1080,6 +1115,26 @@ class Captioner(nn.Module):
 # replace: self.start(placed.mean(dim=1)).tanh()
 # by:      self.start(placed.mean(dim=1)).tanh().detach()
 
+# %% wrong Captioner frozen_after_end of="solution"
+# You keep the state at <end>: the GRU reads every token in the same way.
+# replace: for embedded in self.embedding(tokens).unbind(1):
+# by:      for token, embedded in zip(tokens.T, self.embedding(tokens).unbind(1)):
+# replace: state = self.gru(torch.cat([embedded, context], -1), state)
+# by:      new = self.gru(torch.cat([embedded, context], -1), state)
+#          state = torch.where((token == 10)[:, None], state, new)
+
+# %% wrong Captioner nine_words of="solution"
+# You stop after nine words: as many words as there are tokens.
+# replace: self.embedding(tokens).unbind(1)
+# by:      self.embedding(tokens[:, :9]).unbind(1)
+
+# %% wrong Captioner one_word_squeezed of="solution"
+# With a single row of a single word you drop the axes: keep (batch, words, ...).
+# replace: return self.output(torch.stack(states, 1)), torch.stack(all_weights, 1)
+# by:      if tokens.numel() == 1:
+#              return self.output(states[0][0]), all_weights[0][0]
+#          return self.output(torch.stack(states, 1)), torch.stack(all_weights, 1)
+
 # %% right Captioner plain_loop of="step_by_step"
 # replace: nn.Parameter(torch.zeros(num_cells, d_cell))
 # by:      nn.Parameter(torch.randn(num_cells, d_cell) / d_cell**0.5)
@@ -1383,7 +1438,7 @@ def weight_on_object(weights: Tensor, masks: Tensor, stride: int) -> tuple[Tenso
 
 # %% wrong weight_on_object whole_cells_only of="solution"
 # You count cells that the object fills: one pixel is enough.
-# replace: F.max_pool2d(masks.to(weights.dtype), stride).flatten(2)  # (batch, words, cells)
+# replace: F.max_pool2d(masks.to(weights.dtype), stride).flatten(2)
 # by:      -F.max_pool2d(-masks.to(weights.dtype), stride).flatten(2)
 
 # %% wrong weight_on_object by_area of="solution"
@@ -1414,8 +1469,9 @@ def weight_on_object(weights: Tensor, masks: Tensor, stride: int) -> tuple[Tenso
 
 # %% wrong weight_on_object sliding of="solution"
 # Your tiles overlap: each cell begins `stride` pixels after the one before.
-# replace: F.max_pool2d(masks.to(weights.dtype), stride).flatten(2)
-# by:      F.max_pool2d(F.pad(masks.to(weights.dtype), (1, 1, 1, 1)), stride + 2, stride).flatten(2)
+# replace: touched = F.max_pool2d(masks.to(weights.dtype), stride).flatten(2)
+# by:      padded = F.pad(masks.to(weights.dtype), (1, 1, 1, 1))
+#          touched = F.max_pool2d(padded, stride + 2, stride).flatten(2)
 
 # %% wrong weight_on_object mean_weight of="solution"
 # You average the weights on the object's cells: sum them.
@@ -1499,7 +1555,7 @@ def weight_on_object(weights: Tensor, masks: Tensor, stride: int) -> tuple[Tenso
 
 # %% wrong weight_on_object union_of_words of="solution"
 # You join the objects of all words: each word has its own.
-# replace: F.max_pool2d(masks.to(weights.dtype), stride).flatten(2)  # (batch, words, cells)
+# replace: F.max_pool2d(masks.to(weights.dtype), stride).flatten(2)
 # by:      F.max_pool2d(masks.to(weights.dtype), stride).flatten(2)
 #          touched = touched.amax(1, keepdim=True).expand_as(touched)
 
@@ -1542,6 +1598,34 @@ def weight_on_object(weights: Tensor, masks: Tensor, stride: int) -> tuple[Tenso
 #              (int(weights.shape[2] ** 0.5), weights.shape[2] // int(weights.shape[2] ** 0.5)),
 #          ).flatten(2)
 
+# %% wrong weight_on_object weight_for_mask of="solution"
+# You count only words with weight on their object: a word counts if it has a mask.
+# replace: named = touched.any(-1)
+#          if not named.any():
+#              return weights.new_zeros(()), weights.new_zeros(())
+#          on_object = (weights * touched).sum(-1)
+# by:      on_object = (weights * touched).sum(-1)
+#          named = on_object > 0
+#          if not named.any():
+#              return weights.new_zeros(()), weights.new_zeros(())
+
+# %% wrong weight_on_object weight_for_mask_in_share of="solution"
+# In share you leave out words with no weight on their object: they count as 0.
+# replace: return on_object[named].mean(), touched
+# by:      counted = on_object[on_object > 0]
+#          share = counted.mean() if len(counted) else weights.new_zeros(())
+#          return share, touched
+
+# %% wrong weight_on_object normalised of="solution"
+# You divide by the sum of a word's weights: share is the plain sum of the weights on the object.
+# replace: (weights * touched).sum(-1)
+# by:      (weights * touched).sum(-1) / weights.sum(-1)
+
+# %% wrong weight_on_object clamped of="solution"
+# You cut share off at 1: it is the plain sum of the weights on the object.
+# replace: on_object[named].mean()
+# by:      on_object[named].clamp(max=1).mean()
+
 # %% right weight_on_object loops of="by_tiles"
 # replace: return torch.zeros((), dtype=weights.dtype), torch.zeros((), dtype=weights.dtype)
 # by:      return weights.new_tensor(0.0), weights.new_tensor(0.0)
@@ -1555,7 +1639,7 @@ def weight_on_object(weights: Tensor, masks: Tensor, stride: int) -> tuple[Tenso
 #          return (weights * touched).sum() / count, touched.mean(-1).sum() / count
 
 # %% right weight_on_object unfolded of="solution"
-# replace: F.max_pool2d(masks.to(weights.dtype), stride).flatten(2)  # (batch, words, cells)
+# replace: F.max_pool2d(masks.to(weights.dtype), stride).flatten(2)
 # by:      masks.unfold(2, stride, stride).unfold(3, stride, stride).flatten(4).any(-1)
 #          touched = touched.flatten(2).to(weights)
 
@@ -1566,7 +1650,7 @@ def weight_on_object(weights: Tensor, masks: Tensor, stride: int) -> tuple[Tenso
 #          return on_object[named].mean(), touched[named].mean()
 
 # %% right weight_on_object counted_pixels of="solution"
-# replace: F.max_pool2d(masks.to(weights.dtype), stride).flatten(2)  # (batch, words, cells)
+# replace: F.max_pool2d(masks.to(weights.dtype), stride).flatten(2)
 # by:      (F.avg_pool2d(masks.double(), stride) > 0).to(weights.dtype).flatten(2)
 
 
@@ -1821,6 +1905,16 @@ def occlusion_map(
 # Your tile begins at its number, not at its pixel: multiply by size.
 # replace: covered[:, y : y + size, x : x + size] = fill
 # by:      covered[:, y // size : y // size + size, x // size : x // size + size] = fill
+
+# %% wrong occlusion_map thirty_two_tiles of="solution"
+# You cover 32 tiles at most: there are rows · columns of them.
+# replace: for i in range(rows * columns):
+# by:      for i in range(min(rows * columns, 32)):
+
+# %% wrong occlusion_map three_channels of="solution"
+# You cover the first three channels alone: cover all of them.
+# replace: covered[i, :, y
+# by:      covered[i, :3, y
 
 # %% right occlusion_map one_by_one of="tile_by_tile"
 # replace: torch.stack(row, dim=-1)
