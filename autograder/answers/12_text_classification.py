@@ -49,20 +49,20 @@ def pack(first: list[int], second: list[int] | None, length: int) -> tuple[Tenso
 # %% wrong pack two_cls of="filled"
 # You put a second [CLS] before the second sentence: a row has one.
 # replace: row + second + [SEP]
-# by:      row + [CLS] + second + [SEP]
+# by:      [*row, CLS, *second, SEP]
 
 # %% wrong pack cls_at_the_end of="filled"
 # You put [CLS] at the end: it comes first.
 # replace: [CLS, *first, SEP]
-# by:      first + [SEP]
+# by:      [*first, SEP]
 # replace: if len(row) > length
-# by:      row = row + [CLS]
+# by:      row = [*row, CLS]
 #          if len(row) > length
 
 # %% wrong pack sep_and_cls_swapped of="filled"
 # You swap [CLS] and [SEP]: [CLS] is 1, [SEP] is 2.
 # replace: [CLS, *first, SEP]
-# by:      [SEP] + first + [CLS]
+# by:      [SEP, *first, CLS]
 # replace: second + [SEP]
 # by:      second + [CLS]
 
@@ -234,7 +234,7 @@ def pack(first: list[int], second: list[int] | None, length: int) -> tuple[Tenso
 # You put the second sentence first.
 # replace: if second is not None:
 # by:      if second is not None:
-#              row, second = [CLS] + second + [SEP], first
+#              row, second = [CLS, *second, SEP], first
 #              end = len(row)
 
 # %% wrong pack second_expected of="filled"
@@ -249,6 +249,16 @@ def pack(first: list[int], second: list[int] | None, length: int) -> tuple[Tenso
 # replace: if second is not None:
 #              row = row + second + [SEP]
 # by:      row = row + (second or []) + [SEP]
+
+# %% wrong pack empty_first_refused of="filled"
+# You refuse an empty first sentence: only a row that is too long is a ValueError.
+# replace: if len(row) > length:
+# by:      if not first or len(row) > length:
+
+# %% wrong pack empty_second_is_none of="filled"
+# You take an empty second sentence for None: it has a [SEP] of its own.
+# replace: if second is not None:
+# by:      if second:
 
 # %% wrong pack segments_of_words_alone of="filled"
 # Your segments leave out [SEP] of the second sentence, and begin a position too early: each
@@ -769,6 +779,11 @@ def masked_lm_loss(logits: Tensor, labels: Tensor) -> Tensor:
 # replace: logits.flatten(0, 1)
 # by:      logits.softmax(-1).flatten(0, 1)
 
+# %% wrong masked_lm_loss log_of_softmax of="picked"
+# You take the logarithm of softmax, which is -inf where a logit is small: take log_softmax.
+# replace: logits.log_softmax(-1)
+# by:      logits.softmax(-1).log()
+
 # %% wrong masked_lm_loss bits of="picked"
 # Your loss is in bits: it should be in nats, with the natural logarithm.
 # replace: .sum() / count
@@ -856,15 +871,17 @@ def masked_lm_loss(logits: Tensor, labels: Tensor) -> Tensor:
 
 # %% wrong masked_lm_loss wrong_ignored of="solution"
 # You ignore another label than -100: leave ignore_index as it is.
-# replace: reduction="sum"
-# by:      reduction="sum", ignore_index=4
-# replace: labels.flatten()
-# by:      labels.clamp(min=0).flatten()
+# replace: F.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="sum")
+# by:      F.cross_entropy(
+#              logits.flatten(0, 1), labels.clamp(min=0).flatten(), reduction="sum", ignore_index=4
+#          )
 
 # %% wrong masked_lm_loss smoothed of="solution"
 # You smooth the labels: the plain cross-entropy is asked for.
-# replace: reduction="sum"
-# by:      reduction="sum", label_smoothing=0.1
+# replace: F.cross_entropy(logits.flatten(0, 1), labels.flatten(), reduction="sum")
+# by:      F.cross_entropy(
+#              logits.flatten(0, 1), labels.flatten(), reduction="sum", label_smoothing=0.1
+#          )
 
 # %% wrong masked_lm_loss float32 of="picked"
 # something on the way has another dtype: .float(), a NumPy array, a tensor that you make
@@ -1027,7 +1044,7 @@ class Bert(nn.Module):
 # Your layers are pre-norm, with the norm before each sublayer: BERT is post-norm.
 # replace: activation="gelu",
 # by:      activation="gelu",
-#              norm_first=True,
+#          norm_first=True,
 
 # %% wrong Bert relu of="by_hand_positions"
 # Your feed-forward networks use ReLU, PyTorch's default: pass activation="gelu".
@@ -1121,8 +1138,9 @@ class Bert(nn.Module):
 
 # %% wrong Bert scaled of="by_hand_positions"
 # You multiply the token's vector by the root of d_model: BERT does not.
-# replace: self.token_table(tokens) +
-# by:      self.token_table(tokens) * self.token_table.embedding_dim**0.5 +
+# replace: x = self.token_table(tokens) + self.position_table(positions)
+# by:      x = self.token_table(tokens) * self.token_table.embedding_dim**0.5
+#          x = x + self.position_table(positions)
 
 # %% wrong Bert one_layer of="by_hand_positions"
 # encoder has num_layers layers
@@ -1224,6 +1242,27 @@ class Bert(nn.Module):
 # by:      with torch.no_grad():
 #              return self.encoder(x, src_key_padding_mask=tokens == 0)
 
+# %% wrong Bert embeddings_detached of="by_hand_positions"
+# No gradient reaches the three tables: leave detach out.
+# replace: self.norm(x)
+# by:      self.norm(x.detach())
+
+# %% wrong Bert gradient_in_training_alone of="by_hand_positions"
+# In evaluation mode you switch gradients off: the mode has nothing to do with gradients.
+# replace: return self.encoder(x, src_key_padding_mask=tokens == 0)
+# by:      with torch.set_grad_enabled(self.training):
+#              return self.encoder(x, src_key_padding_mask=tokens == 0)
+
+# %% wrong Bert padding_of_the_first_row of="by_hand_positions"
+# You use the padding of the first row for all rows: each row has its own.
+# replace: src_key_padding_mask=tokens == 0
+# by:      src_key_padding_mask=(tokens[:1] == 0).expand_as(tokens)
+
+# %% wrong Bert real_tokens_counted of="by_hand_positions"
+# You count the real tokens alone: the length of a row includes its padding.
+# replace: if length > self.max_length:
+# by:      if int((tokens != 0).sum(1).max()) > self.max_length:
+
 # %% wrong Bert table_frozen of="by_hand_positions"
 # The table of tokens cannot learn: leave requires_grad as it is.
 # replace: x = self.token_table(tokens) +
@@ -1262,6 +1301,12 @@ class Bert(nn.Module):
 # %% right Bert padding_row_of_zeros of="by_hand_positions"
 # replace: nn.Embedding(vocab_size, d_model)
 # by:      nn.Embedding(vocab_size, d_model, padding_idx=0)
+
+# %% right Bert tables_of_small_numbers of="by_hand_positions"
+# replace: self.drop = nn.Dropout(dropout)
+# by:      for table in (self.token_table, self.position_table, self.segment_table):
+#              nn.init.normal_(table.weight, std=0.02)
+#          self.drop = nn.Dropout(dropout)
 
 # %% right Bert masked_by_a_matrix of="by_hand_positions"
 # replace: return self.encoder(x, src_key_padding_mask=tokens == 0)
@@ -1476,6 +1521,34 @@ class MaskedLM(nn.Module):
 # replace: hidden = self.bert(tokens, segments)
 # by:      hidden = F.dropout(self.bert(tokens, segments), 0.5, self.training)
 
+# %% wrong MaskedLM probabilities_in_evaluation of="table"
+# In evaluation mode you return probabilities: it should be logits in both modes.
+# replace: return logits + self.bias
+# by:      logits = logits + self.bias
+#          return logits if self.training else logits.softmax(-1)
+
+# %% wrong MaskedLM gradient_in_training_alone of="table"
+# In evaluation mode you switch gradients off: the mode has nothing to do with gradients.
+# replace: logits = hidden @ self.bert.token_table.weight.T
+#          return logits + self.bias
+# by:      with torch.set_grad_enabled(self.training):
+#              return hidden @ self.bert.token_table.weight.T + self.bias
+
+# %% wrong MaskedLM too_long_cut_off of="table"
+# You truncate rows that are too long: your Bert should get them whole, and raise its ValueError.
+# replace: hidden = self.bert(tokens, segments)
+# by:      most = self.bert.position_table.num_embeddings
+#          hidden = self.bert(tokens[:, :most], None if segments is None else segments[:, :most])
+
+# %% wrong MaskedLM columns_of_padding_removed of="table"
+# You remove the positions where every row has padding: the logits should have the length of tokens.
+# replace: hidden = self.bert(tokens, segments)
+# by:      most = int((tokens != 0).sum(1).max())
+#          if tokens.shape[1] <= self.bert.position_table.num_embeddings:
+#              tokens = tokens[:, :most]
+#              segments = None if segments is None else segments[:, :most]
+#          hidden = self.bert(tokens, segments)
+
 # %% wrong MaskedLM no_gradient_to_bert of="table"
 # No gradient reaches Bert through your logits: leave no_grad and detach out.
 # replace: hidden = self.bert(tokens, segments)
@@ -1602,7 +1675,7 @@ def sentence_vector(hidden: Tensor, tokens: Tensor, pool: str = "cls") -> Tensor
 # %% wrong sentence_vector nonzero_outputs of="summed"
 # You look for padding in the outputs: padding is where tokens is 0.
 # replace: (tokens != 0).unsqueeze(-1)
-# by:      (hidden != 0)
+# by:      hidden != 0
 
 # %% wrong sentence_vector one_count_for_all of="summed"
 # You divide every row by the same number: each row has its own number of real tokens.
@@ -1831,6 +1904,57 @@ def test_of_vectors(vector: Callable[[Tensor], Tensor]) -> bool:
 # replace: .abs().max() < 1e-4)
 # by:      .abs().max() < 1.0)
 
+# %% wrong test_of_vectors a_hundredth_tolerated of="two_questions"
+# You tolerate large changes: padding may change the vector by rounding only.
+# replace: .abs().max() < 1e-4)
+# by:      .abs().max() < 1e-2)
+
+# %% wrong test_of_vectors relative_tolerance of="two_questions"
+# You tolerate changes in proportion to the numbers: padding may not change large ones either.
+# replace: bool((alone - with_padding).abs().max() < 1e-4)
+# by:      torch.allclose(alone, with_padding, rtol=1e-2, atol=1e-5)
+
+# %% wrong test_of_vectors large_changes_asked_for of="two_questions"
+# You ask for a large change by other words: a vector may have small numbers.
+# replace: .abs().max() > 1e-4)
+# by:      .abs().max() > 0.2)
+
+# %% wrong test_of_vectors one_direction of="two_questions"
+# You look for what padding raises: it may lower a number as well. Take the absolute value.
+# replace: (alone - with_padding).abs().max() < 1e-4
+# by:      (with_padding - alone).max() < 1e-4
+
+# %% wrong test_of_vectors norms_compared of="two_questions"
+# You compare how long the vectors are: two vectors of the same length may differ.
+# replace: (alone - with_padding).abs().max() < 1e-4
+# by:      (alone.norm() - with_padding.norm()).abs() < 1e-4
+
+# %% wrong test_of_vectors little_and_much_padding of="two_questions"
+# You compare one [PAD] with several: compare with a row that has none, too.
+# replace: alone, with_padding, different = vector(row), vector(padded), vector(other)
+# by:      alone, different = vector(F.pad(row, (0, 1))), vector(F.pad(other, (0, 1)))
+#          with_padding = vector(padded)
+
+# %% wrong test_of_vectors last_word_alone of="two_questions"
+# You change the last word alone: a vector may depend on another one.
+# replace: [[1, 7, 6, 11, 2]]
+# by:      [[1, 5, 9, 11, 2]]
+
+# %% wrong test_of_vectors words_out_of_range of="two_questions"
+# Your rows contain words above 11: `vector` is made for those from 4 to 11.
+# replace: [[1, 7, 6, 11, 2]]
+# by:      [[1, 14, 6, 15, 2]]
+
+# %% wrong test_of_vectors row_too_long of="two_questions"
+# Your padded row is longer than 12 tokens: `vector` is made for a length up to 12.
+# replace: padded = torch.tensor([[1, 5, 9, 4, 2, 0, 0, 0]])
+# by:      padded = F.pad(row, (0, 9))
+
+# %% wrong test_of_vectors padded_before_sep of="two_questions"
+# You put padding before [SEP]: it comes at the end.
+# replace: [[1, 5, 9, 4, 2, 0, 0, 0]]
+# by:      [[1, 5, 9, 4, 0, 0, 0, 2]]
+
 # %% wrong test_of_vectors mean_difference of="two_questions"
 # Your test does not notice what padding changes: compare a row with the same row and padding.
 # replace: bool((alone - with_padding).abs().max() < 1e-4)
@@ -2036,6 +2160,27 @@ class SentenceClassifier(nn.Module):
 # replace: self.head(vector)
 # by:      self.head(F.dropout(vector, 0.5, self.training))
 
+# %% wrong SentenceClassifier dropout_at_cls_alone of="plain"
+# You drop parts of the vector at [CLS]: there is no dropout but Bert's own.
+# replace: self.pool = pool
+# by:      self.pool = pool
+#          self.drop = nn.Dropout(dropout if pool == "cls" else 0.0)
+# replace: self.head(vector)
+# by:      self.head(self.drop(vector))
+
+# %% wrong SentenceClassifier probabilities_in_evaluation of="plain"
+# In evaluation mode you return probabilities: it should be logits in both modes.
+# replace: return self.head(vector)
+# by:      logits = self.head(vector)
+#          return logits if self.training else logits.softmax(-1)
+
+# %% wrong SentenceClassifier too_long_cut_off of="plain"
+# You truncate rows that are too long: your Bert should get them whole, and raise its ValueError.
+# replace: hidden = self.bert(tokens, segments)
+# by:      most = self.bert.position_table.num_embeddings
+#          tokens, segments = tokens[:, :most], None if segments is None else segments[:, :most]
+#          hidden = self.bert(tokens, segments)
+
 # %% wrong SentenceClassifier probabilities of="plain"
 # You return probabilities: return logits, the loss applies softmax itself.
 # replace: return self.head(vector)
@@ -2166,6 +2311,14 @@ class SentenceClassifier(nn.Module):
 # replace: vector = sentence_vector(hidden, tokens, self.pool)
 # by:      vector = sentence_vector(hidden, tokens, pool=self.pool)
 
+# %% right SentenceClassifier columns_of_padding_removed of="plain"
+# replace: hidden = self.bert(tokens, segments)
+# by:      most = int((tokens != 0).sum(1).max())
+#          if tokens.shape[1] <= self.bert.position_table.num_embeddings:
+#              tokens = tokens[:, :most]
+#              segments = None if segments is None else segments[:, :most]
+#          hidden = self.bert(tokens, segments)
+
 # %% right SentenceClassifier functional of="plain"
 # replace: return self.head(vector)
 # by:      return F.linear(vector, self.head.weight, self.head.bias)
@@ -2232,13 +2385,17 @@ def fine_tune(
 
 # %% wrong fine_tune no_weight_decay of="switched"
 # You switch the weight decay off: leave AdamW's defaults.
-# replace: lr=lr)
-# by:      lr=lr, weight_decay=0.0)
+# replace: torch.optim.AdamW([w for w in model.parameters() if w.requires_grad], lr=lr)
+# by:      torch.optim.AdamW(
+#              [w for w in model.parameters() if w.requires_grad], lr=lr, weight_decay=0.0
+#          )
 
 # %% wrong fine_tune more_weight_decay of="switched"
 # You set the weight decay yourself: leave AdamW's defaults.
-# replace: lr=lr)
-# by:      lr=lr, weight_decay=0.1)
+# replace: torch.optim.AdamW([w for w in model.parameters() if w.requires_grad], lr=lr)
+# by:      torch.optim.AdamW(
+#              [w for w in model.parameters() if w.requires_grad], lr=lr, weight_decay=0.1
+#          )
 
 # %% wrong fine_tune fixed_rate of="switched"
 # You train with AdamW's default rate: pass lr on.
@@ -2247,8 +2404,10 @@ def fine_tune(
 
 # %% wrong fine_tune other_betas of="switched"
 # You set AdamW's betas yourself: leave its defaults.
-# replace: lr=lr)
-# by:      lr=lr, betas=(0.9, 0.98))
+# replace: torch.optim.AdamW([w for w in model.parameters() if w.requires_grad], lr=lr)
+# by:      torch.optim.AdamW(
+#              [w for w in model.parameters() if w.requires_grad], lr=lr, betas=(0.9, 0.98)
+#          )
 
 # %% wrong fine_tune schedule of="switched"
 # Your rate falls from step to step: it should stay lr.
@@ -2362,6 +2521,21 @@ def fine_tune(
 # replace: return torch.tensor(losses)
 # by:      return torch.tensor(losses)[:, None]
 
+# %% wrong fine_tune rate_falls_after_50_steps of="switched"
+# Your rate falls after 50 steps: it should stay lr.
+# replace: losses = []
+# by:      losses = []
+#          schedule = torch.optim.lr_scheduler.StepLR(optimizer, 50, 0.1)
+# replace: losses.append(loss.item())
+# by:      schedule.step()
+#          losses.append(loss.item())
+
+# %% wrong fine_tune last_update_left_out of="switched"
+# Your last step makes no update: each of the steps makes one.
+# replace: optimizer.step()
+# by:      if len(losses) < steps - 1:
+#              optimizer.step()
+
 # %% wrong fine_tune every_other_loss of="switched"
 # You take one step too few.
 # replace: range(steps)
@@ -2376,6 +2550,12 @@ def fine_tune(
 # You draw rows without replacement: a batch may contain a row twice.
 # replace: torch.randint(0, len(tokens), (batch_size,), generator=generator)
 # by:      torch.randperm(len(tokens), generator=generator)[:batch_size]
+
+# %% wrong fine_tune replaced_only_if_needed of="switched"
+# You draw with replacement only if the batch is larger than the data: it should always be so.
+# replace: rows = torch.randint(0, len(tokens), (batch_size,), generator=generator)
+# by:      alike, larger = torch.ones(len(tokens)), batch_size > len(tokens)
+#          rows = torch.multinomial(alike, batch_size, larger, generator=generator)
 
 # %% wrong fine_tune shuffled_epochs of="switched"
 # You go through all rows before one comes again: draw with replacement.
@@ -2412,8 +2592,9 @@ def fine_tune(
 
 # %% wrong fine_tune labels_of_other_rows of="switched"
 # You draw the labels apart from the rows: each row needs its own label.
-# replace: labels[rows])
-# by:      labels[torch.randint(0, len(tokens), (batch_size,), generator=generator)])
+# replace: loss = F.cross_entropy(model(tokens[rows]), labels[rows])
+# by:      others = torch.randint(0, len(tokens), (batch_size,), generator=generator)
+#          loss = F.cross_entropy(model(tokens[rows]), labels[others])
 
 # %% wrong fine_tune last_row_never of="switched"
 # Your last row is never drawn: randint leaves its upper bound out already.
@@ -2422,8 +2603,9 @@ def fine_tune(
 
 # %% wrong fine_tune first_row_never of="switched"
 # Your first row is never drawn: draw from 0 on.
-# replace: torch.randint(0, len(tokens), (
-# by:      torch.randint(min(1, len(tokens) - 1), len(tokens), (
+# replace: rows = torch.randint(0, len(tokens), (batch_size,), generator=generator)
+# by:      least = min(1, len(tokens) - 1)
+#          rows = torch.randint(least, len(tokens), (batch_size,), generator=generator)
 
 # %% wrong fine_tune generator_forgotten of="switched"
 # You draw from torch's global generator, not from the one that you are given.
@@ -2547,6 +2729,29 @@ def fine_tune(
 # replace: for weight in model.bert.parameters():
 #              weight.requires_grad = False
 # by:      next(model.bert.parameters()).requires_grad = False
+
+# %% wrong fine_tune head_by_its_name of="switched"
+# You train `head` alone when bert is frozen: all parts but bert are trained, whatever their names.
+# replace: [w for w in model.parameters() if w.requires_grad]
+# by:      (model.head if frozen else model).parameters()
+
+# %% wrong fine_tune modes_by_name of="switched"
+# You switch bert and head alone to training mode: a model may have other parts. Take model.train().
+# replace: model.train()
+#          before
+# by:      model.bert.train()
+#          model.head.train()
+#          before
+
+# %% wrong fine_tune names_that_begin_with_bert of="solution"
+# You freeze every parameter whose name begins with bert: take those of model.bert alone.
+# replace: name.startswith("bert.")
+# by:      name.startswith("bert")
+
+# %% wrong fine_tune names_with_bert of="solution"
+# You freeze every parameter with bert in its name: take those of model.bert alone.
+# replace: name.startswith("bert.")
+# by:      "bert" in name
 
 # %% wrong fine_tune head_frozen of="switched"
 # You freeze the head: it is the part that is trained.
@@ -2688,6 +2893,12 @@ def masked_lm_loss(logits: Tensor, labels: Tensor) -> Tensor:
 # You accept "CLS" as well: anything but "cls" and "mean" should be a ValueError.
 # replace: if pool == "cls":
 # by:      if pool.lower() == "cls":
+
+
+# %% wrong sentence_vector begins_with_cls of="solution"
+# You compare the beginning of `pool` alone: "clsx" is no "cls".
+# replace: if pool == "cls":
+# by:      if pool.startswith("cls"):
 
 
 # %% wrong sentence_vector by_its_beginning of="solution"
