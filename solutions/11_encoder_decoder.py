@@ -3,11 +3,11 @@
 #
 # **You build** the encoder-decoder of 2017, in pre-norm order (part 13 lists what else differs): a decoder layer with cross-attention, the Transformer around it, greedy decoding, beam search and BLEU. Your model translates new English sentences into French.
 #
-# **You need** the ideas of lessons 2 to 7, whose code comes from PyTorch. Lessons 9 (decoding) and 10 (the RNN with attention) help.
+# **You need** the ideas of lessons 2 to 7; their code comes from PyTorch here. Lessons 9 (decoding) and 10 (the RNN with attention) help.
 #
-# **You take away** `Transformer`, `beam_search`, `bleu`, a test that finds decoders that see the future, and one stack compared with two.
+# **You take away** `Transformer`, `beam_search`, `bleu`, a test that finds decoders that see the future, and a comparison of one stack with two.
 #
-# **Time**: about 320 minutes, 218 of them for the exercises. Good places to stop are marked after about 125 and 205. Parts 11 to 13 have no exercises and take 40 minutes more.
+# **Time**: about 360 minutes: 218 for the exercises. Good places to stop are marked after about 125, 205 and 320. Parts 11 to 13 have no exercise.
 
 # %% given imports
 import math
@@ -295,7 +295,7 @@ figures.Picture(
 # %% [markdown]
 # ## 2 · Cross-attention
 #
-# **Cross-attention** is attention in which the queries come from one sequence and the keys and values from another. For decoder tokens $x$ and memory $m$:
+# **Cross-attention** is attention in which the queries come from one sequence and the keys and values from another. For decoder vectors $x$ and memory $m$:
 #
 # $$\mathrm{CrossAttention}(x, m) = \mathrm{softmax}\!\left(\frac{(x\,W_Q)\,(m\,W_K)^\top}{\sqrt{d_k}}\right) m\,W_V$$
 #
@@ -318,7 +318,7 @@ print(f"memory shuffled: the output changes by {(shuffled - output).abs().max():
 # %% [markdown]
 # What to see: the output has a vector for each *target* token, whatever the length of the source. Shuffling the memory changes the output only by rounding: cross-attention is permutation invariant in the memory. So the memory itself must say where each token stood; the encoder added positions to its embeddings.
 #
-# An encoder block (lesson 7) has two sublayers: self-attention and a feed-forward network. A decoder layer has a third, between these two:
+# An encoder block (lesson 7) has two sublayers: self-attention and a feed-forward network. A decoder layer (a *layer* is PyTorch's word for a block) has a third, between these two:
 
 # %%
 figures.stations(
@@ -371,7 +371,7 @@ def attend(
 # **Exercise** (35 minutes). Write the decoder layer, in pre-norm order.
 #
 # <details><summary>Hint 1</summary>Follow the picture from left to right. What does each branch read, and where does its output go? Only one branch uses the memory: as what?</details>
-# <details><summary>Hint 2</summary>Each attention drops its weights by itself: pass <code>dropout</code> to <code>nn.MultiheadAttention</code>. One <code>nn.Dropout</code> can serve after the ReLU and on the three outputs.</details>
+# <details><summary>Hint 2</summary><code>nn.MultiheadAttention</code> applies dropout to its own weights: pass it <code>dropout</code>. One <code>nn.Dropout</code> can serve after the ReLU and on the three outputs.</details>
 # <details><summary>Hint 3</summary>Three lines of the form <code>x = x + dropout(sublayer(norm(x)))</code>. The causal mask: <code>torch.ones(n, n, dtype=torch.bool, device=x.device).tril()</code>, True on and below the diagonal.</details>
 
 
@@ -386,8 +386,8 @@ class DecoderLayer(nn.Module):
     Dropout, at one rate: on the weights of both attentions, after the ReLU, and on the output of
     each sublayer. Never on x or memory.
     forward: x (batch, target, d_model), memory (batch, source, d_model), what the encoder returns;
-    memory_mask: bool (batch, 1, source), True = may attend, each row has a True, or None
-    -> (batch, target, d_model).
+    memory_mask: None, or bool (batch, 1, source) with at least one True in each row,
+    True = may attend -> (batch, target, d_model).
     """
 
     def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0) -> None:
@@ -941,7 +941,7 @@ figures.masks(
 # %% [markdown]
 # What to see: padding at the *end* of the target needs no mask of its own, because the causal mask hides it from the real words. The outputs at the padding positions must not count in the loss.
 #
-# **Predict.** A batch holds a sentence of 4 tokens, with a loss of 1 for each, and one of 12 tokens, with a loss of 2 for each. What is the mean over the batch's tokens?
+# **Predict.** A batch holds a sentence of 4 tokens, with a loss of 1 for each, and one of 12 tokens, with a loss of 2 for each. What is the mean loss over the batch's tokens?
 #
 # <details><summary>1.5</summary>That is the mean of the two sentence means: there, a token of the short sentence counts three times as much.</details>
 # <details><summary>1.75</summary>Yes: (4 · 1 + 12 · 2) / 16. Every token counts the same.</details>
@@ -1083,8 +1083,8 @@ class Transformer(nn.Module):
     Token and position embeddings are added as they are, without a factor of √d_model. Dropout on
     both sums, and in all layers.
     forward: source (batch, source), shifted (batch, target), token ids, used as they are;
-    source_mask: bool (batch, 1, source), True = may attend, each row has a True, or None
-    -> logits (batch, target, target_vocab).
+    source_mask: None, or bool (batch, 1, source) with at least one True in each row,
+    True = may attend -> logits (batch, target, target_vocab).
     """
 
     def __init__(
@@ -1525,7 +1525,7 @@ with Check("Transformer", "dropout in training only, anew in each call") as chec
 # %% [markdown]
 # ## 5 · Training
 #
-# The model has two encoder layers, two decoder layers, a d_model of 64 and 4 heads. Each of 300 steps trains on 32 new sentences. The test sentences come from the same grammar, with another seed. The learning rate warms up over 50 steps and then falls. Dropout stays at 0: the sentences are always new, so there is nothing to memorise.
+# The model has two encoder layers, two decoder layers, a d_model of 64 and 4 heads. Each of the 300 steps trains on 32 new sentences. The test sentences come from the same grammar, with another seed. The learning rate warms up over 50 steps and then falls. Dropout stays at 0: the sentences are always new, so there is nothing to memorise.
 
 # %%
 Model = Callable[[Tensor, Tensor, Tensor], Tensor]  # source, shifted target, source mask -> logits
@@ -1625,8 +1625,8 @@ def greedy_decode(
 
     step(tokens): tokens so far, int64 (batch, length), `begin` first -> logits of the next token
     (batch, vocab). It is called once for each column of the result, always with all rows.
-    A row ends with its first `end`; behind it stands `end` again and again. Stop when all rows have
-    ended, or after max_length columns. `begin` is no part of the result, and may equal `end`.
+    A row ends with its first `end`; after that, it is filled with `end`. Stop when all rows have
+    ended, or after max_length columns. `begin` is not part of the result, and may equal `end`.
     -> int64 (batch, length): `length` is that of the longest row, its `end` included.
     """
     # BEGIN SOLUTION
@@ -1719,7 +1719,7 @@ with Check("greedy_decode", "three scripted rows", hint) as check:
     check.equal(
         result,
         written,
-        "with max_length 7: five columns, until all rows have ended; behind each end stands end",
+        "with max_length 7: five columns, until all rows have ended; after its end, a row holds only end",
     )
     check.equal(
         same,
@@ -1819,7 +1819,7 @@ print("model   ", *translate(translator(), [shown])[0])
 print(f"without any error: {share_right(translator()):.1%} of 250 sentences")
 
 # %% [markdown]
-# What to see: the test sentences are new, and all or nearly all translations are right (100 % with seeds 0, 1 and 2). Agreements, order and negations are what the dictionary could not do. (Each step of `translate` encodes the source again, which keeps the code short. A real system computes the memory once, and caches the decoder's keys and values, as in lesson 9.)
+# What to see: the test sentences are new, and all or nearly all translations are right (100 % with seeds 0, 1 and 2). They handle agreement, word order and negation, which the dictionary could not. (Each step of `translate` encodes the source again, which keeps the code short. A real system computes the memory once, and caches the decoder's keys and values, as in lesson 9.)
 #
 # ### What does cross-attention attend to?
 #
@@ -1898,11 +1898,11 @@ told = (f"{name} {figures.brief(row)}" for name, row in zip(models, both.numpy()
 figures.Picture(figure, f"Mean weight on the right English word, by head: {'; '.join(told)}.")
 
 # %% [markdown]
-# What to see: the untrained model spreads its weight evenly. In the trained one, each head of layer 1 puts about 0.9 of its weight on the right English word (0.60 to 0.93 with seeds 1 and 2).
+# What to see: the untrained model gives the right word an even share. In the trained one, each head of layer 1 puts about 0.9 of its weight on the right English word (0.60 to 0.93 with seeds 1 and 2).
 #
-# A **word alignment** says which words of two sentences translate each other. The heads of layer 1 come close to one, although no alignment was in the training data.
+# A **word alignment** says which words of two sentences translate each other. The heads of layer 1 come close to one, although the training data has none.
 #
-# Do these weights matter? The next experiment hides one English word from cross-attention (the encoder still reads it) and asks for its French word. The control hides another word, drawn at random.
+# Do these weights matter? The next experiment hides one English word from cross-attention (the encoder still reads it) and asks for its French word. The control hides a random other word.
 #
 # **Predict.** *isn't* is hidden while the decoder predicts *pas*. It has read *ne* and the verb. Does it still predict *pas*?
 #
@@ -1965,7 +1965,7 @@ for name, reads_ne in {"nothing is hidden": True, "nothing is hidden, no ne read
     print(f"{name:29} pas {writes_pas(translator(), reads_ne):.0%}")
 
 # %% [markdown]
-# What to see: if its English word is hidden, a French word is mostly wrong; if another word is hidden, nearly all stay right. So the decoder depends on what it attends to. The exception is *pas*: it depends on *ne*, which the decoder reads. With *ne* left out, it never predicts *pas*, although *isn't* is visible. (Seeds 0, 1 and 2: *ne* 0 to 4 %, other words 10 to 12 %; without *ne*, no *pas*.)
+# What to see: if its English word is hidden, a French word is usually wrong; if another word is hidden, nearly all stay right. So the decoder depends on what it attends to. The exception is *pas*: it depends on *ne*, which the decoder reads. With *ne* left out, it never predicts *pas*, although *isn't* is visible. (Seeds 0, 1 and 2: *ne* 0 to 4 %, other words 10 to 12 %; without *ne*, no *pas*.)
 
 # %% [markdown]
 # ## 7 · Who sees the future?
@@ -2020,7 +2020,7 @@ print(
 )
 
 # %% [markdown]
-# That was one seed. The next figures show three seeds after 150 steps. (They take about a minute, so their results are recorded here.) A thin line joins the runs of one seed.
+# That was one seed. The next figures show three seeds after 150 steps. (They take about a minute, so their results are recorded here.) A thin line joins the runs of one seed, and a bar marks the mean.
 
 # %%
 recorded_mask = {  # training loss and sentences right for the seeds 0, 1 and 2
@@ -2081,8 +2081,8 @@ def test_of_decoder(decoder: Callable[[Tensor, bool], Tensor]) -> bool:
     """Return True if no output of `decoder` depends on a later position, and False otherwise.
 
     decoder(x, training): x (batch, length, d_model), floats, of any shape -> the same shape.
-    You make x: a leak counts in any of two sequences and at any of six positions, and it may be
-    small, so take few features, of about 1.
+    You choose x: a leak may be in either of two sequences and at any of six positions, so x
+    needs at least as many. It may be small: use few features, with values of about 1.
     training: True in training mode, False in evaluation mode; it should hold in both.
     The decoder has no dropout: equal inputs give equal outputs.
     """
@@ -3079,7 +3079,7 @@ recorded_lengths = {  # words in a sentence, for the seeds 0, 1 and 2
 figures.runs(recorded_lengths, "words", "Mean length of the translations", linked=True)
 
 # %% [markdown]
-# What to see: with width 16 the sentences are too short. α = 1 nearly restores the lengths, and both widths beat greedy decoding in every seed.
+# What to see: with width 16 the sentences are too short. α = 1 nearly restores the lengths. With it, both widths also have a higher BLEU than greedy decoding, in every seed.
 
 # %% [markdown]
 # ## 10 · In your own words
@@ -3151,7 +3151,7 @@ def new_recurrent(seed: int) -> RecurrentTranslator:
 #
 # <details><summary>The Transformer: it replaced the RNN</summary>That happened for large models and much data. Here both are small.</details>
 # <details><summary>The RNN</summary>Yes, by far. A likely reason, not tested here: it reads in order by construction. The Transformer has to learn what its position embeddings mean.</details>
-# <details><summary>They are about equal</summary>After 150 steps they are closer: 99 % and 95 %.</details>
+# <details><summary>They are about equal</summary>Not yet: the next cell shows it. After 150 steps they are closer: 99 % and 95 %.</details>
 
 
 # %% folded=true
@@ -3174,18 +3174,19 @@ for name, model in {"RNN": new_recurrent(0), "Transformer": beginner()}.items():
     )
 
 # %% [markdown]
-# This is one seed. A rate that suits one model may not suit the other, so both ran at three peak rates: 0.004, 0.008 and 0.016. For the Transformer, 0.008 is the best; for the RNN, it is within 0.2 percentage points of the best. The next figures show three seeds at this rate, recorded with `learn`. (Parts 5 to 9 used 0.004, so their model after 100 steps is weaker. Every run follows the schedule for 300 steps; a shorter one stops earlier.)
+# This is one seed. A rate that suits one model may not suit the other, so both ran at three peak rates: 0.004, 0.008 and 0.016. For the Transformer, 0.008 is the best; for the RNN, it is within 0.2 percentage points of the best. The next figure shows three seeds at this rate, recorded with `learn`. (Parts 5 to 9 used 0.004, so their model after 100 steps is weaker. Every run follows the schedule for 300 steps; a shorter one stops earlier.)
 
 # %%
 recorded_models = {  # seeds 0, 1 and 2
-    100: {"RNN": [0.968, 0.984, 0.972], "Transformer": [0.688, 0.764, 0.584]},
-    150: {"RNN": [0.980, 1.0, 0.996], "Transformer": [0.960, 0.956, 0.936]},
+    "RNN, 100 steps": [0.968, 0.984, 0.972],
+    "Transformer, 100 steps": [0.688, 0.764, 0.584],
+    "RNN, 150 steps": [0.980, 1.0, 0.996],
+    "Transformer, 150 steps": [0.960, 0.956, 0.936],
 }
-for steps, shares_right in recorded_models.items():
-    figures.runs(shares_right, "sentences right", f"After {steps} steps", linked=True, bottom=0.5)
+figures.runs(recorded_models, "sentences right", "The RNN and the Transformer")
 
 # %% [markdown]
-# What to see: on this task the RNN learns *faster* per step, in every seed. After 150 steps it is still a little ahead. So here the Transformer does not need fewer examples.
+# What to see: on this task the RNN learns *faster* per step, in every seed. After 150 steps it is still a little ahead. So learning from fewer examples is not the Transformer's advantage here.
 #
 # Then why did the field change? These short sentences do not show it. In training, the RNN needs the state of step $t$ before it can compute step $t + 1$. The Transformer computes all positions of a layer at once.
 #
@@ -3236,7 +3237,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see (the milliseconds depend on your machine): at 160 tokens, the Transformer's step took less than half of the RNN's time in all our runs.
+# What to see (the milliseconds depend on your machine): at 160 tokens, the Transformer's step took between a fifth and six tenths of the RNN's time in our runs.
 #
 # Is it because of the many small steps? To isolate them, apply one linear layer to the same 160 tokens, first in one call, then token by token. The number of multiplications is the same.
 
@@ -3248,7 +3249,7 @@ one_by_one = best_milliseconds(lambda: torch.stack([linear(x) for x in long_batc
 print(f"one call: {whole:.1f} ms   160 calls: {one_by_one:.1f} ms")
 
 # %% [markdown]
-# What to see: 160 small calls take two to five times as long as one large call (in our runs), although both compute the same. (On a GPU we expect a larger gap; it is not measured here.) In decoding, the Transformer loses this advantage: both models write one word at a time.
+# What to see: 160 small calls take two to eight times as long as one large call (in our runs), although both compute the same. (On a GPU we expect a larger gap; it is not measured here.) In decoding, the Transformer loses this advantage: both models write one word at a time.
 
 # %% [markdown]
 # ## 12 · Encoder, decoder or both?
@@ -3276,7 +3277,7 @@ figures.masks(
 # %% [markdown]
 # - **Encoder-only**: every position may attend to every other. If it read French words, it would see its targets. So its output positions are empty, and it fills them all at once: it is **non-autoregressive**.
 # - **Decoder-only**: one causal mask. Each output position reads `<begin>` or the French word before. An English word does not see the English words after it.
-# - **Prefix**: as decoder-only, but the English words see one another. This adds one property of an encoder by itself: a bidirectional source.
+# - **Prefix** (a *prefix LM*): as decoder-only, but the English words see one another. So it isolates one property of an encoder: a bidirectional source.
 
 # %% folded=true
 # One stack for both languages, with as many parameters as your Transformer: click to unfold.
@@ -3371,7 +3372,7 @@ for name, better, worse in (
 # %% [markdown]
 # What to see: two stacks are ahead of decoder-only in each of six seeds, once by only two sentences of 250. That agrees with the slide. A bidirectional source helped two stacks in five seeds of six, but one stack in only two.
 #
-# Encoder-only varies most, and is below two stacks in each. A likely reason, not tested here: an output position does not read what the others write. After 300 steps, all five kinds translate 99 % or more (seeds 0, 1 and 2).
+# Encoder-only varies most, and is below two stacks in each seed. A likely reason, not tested here: an output position does not read what the others write. After 300 steps, all five kinds translate 99 % or more (seeds 0, 1 and 2).
 
 # %% [markdown]
 # When do you use which?
@@ -3379,7 +3380,7 @@ for name, better, worse in (
 # | you want to | use | because |
 # | --- | --- | --- |
 # | label or embed a text | encoder | each position sees the whole text, in one pass |
-# | continue a text, of any kind | decoder | one stack, one loss, text without labels |
+# | continue text of any kind | decoder | one stack, one loss, any text without labels |
 # | turn one sequence into another | both, or a decoder | two stacks need fewer steps here; most large language models are decoder-only |
 
 # %% [markdown]
@@ -3488,10 +3489,10 @@ from transformer_course.progress import show_progress
 show_progress("11_encoder_decoder")
 
 # %% [markdown]
-# - The encoder-decoder has two stacks. The encoder returns the memory, one vector for each source token; every decoder layer reads it by **cross-attention**: queries from the target, keys and values from the memory.
-# - In training, the decoder reads the target, shifted right by one (teacher forcing). Thanks to the causal mask, all positions train at once and none sees its own target. Without the mask, the loss falls further, and the model cannot translate.
+# - The encoder-decoder has two stacks. The encoder returns the memory, one vector for each source token; every decoder layer reads it by cross-attention: queries from the target, keys and values from the memory.
+# - In training, the decoder reads the target, shifted right by one (teacher forcing). Thanks to the shift and the causal mask, all positions train at once and none sees its own target. Without the mask, the loss falls further, and the model cannot translate.
 # - If the mask is applied in training only, the *validation* loss is wrong: in your runs, too high. A test that changes later positions, in both modes, finds such a leak. It does not find a target that was never shifted: for that, print the decoder's input beside its targets.
-# - Greedy decoding takes the likeliest token at each step. Beam search keeps several hypotheses, and usually finds likelier sentences. With sums of log-probabilities, a wide beam writes sentences that are too short; length normalisation helps.
+# - Greedy decoding takes the likeliest token at each step. Beam search keeps several hypotheses, and usually finds likelier sentences. If the score is a sum of log-probabilities, a wide beam writes sentences that are too short; length normalisation helps.
 # - BLEU compares n-grams of a whole corpus with references: clipped precisions of 1- to 4-grams, times a brevity penalty. It does not know what a sentence means.
 # - At equal parameters, the RNN with attention needs fewer steps on this small task. On long sentences the Transformer's training step is faster: it computes all positions at once.
 # - After 150 steps, two stacks were ahead of decoder-only of equal size in each of six seeds. A bidirectional source helped two stacks in five seeds, one stack in two.
