@@ -77,11 +77,11 @@ if (len(text), len(symbols)) != (465_048, 103):
 # <details><summary>Keys 0 to 3</summary>Yes: itself and all earlier positions. The first row has one key, the last row has all.</details>
 # <details><summary>Keys 0 to 2</summary>A token may attend to itself. Row 0 would have no key at all.</details>
 #
-# 2. A table of learned positions has 32 rows, and the text has 40 tokens. What does the table say about token 35?
+# 2. A table of learned positions has 32 rows, and the text has 40 tokens. Which vector does it hold for token 35?
 #
-# <details><summary>Nothing: it has no row for that position</summary>Yes. A learned table ends where it ends.</details>
-# <details><summary>What row 3 says: positions repeat after 32</summary>Only if you program it so. Then two tokens would share a position.</details>
-# <details><summary>About what row 31 says</summary>Learned rows are not a curve that you could extend.</details>
+# <details><summary>None: it has no row for that position</summary>Yes. A learned table ends where it ends.</details>
+# <details><summary>Row 3: positions repeat after 32</summary>Only if you program it so. Then two tokens would share a position.</details>
+# <details><summary>One close to row 31</summary>Learned rows are not a curve that you could extend.</details>
 #
 # 3. What comes after the last block of a pre-norm stack?
 #
@@ -98,7 +98,7 @@ if (len(text), len(symbols)) != (465_048, 103):
 #
 # $$p(x_1, \dots, x_n) = \prod_{t} p(x_t \mid x_1, \dots, x_{t-1})$$
 #
-# Suppose that a model reads *w*, and gives *hile* these probabilities:
+# Suppose that a model reads *while*, and gives each next character this probability:
 
 # %%
 given = torch.tensor([0.3, 0.5, 0.9, 0.99])
@@ -236,9 +236,9 @@ with Check("next_token_loss", "too few tokens, in other batches") as check:
 
 
 # %% [markdown]
-# ## 2 · A rival that counts
+# ## 2 · A baseline that counts
 #
-# Before you train anything, find out how far counting gets you. An **n-gram** is a sequence of n consecutive tokens. Which characters follow *the* in the training text, and how often? The share of each is a prediction, without a single gradient step.
+# Before you train anything, you need a baseline: how far does counting get you? An **n-gram** is a sequence of n consecutive tokens. Which characters follow *the* in the training text, and how often? The relative frequency of each is a prediction, without a single gradient step.
 
 
 # %%
@@ -259,7 +259,7 @@ for some_context in ("e", "he", "the", " the"):
     print(f"{len(following):3} characters follow {some_context!r:7}:", ", ".join(shares))
 
 # %% [markdown]
-# What to see: the longer the context, the fewer characters follow it. But some n-grams of a new text never occurred in the training text. Their share is 0, and $-\ln 0$ is infinite. **Smoothing** gives a little probability to n-grams that were never seen. Here are two ways. In both, *count* is how often the n-gram occurs, and *total* how often its first n − 1 characters do:
+# What to see: the longer the context, the fewer characters follow it. But some n-grams of a new text never occurred in the training text. Their frequency is 0, and $-\ln 0$ is infinite. **Smoothing** gives a little probability to n-grams that were never seen. Here are two ways. In both, *count* is how often the n-gram occurs, and *total* how often its first n − 1 characters do:
 #
 # $$p_{\text{added}} = \frac{\text{count} + \delta}{\text{total} + V\,\delta} \qquad p_n = \frac{\text{count} + \lambda\, p_{n-1}}{\text{total} + \lambda}$$
 #
@@ -314,14 +314,14 @@ losses = {
     "a constant added": [count_losses(with_constant, n, (1, 0.1, 0.01)) for n in range(1, 7)],
     "interpolated": [count_losses(interpolated, n, (2, 10, 30)) for n in range(1, 7)],
 }
-rivals = {name: [each.mean().item() for each in row] for name, row in losses.items()}
-for name, row in rivals.items():
+baselines = {name: [each.mean().item() for each in row] for name, row in losses.items()}
+for name, row in baselines.items():
     print(f"{name:17}", *(f"{loss:.2f}" for loss in row))
 unseen = sum(ngram_counts(6)[held_out_text[i - 5 : i + 1]] == 0 for i in targets) / len(targets)
 print(f"6-grams that never occurred in the training text: {unseen:.0%}")
 figures.curves(
     range(1, 7),
-    rivals,
+    baselines,
     x="n",
     y="loss (nats)",
     title=f"n-gram counts on {len(targets):,} held-out characters",
@@ -329,7 +329,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: with a constant added, 4-grams are best, and then the loss rises. With interpolation it keeps falling, although the same n-grams are new. These are your rivals, and they have been helped: the best of three weights was chosen *on* the held-out text.
+# What to see: with a constant added, 4-grams are best, and then the loss rises. With interpolation it keeps falling, although the same n-grams are unseen. These are your baselines, and they have been helped: the best of three weights was chosen *on* the held-out text.
 #
 # Is the held-out text new? Documentation repeats itself. The next cell looks for passages of at least 32 characters that occur in the training text too.
 
@@ -342,7 +342,7 @@ for begin in starts:
 print(f"{is_copied.double().mean():.0%} of the held-out characters are in a copied passage")
 
 # %% [markdown]
-# About a quarter of the held-out text is copied. On that part, a low loss can come from memory alone. So in part 5 you also compare the models on the new passages alone.
+# About a quarter of the held-out text is copied. On that part, a low loss can come from memorisation alone. So in part 5 you also compare the models on the new passages alone.
 
 # %% [markdown]
 # ## 3 · The block
@@ -362,7 +362,7 @@ figures.stations(
 )
 
 # %% [markdown]
-# Attention is causal, and GELU replaces ReLU. The **GELU** of x is x times the probability that a standard normal variable is below x: $\mathrm{GELU}(x) = x\,\Phi(x)$. It is a smooth relative of ReLU. GPT-2 computes it by an approximation with tanh.
+# Attention is causal, and GELU replaces ReLU. The **GELU** of x is x times the probability that a standard normal variable is below x: $\mathrm{GELU}(x) = x\,\Phi(x)$. It is a smooth variant of ReLU. GPT-2 computes it by an approximation with tanh.
 
 # %%
 grid = torch.linspace(-3, 3, 25, dtype=torch.float64)
@@ -835,7 +835,7 @@ figures.stations(
 # <details><summary>768, one for each feature</summary>That is a single row. A table has a row for each token.</details>
 # <details><summary>None: the table must be learned anyway</summary>Once, not twice. A separate output layer would be as large as the table of tokens.</details>
 #
-# A large table makes large logits. So you draw it with a standard deviation of 0.1, not 1 (part 5 shows why).
+# Large embeddings make large logits. So you initialise both tables with a standard deviation of 0.1, not 1 (part 5 shows why).
 #
 # **Exercise** (25 minutes). Build the model from your blocks. If there are more tokens than positions, raise a `ValueError` whose message contains both numbers. Leave `caches` and `start` alone until part 7.
 #
@@ -1382,7 +1382,11 @@ def draw_windows(batch: int, generator: torch.Generator) -> Tensor:
 
 print(draw_windows(2, torch.Generator().manual_seed(0))[:, :12])
 
+# %% [markdown]
+# Before training, a check. By part 1, an untrained model should start near ln 103 = 4.63 nats. Does yours? Does the standard deviation of its tables matter?
 
+
+# %%
 @torch.no_grad()
 def untrained(seed: int, tokens: float, positions: float, *, tied: bool) -> tuple[float, float]:
     """The loss with tables of these standard deviations, and how often the model repeats."""
@@ -1413,16 +1417,16 @@ for title, of_token, of_position, is_tied in (
 print(f"the same probability for every character: {math.log(len(symbols)):.2f} nats")
 
 # %% [markdown]
-# What to see: your untrained model is a little worse than one that gives all characters the same probability. With a standard deviation of 1, it would start at about 40 nats. The cause is the table of tokens: wide positions alone do little.
+# What to see: your untrained model is a little worse than one that gives all characters the same probability. With a standard deviation of 1, it would start at about 40 nats. The cause is the table of tokens, not that of positions.
 #
-# With a separate output table, as wide, the loss is still about 20 nats: the logits are large. Weight tying adds the rest. The output resembles the row of the token just read, so that token gets by far the largest logit.
+# With a separate output table of the same standard deviation, the loss is still about 20 nats: the logits are large. Weight tying adds the rest. The output resembles the row of the token just read, so that token gets the largest logit.
 #
 # You train with AdamW and a warm-up of 50 steps. Only the **cosine schedule** is new: after the warm-up, the learning rate falls along half a cosine to 0. Training takes about 15 seconds.
 
 
 # %%
 def rate(step: int, steps: int) -> float:
-    """A linear warm-up of 50 steps, then half a cosine down to 0."""
+    """Half a cosine down to 0, capped by a linear warm-up in the first 50 steps."""
     return min((step + 1) / 50, 0.5 + 0.5 * math.cos(math.pi * step / steps))
 
 
@@ -1496,8 +1500,8 @@ figures.curves(
     LENGTHS,
     {
         "GPT, 600 steps": [own_losses.mean(1).tolist(), *other_seeds],
-        "4-grams, a constant added": [rivals["a constant added"][3]] * len(LENGTHS),
-        "6-grams, interpolated": [rivals["interpolated"][5]] * len(LENGTHS),
+        "4-grams, a constant added": [baselines["a constant added"][3]] * len(LENGTHS),
+        "6-grams, interpolated": [baselines["interpolated"][5]] * len(LENGTHS),
     },
     x="characters that the model reads",
     y="loss (nats)",
@@ -1507,7 +1511,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: more context helps up to about 8 characters. The other 24 bring this model almost nothing after 600 steps. All three seeds end behind the 4-grams, which use three characters. If the model reads three as well, the gap is larger still: 1.70 against 1.51 nats.
+# What to see: more context helps up to about 8 characters. The other 24 bring this model almost nothing after 600 steps. All three seeds end behind the 4-grams, which use three characters. If the model reads three as well, the gap is larger still: 1.70 against 1.51 nats. So of the three models of the opening, the one that counts sequences of four has the lowest loss.
 
 # %% [markdown]
 # ### One more character
@@ -1554,7 +1558,7 @@ change = (trained_gpt().positions.weight / fresh_gpt.positions.weight)[32]
 print(f"vector 32, trained / untrained: {change.min():.3f} to {change.max():.3f}")
 
 # %% [markdown]
-# What to see: one more character costs about one nat. Position 32 gets no gradient: its logits have no target, and no later query attends to it. So its vector never learned; AdamW's weight decay only shrank it a little. With a copy of vector 31, most of the extra loss stays. If all vectors move up by one (0 comes twice), nothing is lost.
+# What to see: one more character costs about one nat. Position 32 gets no gradient, so its vector never learned; AdamW's weight decay only shrank it a little. With a copy of vector 31, two characters share a position, and most of the extra loss stays. If all vectors move up by one (vector 0 comes twice), nothing is lost.
 #
 # So generate with `CONTEXT`, never with 33. With training windows of 32, position 31 would be the untrained one. Yet in a text longer than the context, it makes *every* prediction.
 
@@ -1588,11 +1592,9 @@ for name, gpt, those in (
         title=f"Held-out loss, {name}: mean and range of 3 seeds",
         logarithmic="x",
     )
-parameters = sum(part.numel() for part in trained_gpt().parameters())
-print(f"{parameters:,} parameters; {len(ngram_counts(6)):,} different 6-grams in the training text")
 
 # %% [markdown]
-# What to see: after 2,400 steps the Transformer is ahead of the 6-grams, in all seeds. On all targets it is level with the 10-grams. On the new passages, both kinds of counts are level, and the Transformer is ahead by 0.05 nats. After 9,600 steps it is ahead on both. So whether this GPT beats n-grams depends on its training.
+# What to see: after 2,400 steps the Transformer is ahead of the 6-grams, in all seeds. On all targets it is level with the 10-grams. On the new passages, the 6-grams and the 10-grams are level, and the Transformer is ahead by 0.05 nats. After 9,600 steps it is ahead on both. So whether this GPT beats n-grams depends on how long it trains.
 #
 # **And without positions?** Here are three recorded seeds with the positions fixed at zero:
 
@@ -2260,7 +2262,7 @@ show_generation(
 print(f"{sum(range(10, 110)):,} token vectors, for {len(range(10, 110))} new tokens")
 
 # %% [markdown]
-# Under a causal mask, no later token reaches an old one. As long as the whole text fits into the context, each token also keeps its position. Then nothing about an old token changes, and its vectors can be kept.
+# Under a causal mask, later tokens cannot influence earlier ones. As long as the whole text fits into the context, each token also keeps its position. Then nothing about an old token changes, and its vectors can be kept.
 #
 # **Predict.** A new token needs the keys and values of the old ones. Why not their queries?
 #
@@ -2398,7 +2400,7 @@ with Check("KeyValueCache", "from one mode to the other") as check:
 # %% [markdown]
 # ### Which keys may a new query attend to?
 #
-# In training, there are as many queries as keys. With a cache there are fewer. Here are six positions, computed in one call, or the last two in a call of their own.
+# In training, there are as many queries as keys. With a cache there are fewer queries. Here are six positions, computed in one call, or the last two in a call of their own.
 
 # %%
 positions = [str(i) for i in range(6)]
@@ -2436,12 +2438,12 @@ difference = (friends_attention(some_query, some_key, some_value) - by_hand).abs
 print(f"six queries, six keys: largest difference {difference:.0e}")
 
 # %% [markdown]
-# The numbers agree, and a model trains with it without trouble. Is it right behind cached keys, too? Before you go on, think of an input that would reveal a fault.
+# The numbers agree, and a model trains with it without trouble. Is it also right when some keys are cached? Before you go on, think of an input that would reveal a fault.
 #
 # **Exercise** (20 minutes). Write a *test* of causal attention. It gets a function like `friends_attention`, and says whether it is right, with cached keys and without. A good test returns False for every fault, and True for every right version, however it is written.
 #
 # <details><summary>Hint 1</summary>Compute the output of all positions at once, with a mask that you trust. What should come out if <code>attend</code> gets only the last queries, but all keys and values?</details>
-# <details><summary>Hint 2</summary>Faults can hide. Try one new query, several behind cached keys, and as many queries as keys.</details>
+# <details><summary>Hint 2</summary>Faults can hide. Try one new query, several after cached keys, and as many queries as keys.</details>
 # <details><summary>Hint 3</summary>Right versions differ by rounding. <code>torch.allclose</code> allows for it, and is False as soon as an output is NaN.</details>
 
 
@@ -2634,7 +2636,7 @@ print(f"causal_lower_right: largest difference {(outputs - right).abs().max():.0
 # <details><summary>Position 4, because it is the fourth token</summary>Counted from 0, the fourth token has position 3.</details>
 # <details><summary>Position 3, and the call must say so</summary>Yes: a single token does not show its position. That is what <code>start</code> is for.</details>
 #
-# **Exercise** (20 minutes). Go back to parts 3 and 4. In your `DecoderBlock`, use `cache`. In your `GPT`, use `caches` and `start`. Run both cells again, with their old checks: everything must still hold. Then run the two checks below.
+# **Exercise** (20 minutes). Go back to parts 3 and 4. In your `DecoderBlock`, use `cache`. In your `GPT`, use `caches` and `start`. Run both cells again, with their old checks: all of them should still pass. Then run the two checks below.
 #
 # <details><summary>Hint 1</summary>In the block: which shape does the cache want, and where does your code have it? From where on must you use what the cache returns?</details>
 # <details><summary>Hint 2</summary>There are fewer queries than keys now. Which rows of the causal mask for all positions do you need?</details>
@@ -2977,7 +2979,7 @@ print(repr(decode(fast[0])))
 print("the same text without a cache:", torch.equal(plain, fast))
 
 # %% [markdown]
-# The same text may be luck. So compare the logits, in float64, for tokens that come in pieces of 10, 1, 4 and 17. There are two controls: the last 17 with empty caches, and the last 17 without `start`.
+# The same text could be luck. So compare the logits, in float64, for tokens that come in pieces of 10, 1, 4 and 17. There are two controls: the last 17 with empty caches, and the last 17 without `start`.
 
 
 # %%
@@ -3045,7 +3047,7 @@ show_cached(calls, cached_calls, computed, title="Positions that each call compu
 #
 # How long does *one* more token take, after 64, 128, … 1,000 others? For this measurement the weights are random, and the context is 1,024.
 #
-# **Predict.** With a cache, each new token needs one vector in each block instead of all. Does its time still grow with the length of the text?
+# **Predict.** With a cache, each block computes one new vector, not all of them again. Does the time still grow with the length of the text?
 #
 # <details><summary>No: it is the same work for every token</summary>The linear layers do the same work. But the new query attends to all keys so far, and their number grows.</details>
 # <details><summary>Yes, slowly: attention to more keys</summary>Yes. One query by n keys, instead of n queries by n keys. (Your cache also copies all keys and values in each call, with <code>torch.cat</code>.)</details>
@@ -3111,14 +3113,14 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: without a cache, multiplications grow 46-fold, and time steeply (30- to 190-fold in several runs). With a cache they grow threefold, and time even less. Most of it is spent after a *single* token already, so that part does not depend on the length. One explanation: starting each operation takes time.
+# What to see: without a cache, multiplications grow 46-fold, time 28- to 190-fold in several runs. (Scale, mask and softmax, not counted, took 30 to 60 % of it in 12 profiles.) With a cache, multiplications grow threefold, time even less: a *single* token takes most of it. One explanation: starting each operation takes time.
 #
 # The price is memory.
 #
-# **Predict.** GPT-3 keeps keys and values of 12,288 features in 96 blocks, at two bytes for each number. How large is the cache of *one* text of 2,048 tokens?
+# **Predict.** GPT-3 keeps keys and values of 12,288 features in 96 blocks, at two bytes a number. How large is the cache of *one* text of 2,048 tokens?
 #
-# <details><summary>About 50 megabytes</summary>Those are the keys of one block. There are 96 blocks, and values too.</details>
-# <details><summary>About 10 gigabytes</summary>Yes: 2 · 96 · 12,288 · 2,048 · 2 bytes are 9.7 gigabytes, for each text that is being written.</details>
+# <details><summary>About 50 megabytes</summary>Those are the keys of one of 96 blocks, without values.</details>
+# <details><summary>About 10 gigabytes</summary>Yes: 2 · 96 · 12,288 · 2,048 · 2 bytes are 9.7 gigabytes, for each generated text.</details>
 # <details><summary>About 350 gigabytes</summary>That is the model itself: 175 billion parameters at two bytes.</details>
 
 # %% [markdown]
@@ -3201,7 +3203,7 @@ else:
 #
 # **Question** (10 minutes). A friend's model has 32 positions. With a cache, it raises your `ValueError` at the 33rd token. So the friend drops the oldest key and value from each cache, and passes `start=31` from then on. No error is raised, but the text is not what `generate` writes. Name two reasons. How could one get the text of `generate`, and at what cost? Write three or four sentences: double-click the cell below. A person reads them.
 #
-# <details><summary>Hint</summary>Take a token that is still in the cache. Which position did it have when its key was computed? And of which tokens did its vector hold something, when it entered block 2?</details>
+# <details><summary>Hint</summary>Take a token that is still in the cache. Which position did it have when its key was computed? And which tokens had contributed to its vector when it entered block 2?</details>
 
 # %% answer sliding_cache [markdown] points=2
 # <!-- BEGIN SOLUTION -->
@@ -3218,7 +3220,7 @@ show_progress("09_decoder")
 
 # %% [markdown]
 # - A language model predicts each next token from the tokens before it. Under a causal mask, one pass makes all predictions of a window; the logits at position t belong to token t + 1.
-# - Counts are strong rivals. After 600 steps your GPT was behind 4-grams, and used little more than the last 8 of its 32 characters. After 2,400 steps it was ahead of 6-grams. About a quarter of the held-out text was copied, so a fair comparison includes the new passages alone.
+# - Counts are strong baselines. After 600 steps your GPT was behind 4-grams, and used little more than the last 8 of its 32 characters. After 2,400 steps it was ahead of 6-grams. About a quarter of the held-out text was copied, so a fair comparison includes the new passages alone.
 # - A GPT has tables of tokens and positions, a stack of pre-norm blocks with causal attention and GELU, and a final norm. By weight tying, the table of tokens makes the logits too.
 # - A position keeps its random vector if its logits never have a target and no later query attends to it. Windows need one more token than the context.
 # - Temperature divides the logits; top-k removes all but the likeliest tokens. In your model, low temperatures repeated words, and high ones made words up.
