@@ -2385,7 +2385,7 @@ figures.runs(
         ],
     },
     "right answers, negation masked",
-    "Ten adjectives, fine-tuned: your run and four recorded",
+    "Yours and four recorded runs",
 )
 
 # %% [markdown]
