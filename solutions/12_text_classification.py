@@ -1219,7 +1219,7 @@ recorded_agreeing = [
     [0.0, 0.482, 0.518, 0.482, 0.79, 0.908, 0.938, 1.0, 1.0, 1.0, 1.0, 1.0],
     [0.0, 0.482, 0.488, 0.476, 0.482, 0.518, 0.482, 0.622, 0.506, 0.622, 0.596, 0.654],
 ]
-_, history, agreeing = pretrained()
+history, agreeing = pretrained()[1:]
 at_steps = list(range(2 * EVERY, len(history) + 1, EVERY))  # without the first 50 steps
 first_run = [sum(history[i : i + EVERY]) / EVERY for i in range(0, len(history), EVERY)]
 figures.curves(
