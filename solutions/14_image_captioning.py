@@ -280,6 +280,11 @@ with Check("grid_to_sequence", "a batch", hint) as check:
     sequence, alone = check.call(grid), check.call(grid[1:2])
     check.shape(sequence, batch=3, cells=10, channels=4)
     check.equal(sequence[1], alone[0], "a scene gives the same vectors in a batch as alone")
+    check.equal(
+        sequence[1].detach(),
+        torch.stack([grid[1, :, row, column].detach() for row in (0, 1) for column in range(5)]),
+        "the vectors of 2 rows of 5 cells come row by row, their numbers unchanged",
+    )
     slope = check.gradient(sequence[:, 7], grid)
     expected = torch.zeros_like(grid)
     expected[:, :, 1, 2] = 1.0
@@ -974,7 +979,7 @@ with Check("Captioner", "what it returns", hint) as check:
         again[0],
         logits,
         "two passes give the same logits",
-        hint="the docstring says no dropout",
+        hint="no dropout, and each pass begins with a first state of its own",
     )
     for t in range(min(4, len(calls))):
         state, _, context, attended = calls[t]
@@ -1642,7 +1647,7 @@ with Check("occlusion_map", "a score that is not a sum", hint) as check:
         drops[:, 1, 3],
         (curved(kept[None]) - curved(one[None]))[0],
         "in the copy for row 1, column 3, that tile alone is covered",
-        hint="every copy begins with the image as it was; covers should not pile up",
+        hint="every copy begins with the image as it was; the tile is filled with `fill`, as given",
     )
     one = kept.clone()
     one[:, 4:, :2] = -0.5
@@ -1659,6 +1664,7 @@ with Check("occlusion_map", "a size that does not fit") as check:
 
     check.raises(sum_of_all, picture, 3, naming=(3, 4))
     check.raises(sum_of_all, numbers(2, 8, 6), 4, naming=(4, 6))
+    check.raises(sum_of_all, numbers(1, 4, 9), 6, naming=(6,))
 # BEGIN HIDDEN TESTS
 with Check("occlusion_map", "other sizes, fills and dtypes, tile by tile") as check:
     for channels, height, width, size, words, fill, dtype in (

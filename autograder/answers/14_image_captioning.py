@@ -132,6 +132,11 @@ def grid_to_sequence(features: Tensor) -> Tensor:
 # replace: return moved.reshape(batch, height * width, channels)
 # by:      return moved.reshape(batch, height * height, channels)
 
+# %% wrong grid_to_sequence negative_numbers_lost of="solution"
+# You change the numbers: only their order should change.
+# replace: return features.flatten(2).transpose(1, 2)
+# by:      return features.flatten(2).transpose(1, 2).relu()
+
 # %% right grid_to_sequence permuted of="by_permute"
 # replace: moved.reshape(batch, height * width, channels)
 # by:      moved.reshape(batch, -1, channels)
@@ -1135,6 +1140,16 @@ class Captioner(nn.Module):
 #              return self.output(states[0][0]), all_weights[0][0]
 #          return self.output(torch.stack(states, 1)), torch.stack(all_weights, 1)
 
+# %% wrong Captioner state_kept_between_passes of="solution"
+# You keep the state from pass to pass: each pass begins with tanh(start(mean of the cells)).
+# replace: state = torch.tanh(self.start(cells.mean(1)))
+# by:      state = getattr(self, "last", None)
+#          if state is None or len(state) != len(cells):
+#              state = torch.tanh(self.start(cells.mean(1)))
+# replace: return self.output(torch.stack(states, 1)), torch
+# by:      self.last = state.detach()
+#          return self.output(torch.stack(states, 1)), torch
+
 # %% right Captioner plain_loop of="step_by_step"
 # replace: nn.Parameter(torch.zeros(num_cells, d_cell))
 # by:      nn.Parameter(torch.randn(num_cells, d_cell) / d_cell**0.5)
@@ -1915,6 +1930,19 @@ def occlusion_map(
 # You cover the first three channels alone: cover all of them.
 # replace: covered[i, :, y
 # by:      covered[i, :3, y
+
+# %% wrong occlusion_map area_alone of="solution"
+# You examine the area: size should divide each side.
+# replace: for side in (height, width):
+#              if side % size:
+#                  raise ValueError(f"tiles of {size} pixels do not divide a side of {side}")
+# by:      if height * width % size**2:
+#              raise ValueError(f"tiles of {size} pixels do not divide {height} × {width}")
+
+# %% wrong occlusion_map fill_clamped of="solution"
+# You cut fill off at 0 and 1: cover with the number that is given.
+# replace: = fill
+# by:      = min(max(fill, 0.0), 1.0)
 
 # %% right occlusion_map one_by_one of="tile_by_tile"
 # replace: torch.stack(row, dim=-1)
