@@ -202,7 +202,7 @@ draw_networks(["7", "3", "9", "2"], ["7", "3", "9", "2"])
 # %% [markdown]
 # What to see: the left network, the *encoder*, reads. Each state depends on the state before it and on one new token. The right network, the *decoder*, starts from the encoder's last state. It reads the token *begin*, and a linear layer turns its new state into logits, here for 7. Then it reads 7 and writes 3, and so on. Only the thick arrow connects the two: all that the decoder knows about the source comes from h4. Encoder and decoder form a **sequence-to-sequence** model (*seq2seq*): one sequence in, another out.
 #
-# Both are GRUs, which follow. PyTorch's layer returns all states, and the last one again:
+# Both are GRUs, explained below. PyTorch's layer returns all states, and the last one again:
 
 # %%
 some_states, last_state = nn.GRU(3, 2, batch_first=True)(torch.zeros(1, 4, 3))
@@ -213,13 +213,13 @@ print("4 tokens → states", tuple(some_states.shape), "and last", tuple(last_st
 #
 # $$h_t = z_t \odot h_{t-1} + (1 - z_t) \odot n_t$$
 #
-# The product $\odot$ is elementwise. The *candidate* $n_t$, which the token proposes, lies between −1 and 1; the *update gate* $z_t$ lies between 0 and 1. Learned weights compute both from the token and the old state. (A *reset gate*, inside $n_t$, has no effect in the example below.) The first state is zero.
+# The product $\odot$ is elementwise. The *candidate* $n_t$, which the token proposes, is a tanh; the *update gate* $z_t$ is a sigmoid. (Some texts swap $z_t$ and $1 - z_t$.) Learned weights compute both from token and old state. A *reset gate*, inside $n_t$, has no effect below. The first state is 0.
 #
 # **Predict.** An update gate is 1/2, the old state 0.5 and the candidate −1. What is the new state?
 #
 # <details><summary>−0.25</summary>Yes: half of 0.5 and half of −1.</details>
 # <details><summary>−0.5</summary>That is their sum. The gate takes a part of each: 1/2 · 0.5 + 1/2 · (−1).</details>
-# <details><summary>−1</summary>So it would be with a gate of 0, which forgets the old state.</details>
+# <details><summary>−1</summary>That needs a gate of 0, which forgets the old state.</details>
 #
 # Such a GRU can be computed by hand: all its gates are 1/2, and each token proposes 1 or −1.
 
@@ -254,7 +254,7 @@ def fixed_gru(d_embedding: int, d_hidden: int, bidirectional: bool = False) -> n
 # %% [markdown]
 # The token *a* proposes [1, −1], *b* [−1, 1], and *c* [1, 1]. So after *a* the state is [0.5, −0.5].
 #
-# **Predict.** Two sequences are read together, as the rows of a batch: `a b c`, and `b`. The shorter one is filled up with two padding tokens, which propose [−1, −1]. The state after *b* alone is [−0.5, 0.5]. What is the GRU's state at the *end* of the second row?
+# **Predict.** Two sequences are read together, as the rows of a batch: `a b c`, and `b`. The shorter one is padded with two tokens, which propose [−1, −1]. The state after *b* alone is [−0.5, 0.5]. What is the GRU's state at the *end* of the second row?
 #
 # <details><summary>[−0.5, 0.5]: padding is no token</summary>The GRU does not know that. It reads padding like every other token.</details>
 # <details><summary>[−0.875, −0.625]: it has read the padding too</summary>Yes: [−0.5, 0.5] → [−0.75, −0.25] → [−0.875, −0.625]. Run the next cell.</details>
@@ -691,7 +691,7 @@ class OneVector(SequenceModel):
 #
 # <details><summary>The last: the encoder has just read it</summary>But it is written last, after seven digits of which some are wrong. Run the next cell.</details>
 # <details><summary>The first</summary>Yes, although the encoder read it first: 92 % of the first digits are right, and 37 % of the last.</details>
-# <details><summary>All equally: the vector holds the whole sequence</summary>It would be so if each digit had its own part of the vector, and errors had no consequences.</details>
+# <details><summary>All equally: the vector holds the whole sequence</summary>That would need a separate part of the vector for each digit, and errors without consequences.</details>
 
 # %%
 from functools import cache
@@ -739,7 +739,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: nine in ten first digits are right. From the sixth on it is about one in three (a guess: one in ten). Part 6 finds a reason. First: is it the *size* of the vector?
+# What to see: nine in ten first digits are right. From the sixth on it is about one in three (a guess: one in ten). Part 6 returns to this. First: is it the *size* of the vector?
 #
 # Test it: a vector four times as wide, five times as many steps, or both. They are recorded; `right_by_length(copying(OneVector, seed, steps, rate, width=…), tested_lengths)` trains one again. Each width has the learning rate that suited it best of three: 0.01 for 64 features (of 0.005, 0.01, 0.02) and 0.005 for 256 (of 0.003, 0.005, 0.01).
 #
@@ -778,9 +778,9 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: more training helps far more than more width. After 1,000 steps the width counts too: of sequences with eight digits, 82 % are right instead of 59 %. But every curve falls with the length, and of those with twelve digits at most 12 % are right.
+# What to see: more training helps far more than width. After 1,000 steps the width counts too: with eight digits, 82 % of the sequences are right instead of 59 %. But every curve falls with the length: with twelve, at most 12 %.
 #
-# So the second answer to the opening question fits: there is room, but the network has not learned to use it. (Whether still more training would remove the fall is not tested here.)
+# So after 200 steps room was not the limit: the same width does far better after 1,000. The second answer to the opening question fits: the network has not learned to use its room. (Still longer training is not tested.)
 
 # %% [markdown]
 # **A good place to stop.** Next, the decoder gets all states. (Back later? Run all above.)
@@ -788,7 +788,7 @@ figures.curves(
 # %% [markdown]
 # ## 3 · Keep all the states
 #
-# So far the decoder gets only the last state. Give it a weighted mean of all, which has a fixed size:
+# So far the decoder gets only the last state. Give it a weighted mean of all, of fixed size:
 
 # %%
 draw_networks(["7", "3", "9", "2"], ["7", "3", "9", "2"], [0.08, 0.8, 0.08, 0.04])
@@ -1615,7 +1615,7 @@ with Check("AttentionDecoder", "padding has no influence") as check:
 
 
 # %% [markdown]
-# **A good place to stop.** Your decoder can take one step. Next it writes whole sequences. (Back later? Run all cells above first.)
+# **A good place to stop.** Your decoder can take one step. Next it writes whole sequences. (Back later? Run all above.)
 
 # %% [markdown]
 # ## 6 · Teacher forcing
@@ -1656,9 +1656,9 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: at the last position, 88 % are right after right digits, and 37 % after its own. The gap has two causes, which this figure does not separate. After an error, the network continues from a beginning that it did not meet in training. And right digits say more about the source than wrong ones.
+# What to see: at the last position, 88 % are right after right digits, and 37 % after its own. Two causes are possible, and this figure does not separate them. After an error, the network continues from a beginning that it did not meet in training. And right digits may say more about the source than wrong ones.
 #
-# (Why the upper curve rises at the end is not tested. One explanation: those digits were read last. Nor is it tested whether training on its own tokens would help.)
+# (Why the upper curve rises at the end is not tested. One explanation: those digits were read last. Whether training on its own tokens would help is not tested either.)
 
 # %% [markdown]
 # **Exercise** (25 minutes). Write the loop for both cases. Without a target it is greedy decoding. It gets the step as a function.
@@ -1831,7 +1831,7 @@ with Check("unroll", "a state of another shape") as check:
 
 
 # %% [markdown]
-# All parts of the translator are yours now. The next class only connects them: `encode`, then `AttentionDecoder` step by step, in your `unroll`.
+# You now have all parts of the translator. The next class only connects them: `encode`, then `AttentionDecoder` step by step, in your `unroll`.
 
 
 # %%
@@ -1913,7 +1913,7 @@ for name, model in {"one vector": one, "attention": Translator(DIGITS + 1, DIGIT
 #
 # ## 7 · Through all states
 #
-# Now the comparison: the same sequences, the same number of steps, the same optimizer. Only the keys and values differ: one, or all. (Of the rates 0.005, 0.01 and 0.02, both models do best with 0.01; with attention, 0.005 is as good.)
+# Now the comparison: the same sequences, the same number of steps, the same optimizer. Only the keys and values differ: one, or all. (Of three rates, 0.005, 0.01 and 0.02, one vector does best with 0.01. With attention, 0.005 is as good as 0.01.)
 #
 # **Predict.** Training has sequences of 1 to 12 digits. How does the curve with attention continue at 14, a length that never occurred in training?
 #
@@ -2036,7 +2036,7 @@ for source, some_target in random_pairs(8, seed=1):
     print(f"{source:22} → {some_target}")
 
 # %% [markdown]
-# The target starts with the year, which most sources have at the end. The month is a name of three to nine letters, or a number, with a zero in front or without. So no fixed position tells where to read.
+# The target starts with the year, which most sources have at the end. The month is a name of three to nine letters, or a number, with or without a leading zero. So no fixed position tells where to read.
 #
 # The encoder is now bidirectional, with 32 features in each direction. Every fifth day is held out of training, and all models are tested on those.
 
@@ -2213,7 +2213,7 @@ show_alignment(
 )
 
 # %% [markdown]
-# What to see, in the recorded run: the digits 9, 8, 4 and 7 attend to themselves in the source, the 6 to a letter of *June*. The first 1 of 1984 attends mostly to the 8. (Training may have contained these dates.)
+# What to see (yours may differ a little): the digits 9, 8, 4 and 7 attend to themselves in the source, the 6 to a letter of *June*. The first 1 of 1984 attends mostly to the 8. (Training may have contained these dates.)
 #
 # **Puzzle.** Source `12.10.2010` and output `2010-10-12` contain three 1s each. Which 1 of the output attends to which 1 of the source?
 #
@@ -2272,7 +2272,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: for the last two digits of the year, nearly all weight is on the digit's own source. Without that position they are right about as often as a guess: one in five for the third digit (in these years, 5 to 9 follow 19, and 0 to 4 follow 20), one in ten for the fourth.
+# What to see: for the last two digits of the year, most of the weight is on the digit's own source. Without that position they are right about as often as a guess: one in five for the third digit (in these years, 5 to 9 follow 19, and 0 to 4 follow 20), one in ten for the fourth.
 #
 # The first digit stays right, and the second mostly. The first can be known from other states, or from `last`, where the decoder starts.
 #
@@ -2299,7 +2299,7 @@ for name, (after_right, after_wrong) in runs.items():
     print(f"{name:16} after a right first digit {after_right:.0%}, a wrong one {after_wrong:.0%}")
 
 # %% [markdown]
-# What to see: in part. After a wrong first digit, a quarter to two thirds are still right.
+# What to see: yes, in part. After a wrong first digit, a quarter to two thirds are still right.
 #
 # So a small weight does not mean that a digit is lost, and a large one does not mean that it is needed: the second digit has half of the weight on its source, and mostly survives without it. The map alone cannot tell you which case you have.
 
@@ -2512,7 +2512,7 @@ for name, kind in DECODERS.items():
     print(f"{name:10} attends: {test_of_attention(attending_with(kind))}")
 
 # %% [markdown]
-# Why did it stay in use for years? Train it, on both tasks.
+# How can such a fault go unnoticed? Train it, on both tasks.
 #
 # **Predict.** It copies sequences of up to 12 digits, and it writes dates. Where does it need more training than attention?
 #
