@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Lesson 9 · The decoder
 #
-# **You build** a GPT: a causal block, the model around it, sampling, and a cache that makes it write fast. You train it on a text that comes with Python.
+# **You build** a GPT: a causal block, the model around it, sampling, and a cache that speeds up generation. You train it on a text that comes with Python.
 #
 # **You need** the causal mask (lesson 2), learned positions (lesson 6) and the pre-norm block (lesson 7).
 #
@@ -107,11 +107,11 @@ for symbol, p in zip("hile", given.tolist(), strict=True):
 print(f"their product: {given.prod():.2f}; mean of −ln p: {-given.log().mean():.2f} nats")
 
 # %% [markdown]
-# The loss is the cross-entropy of lesson 2: the mean of $-\ln p$ of the tokens that really came next. The **nat** is the unit of a loss that is computed with the natural logarithm. The **perplexity** of a model is e to the power of its loss: $V$ if it is as unsure as a fair choice among all $V$ tokens.
+# The loss is the cross-entropy of lesson 2: the mean of $-\ln p$ of the tokens that really came next. The **nat** is the unit of a loss that is computed with the natural logarithm. The logarithm turns the product into a sum: the loss is $-\ln$ of the product, divided by the number of predicted tokens. The **perplexity** of a model is e to the power of its loss.
 #
 # **Predict.** A model knows nothing, and gives each of the $V$ tokens the same probability. What is its loss?
 #
-# <details><summary>ln V nats: 4.63 for 103 tokens</summary>Yes: −ln(1/V) = ln V. An untrained model should start near this number.</details>
+# <details><summary>ln V nats: 4.63 for 103 tokens</summary>Yes: −ln(1/V) = ln V. So its perplexity is V: it is as unsure as a uniform choice among V tokens. An untrained model should start near this loss.</details>
 # <details><summary>1 nat</summary>That would be a probability of 1/e, about 0.37, for the right character.</details>
 # <details><summary>V nats</summary>Each probability is 1/V. Its −ln is the logarithm of V, not V.</details>
 #
@@ -329,7 +329,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: with a constant added, 4-grams are best, and then the loss rises. With interpolation it keeps falling, although the same n-grams are unseen. These are your baselines, and they have been helped: the best of three weights was chosen *on* the held-out text.
+# What to see: with a constant added, 4-grams are best, and then the loss rises. With interpolation it keeps falling, although the same n-grams are unseen. These are your baselines, and they have an advantage: the best of three weights was chosen *on* the held-out text.
 #
 # Is the held-out text new? Documentation repeats itself. The next cell looks for passages of at least 32 characters that occur in the training text too.
 
@@ -809,7 +809,7 @@ figures.steps(
 )
 
 # %% [markdown]
-# What to see: both *e* have the same row of the table of tokens, but not the same x. Now the whole GPT, here with one block:
+# What to see: both tokens *e* have the same row of the table of tokens, but not the same x. Now the whole GPT, here with one block:
 
 # %%
 figures.stations(
@@ -1383,7 +1383,7 @@ def draw_windows(batch: int, generator: torch.Generator) -> Tensor:
 print(draw_windows(2, torch.Generator().manual_seed(0))[:, :12])
 
 # %% [markdown]
-# Before training, a check. By part 1, an untrained model should start near ln 103 = 4.63 nats. Does yours? Does the standard deviation of its tables matter?
+# Before training, a check. As part 1 said, an untrained model should start near ln 103 = 4.63 nats. Does yours? Does the standard deviation of its tables matter?
 
 
 # %%
@@ -1417,9 +1417,9 @@ for title, of_token, of_position, is_tied in (
 print(f"the same probability for every character: {math.log(len(symbols)):.2f} nats")
 
 # %% [markdown]
-# What to see: your untrained model is a little worse than one that gives all characters the same probability. With a standard deviation of 1, it would start at about 40 nats. The cause is the table of tokens, not that of positions.
+# What to see: your untrained model is a little worse than equal probabilities. With a standard deviation of 1, it would start at about 40 nats. The cause is the table of tokens, not that of positions.
 #
-# With a separate output table of the same standard deviation, the loss is still about 20 nats: the logits are large. Weight tying adds the rest. The output resembles the row of the token just read, so that token gets the largest logit.
+# With a separate output table of the same standard deviation, the loss is still about 20 nats: the logits are large. Weight tying adds the rest. The residual stream carries the row of the token just read to the output, so that token gets the largest logit.
 #
 # You train with AdamW and a warm-up of 50 steps. Only the **cosine schedule** is new: after the warm-up, the learning rate falls along half a cosine to 0. Training takes about 15 seconds.
 
@@ -1511,7 +1511,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: more context helps up to about 8 characters. The other 24 bring this model almost nothing after 600 steps. All three seeds end behind the 4-grams, which use three characters. If the model reads three as well, the gap is larger still: 1.70 against 1.51 nats. So of the three models of the opening, the one that counts sequences of four has the lowest loss.
+# What to see: more context helps up to about 8 characters. The other 24 bring this model almost nothing after 600 steps. All three seeds end behind the 4-grams, which use three characters. If the model reads three as well, the gap is larger still: 1.71 against 1.51 nats on average. So of the three models of the opening, the one that counts sequences of four has the lowest loss.
 
 # %% [markdown]
 # ### One more character
@@ -1594,7 +1594,7 @@ for name, gpt, those in (
     )
 
 # %% [markdown]
-# What to see: after 2,400 steps the Transformer is ahead of the 6-grams, in all seeds. On all targets it is level with the 10-grams. On the new passages, the 6-grams and the 10-grams are level, and the Transformer is ahead by 0.05 nats. After 9,600 steps it is ahead on both. So whether this GPT beats n-grams depends on how long it trains.
+# What to see: after 2,400 steps the Transformer is ahead of the 6-grams, in all seeds. On all targets it is level with the 10-grams. On the new passages, the 6-grams and the 10-grams are level: the longer context gained on copied passages only. The Transformer is ahead of both by 0.05 nats. After 9,600 steps it is ahead on both kinds of targets. So whether this GPT beats n-grams depends on how long it trains.
 #
 # **And without positions?** Here are three recorded seeds with the positions fixed at zero:
 
@@ -1671,9 +1671,9 @@ for some_context in ("The while stateme", "If the object is "):
 # %% [markdown]
 # What to see: here, in the middle of a word, one character has nearly all the probability. Between words, many are possible. Three rules are common:
 #
-# - greedy decoding (lesson 2) takes the likeliest;
-# - sampling at temperature $T$ (lesson 1) divides the logits by T before the softmax: below 1, probability moves to the likeliest tokens;
-# - **top-k sampling** allows only the k likeliest tokens, and gives all others a probability of 0.
+# - Greedy decoding (lesson 2) takes the likeliest.
+# - In **top-k sampling**, only the k likeliest tokens are allowed, with probabilities rescaled to sum to 1.
+# - Sampling at temperature $T$ (lesson 1) divides the logits $z$ by $T$ before the softmax. Below 1, probability moves to the likeliest tokens:
 #
 # $$p_i = \frac{\exp(z_i / T)}{\sum_j \exp(z_j / T)}$$
 #
@@ -2979,7 +2979,7 @@ print(repr(decode(fast[0])))
 print("the same text without a cache:", torch.equal(plain, fast))
 
 # %% [markdown]
-# The same text could be luck. So compare the logits, in float64, for tokens that come in pieces of 10, 1, 4 and 17. There are two controls: the last 17 with empty caches, and the last 17 without `start`.
+# The same text could be a coincidence. So compare the logits, in float64, for tokens that come in pieces of 10, 1, 4 and 17. There are two controls: the last 17 with empty caches, and the last 17 without `start`.
 
 
 # %%
@@ -3063,7 +3063,7 @@ long_model = GPT(len(symbols), 1024, 64, 2, 2, 256).eval()
 
 @torch.no_grad()
 def milliseconds(length: int, tokens: int, *, cached: bool) -> float:
-    """The shortest time for one of some tokens in a row, the first of them after `length` others."""
+    """The shortest time for one of `tokens` in a row, the first of them after `length` others."""
     caches, times = None, []
     if cached:
         caches = [KeyValueCache(), KeyValueCache()]
@@ -3113,20 +3113,20 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: without a cache, multiplications grow 46-fold, time 28- to 190-fold in several runs. (Scale, mask and softmax, not counted, took 30 to 60 % of it in 12 profiles.) With a cache, multiplications grow threefold, time even less: a *single* token takes most of it. One explanation: starting each operation takes time.
+# What to see: without a cache, multiplications grow 46-fold, time 28- to 190-fold in several runs. (Scaling, mask and softmax, not counted, took 30 to 60 % of it in 12 profiles.) With a cache, multiplications grow threefold, time less: a call after a *single* token takes over half as long. One explanation: starting each operation takes time.
 #
 # The price is memory.
 #
-# **Predict.** GPT-3 keeps keys and values of 12,288 features in 96 blocks, at two bytes a number. How large is the cache of *one* text of 2,048 tokens?
+# **Predict.** GPT-3's cache has keys and values of 12,288 features in 96 blocks, at two bytes a number. How large is it for *one* text of 2,048 tokens?
 #
-# <details><summary>About 50 megabytes</summary>Those are the keys of one of 96 blocks, without values.</details>
+# <details><summary>About 50 megabytes</summary>Those are the keys of a single block, without values.</details>
 # <details><summary>About 10 gigabytes</summary>Yes: 2 · 96 · 12,288 · 2,048 · 2 bytes are 9.7 gigabytes, for each generated text.</details>
 # <details><summary>About 350 gigabytes</summary>That is the model itself: 175 billion parameters at two bytes.</details>
 
 # %% [markdown]
 # ## 8 · The real thing
 #
-# **PyTorch.** Without dropout, your block computes what PyTorch's *encoder* layer computes with a causal mask. `nn.TransformerDecoderLayer` has a second attention, to another sequence (lesson 11). `pytorch_block`, from part 3, copies your parameters.
+# **PyTorch.** Without dropout, your block computes what PyTorch's *encoder* layer computes with a causal mask. `nn.TransformerDecoderLayer` has a second attention (lesson 11). `pytorch_block`, from part 3, copies your parameters.
 
 # %%
 torch.manual_seed(0)
@@ -3196,7 +3196,7 @@ else:
     print("Hugging Face's library is not installed here; `pip install transformers` installs it")
 
 # %% [markdown]
-# Differences below 1e-12 are rounding errors: your class is GPT-2's architecture, but for the tanh in its GELU. OpenAI's smallest GPT-2 has 12 blocks, learned from 40 gigabytes of text, and its 50,257 tokens are pieces of words.
+# Differences below 1e-12 are rounding errors: your class is GPT-2's architecture, but for the tanh in its GELU. OpenAI's smallest GPT-2 has 12 blocks, was trained on 40 gigabytes of text, and its 50,257 tokens are words or parts of words.
 
 # %% [markdown]
 # ## 9 · In your own words
