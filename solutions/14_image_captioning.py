@@ -107,7 +107,7 @@ draw_scenes(
 )
 
 # %% [markdown]
-# What to see: two networks, trained alike but for the seed, write the same right caption. (A bright cell has a large weight; the largest is outlined.) At *square*, network 2 attends to the square. Network 1 attends to the empty middle: not one percent of its weight is on the square. (Both are recorded.)
+# What to see: two networks that differ only in their seed write the same right caption. (A bright cell has a large weight; the largest is outlined.) At *square*, network 2 attends to the square. Network 1 attends to the empty middle: not one percent of its weight is on the square. (Both are recorded.)
 #
 # **Predict.** The network attends to the *wrong* place and writes the right word. How can that be?
 #
@@ -236,7 +236,7 @@ print("fails your test" if not torch.equal(reshaped[0, 0], first_vector) else "p
 # %% [markdown]
 # <details><summary>What a test shows</summary>With <code>torch.arange(12.0).reshape(1, 2, 2, 3)</code>, channel 0 holds 0 to 5 and channel 1 holds 6 to 11. The first cell's vector should be [0, 6]. The line gives [0, 1]: channel 0 of two different cells.</details>
 #
-# Would you notice in training? The loss still falls. In five recorded runs of the captioner of part 4, this line left 26 to 33 % of the captions without an error. With the right order it is 89 to 92 %.
+# Would you notice in training? The loss still falls. In five recorded runs of part 4's captioner with this line, 26 to 33 % of the captions had no error. With the right order it is 89 to 92 %.
 #
 # **Exercise** (8 minutes). Write it.
 #
@@ -1103,7 +1103,7 @@ with Check("Captioner", "gradients through all words") as check:
 #
 # 4,000 scenes, 500 steps of 64, AdamW with a one-cycle schedule, for each of three seeds. The CNN stays frozen, so its features are computed once. The test has 500 new scenes: a caption counts only if *every* word is right.
 #
-# **Predict.** To test a caption, the network should write by itself. But the next cells only compare the argmax of each word with the truth, under teacher forcing, in a single pass. Is that the same?
+# **Predict.** To test a caption, the network should write by itself. But the code below only compares the argmax of each word with the truth, under teacher forcing, in a single pass. Is that the same?
 #
 # <details><summary>No: by itself, it reads its own words</summary>True, but ask what those are in a caption that is right so far.</details>
 # <details><summary>Yes, for the share of captions without an error</summary>Yes. Up to its first error, it has written what teacher forcing would have given it. So both find the same first error, or none.</details>
@@ -1207,9 +1207,9 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: with attention, almost all captions of one shape are right, and about four in five of three shapes. With the mean of all cells as context, almost none of three is right: a mean of red and blue does not say which shape is red. Without positions, 47 to 60 % are right for two shapes and 19 to 26 % for three. Guessing the order is right in 1 of 2 and in 1 of 6.
+# What to see: with attention, almost all captions of one shape are right, and about four in five of three shapes. With the mean as context, 8 % are right for three: a mean of red and blue does not say which shape is red. Without positions, 47 to 60 % are right for two shapes and 19 to 26 % for three. Guessing the order is right in 1 of 2 and in 1 of 6.
 #
-# All three train alike. The control has 3,649 parameters fewer (`w_query`, `w_key`, `gate`), the one without positions 1,536.
+# All train alike. With the mean there are 3,649 fewer parameters (`w_query`, `w_key`, `gate`), without positions 1,536.
 
 # %% [markdown]
 # ## 5 · Where did it attend?
@@ -1406,7 +1406,7 @@ found_weights = [passed(seed)[1] for seed in range(3)]
 by_chance = on_kind(found_weights[0], COLOUR_WORDS)[1]
 figures.runs(
     {
-        "captions, without an error": [exact(passed(seed)[0]) for seed in range(3)],
+        "right captions": [exact(passed(seed)[0]) for seed in range(3)],
         "weight on the object, colours": [on_kind(w, COLOUR_WORDS)[0] for w in found_weights],
         "weight on the object, shapes": [on_kind(w, SHAPE_WORDS)[0] for w in found_weights],
     },
@@ -1436,7 +1436,7 @@ draw_scenes(
 )
 
 # %% [markdown]
-# What to see: a few cells get much, most get nothing. Xu et al. added a term to the loss that asks each cell for a total weight of 1, so that nothing is left out:
+# What to see: a few cells get much, most get almost nothing. Xu et al. added a term to the loss that asks each cell for a total weight of 1, so that nothing is left out:
 #
 # $$\sum_{i \in \text{cells}} \Big(1 - \sum_{t} \alpha_{ti}\Big)^2$$
 #
@@ -1549,7 +1549,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: with the penalty the networks write as well (89 to 94 %). Of a colour's weight, 73 to 97 % was on the object; now it is 32 to 58 %: the penalty asks for equal totals. On the shapes, four of five networks fall from 94 % and more to 25 to 55 %.
+# What to see: the networks write just as well with the penalty (89 to 94 %). Of a colour's weight, 73 to 97 % was on the object; now it is 32 to 58 %: the penalty asks for equal totals. On the shapes, four of five networks fall from 94 % and more to 25 to 55 %.
 #
 # **From the lecture**: *Transformers (Part 2)*, Data C182, slide “Attention”: “we want the model to tell us ‘why’”. A term in the loss, chosen by hand, moves this *why*.
 #
@@ -1744,15 +1744,15 @@ for seed in (0, 1):
     )
 
 # %% [markdown]
-# What to see (a drop below 1 is dark): in both networks, shapes lose most at cells of their own object. Seed 0 attends elsewhere. Seed 1 attends to the object, but at *square* to a cell that takes almost nothing when it is covered. Colours lose almost nothing: other cells show them, too.
+# What to see (a drop below 1 is dark): in both networks, shapes lose most at their own object. Seed 0 attends elsewhere. Seed 1 attends to the object, but at *square* to a cell that takes almost nothing when covered. Colours lose almost nothing: other cells show them. (Cover all of the first of two objects, and 81 % of its colours change: recorded.)
 #
-# Now over many scenes. For each colour and shape, cover one cell: that with the largest weight, that with the largest drop, or one elsewhere. Does the word *change*? Two more are chosen without the network: the cell that holds most of the object, and another.
+# Now over many scenes: does a colour or shape *change* when one cell is covered? The cell has the largest weight, the largest drop, most of the object, some of it, or none.
 #
 # **Predict.** Which changes more words: the cell with the largest weight, or the cell that holds most of the object?
 #
 # <details><summary>The largest weight: that is where the network read the word</summary>Not in any of the three networks.</details>
-# <details><summary>The most of the object</summary>Yes: 40 to 46 % against 8 to 34 %.</details>
-# <details><summary>Neither: one cell of 32 is too little</summary>Both change words.</details>
+# <details><summary>The cell that holds most of the object</summary>Yes: 40 to 46 % against 8 to 34 %.</details>
+# <details><summary>Neither: one cell of 32 is too small</summary>Both change words.</details>
 
 # %% folded=true
 # Covers single cells of 60 scenes and counts which words change: click to unfold.
@@ -1820,7 +1820,7 @@ figures.runs(
 # %% [markdown]
 # What to see: covers elsewhere change 1 % at most. In all three networks, the cell that holds most of the object changes more words than the cell with the largest weight: 40 to 46 % against 8, 29 and 34 %. So weights do not say which cell counts.
 #
-# The cell with the largest drop changes about half of the words. (It was chosen by its effect.) Covering has a limit: the CNN never met it.
+# The cell with the largest drop changes about half of the words. (It was chosen by its effect.) One limit: the CNN was never trained on covered scenes.
 #
 # ### One word early
 #
@@ -1875,13 +1875,13 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: covered for the shape's attention, 1 % of seed 0's shapes change. Covered for the colour's, 65 % do, although the true colour is read (teacher forcing). So it knew the word before it attended: the opening's second answer. In seeds 1 and 2 the shape's own attention counts more: 40 and 33 % against 22 and 8 %. With both words covered, 71 to 78 % change.
+# What to see: covered for the shape's attention, 1 % of seed 0's shapes change. Covered for the colour's, 65 % do, although the true colour is read (teacher forcing). So it knew the word before it attended: the opening's second answer. It is not the third: with the object covered, no cell could see it at *square*. In seeds 1 and 2 the shape's own attention counts more: 40 and 33 % against 22 and 8 %. With both words covered, 71 to 78 % change.
 #
 # ### The word “and”
 #
 # **Predict.** Before *and*, the network decides whether a shape follows. You cover the whole second object of two. The words before *and* stay. What does the network write instead?
 #
-# <details><summary><em>and</em>: that word depends on grammar, not on the picture</summary>Run the next cells: it does depend on the picture.</details>
+# <details><summary><em>and</em>: that word depends on grammar, not on the picture</summary>Run the code below: it does depend on the picture.</details>
 # <details><summary><em>&lt;end&gt;</em></summary>Yes. But is that because the network attends to the second object? The figure has a control.</details>
 # <details><summary>The colour of the first object again</summary>After a shape, training only had <em>and</em> or the end.</details>
 
@@ -1907,16 +1907,16 @@ def weight_at_and(seed: int, on: Tensor) -> float:
 
 # %%
 covers = {
-    "as many other cells": draw_ground(),
-    "the first object": FIRST & ~SECOND,
-    "the second object": SECOND,
+    "empty ground": draw_ground(),
+    "first object": FIRST & ~SECOND,
+    "second object": SECOND,
 }
 figures.runs(
     {
-        "weight on, the first object": [weight_at_and(seed, FIRST) for seed in range(3)],
-        "weight on, the second object": [weight_at_and(seed, SECOND) for seed in range(3)],
+        "weight, first object": [weight_at_and(seed, FIRST) for seed in range(3)],
+        "weight, second object": [weight_at_and(seed, SECOND) for seed in range(3)],
         **{
-            f"<end>: covered, {name}": [
+            f"<end> if covered, {name}": [
                 share_of_end(seed, *[cover(WHOLE, on)] * 2) for seed in range(3)
             ]
             for name, on in covers.items()
@@ -1928,7 +1928,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: covering the second object turns *and* into *&lt;end&gt;* in every scene. A paper could stop here. But covering the *first* object, which is already named, has almost the same effect (93 to 97 %), whatever its weight; empty ground has none. So what counts is how many shapes there are.
+# What to see: covering the second object turns *and* into *&lt;end&gt;* in every scene. A paper could stop here. But covering the *first* object, which is already named, has almost the same effect (93 to 97 %), whatever its weight; as many cells of empty ground have none. So what counts is how many shapes are left, not which.
 #
 # **Predict.** How does it know? The first state comes from the mean of all cells. Give *attention* the covered scene, and the *first state* the whole one; then the other way round. Which of the two ends the caption?
 #
@@ -1942,14 +1942,14 @@ figures.runs(
     {
         name: [share_of_end(seed, *images) for seed in range(3)]
         for name, images in {
-            "neither covered": (WHOLE, WHOLE),
-            "covered for, attention": (WHOLE, less),
-            "covered for, the first state": (less, WHOLE),
-            "covered for, both": (less, less),
+            "neither": (WHOLE, WHOLE),
+            "attention": (WHOLE, less),
+            "the first state": (less, WHOLE),
+            "both": (less, less),
         }.items()
     },
     "<end> instead of “and”",
-    "The second object covered for one part of the network; 3 seeds",
+    "The second object covered for …; 3 seeds",
     linked=True,
     bottom=0.0,
 )
