@@ -47,7 +47,7 @@ print(SAMPLES.strip())
 # **Predict.** On held-out text, which has the lowest mean loss $-\ln p$ for the next character?
 #
 # <details><summary>The Transformer: it has 32 characters of context, the counts have one or three</summary>It <em>may</em> use 32. In part 5 you measure what it uses after 15 seconds.</details>
-# <details><summary>The one that counts sequences of four</summary>Write it down. In part 5 you measure all three, and train for longer.</details>
+# <details><summary>The one that counts sequences of four</summary>Write it down. In parts 2 and 5 you measure all three. In part 5 you also look at longer training.</details>
 # <details><summary>The one that counts pairs: it has seen each pair most often</summary>It knows its pairs well. But how much does one character say about the next one?</details>
 #
 # How can a model learn to predict *every* next token of a text at once, and then write one token at a time? That is the question of this lesson.
@@ -92,9 +92,9 @@ if (len(text), len(symbols)) != (465_048, 103):
 # %% [markdown]
 # ## 1 · Predict the next token
 #
-# Here a token is a single character. The **vocabulary** is the set of all tokens. It has $V$ of them, here 103.
+# Here a token is a single character. The **vocabulary** is the set of all tokens. Its size is $V = 103$.
 #
-# A **language model** gives a probability to every possible next token, given the tokens so far. By the chain rule, $p(a, b) = p(a)\, p(b \mid a)$, these give any text a probability:
+# A **language model** gives a probability to every possible next token, given the tokens so far. By the chain rule of probability, $p(a, b) = p(a)\, p(b \mid a)$, these give any text a probability:
 #
 # $$p(x_1, \dots, x_n) = \prod_{t} p(x_t \mid x_1, \dots, x_{t-1})$$
 #
@@ -259,7 +259,7 @@ for some_context in ("e", "he", "the", " the"):
     print(f"{len(following):3} characters follow {some_context!r:7}:", ", ".join(shares))
 
 # %% [markdown]
-# What to see: the longer the context, the fewer characters follow it. But some n-grams of a new text never occurred in the training text. Their frequency is 0, and $-\ln 0$ is infinite. **Smoothing** gives a little probability to n-grams that were never seen. Here are two ways. In both, *count* is how often the n-gram occurs, and *total* how often its first n − 1 characters do:
+# What to see: the longer the context, the fewer different characters follow it. But some n-grams of a new text never occurred in the training text. Their frequency is 0, and $-\ln 0$ is infinite. **Smoothing** gives a little probability to unseen n-grams. Here are two ways. In both, *count* is how often the n-gram occurs, and *total* how often its first n − 1 characters do:
 #
 # $$p_{\text{added}} = \frac{\text{count} + \delta}{\text{total} + V\,\delta} \qquad p_n = \frac{\text{count} + \lambda\, p_{n-1}}{\text{total} + \lambda}$$
 #
@@ -362,7 +362,7 @@ figures.stations(
 )
 
 # %% [markdown]
-# Attention is causal, and GELU replaces ReLU. The **GELU** of x is x times the probability that a standard normal variable is below x: $\mathrm{GELU}(x) = x\,\Phi(x)$. It is a smooth variant of ReLU. GPT-2 computes it by an approximation with tanh.
+# Attention is causal, and GELU replaces ReLU. The **GELU** (Gaussian error linear unit) of x is x times the probability that a standard normal variable is below x: $\mathrm{GELU}(x) = x\,\Phi(x)$. It is a smooth variant of ReLU. GPT-2 computes it by an approximation with tanh.
 
 # %%
 grid = torch.linspace(-3, 3, 25, dtype=torch.float64)
@@ -1205,7 +1205,7 @@ with Check("GPT", "another rate") as check:
 #
 # **Predict.** What changes?
 #
-# <details><summary>Nothing, however many blocks there are</summary>Right for one block. But follow the token at position 1 through the first block: which keys does it attend to before the swap, and which after?</details>
+# <details><summary>Nothing, however many blocks there are</summary>Right for one block. But follow one of the two swapped tokens through the first block. At position 0 it attends to itself alone. Which keys does it attend to at position 1?</details>
 # <details><summary>Nothing with one block; something with two</summary>Yes. After one block, token 1 is a mixture of tokens 0 and 1, and token 0 is not. So the second block can tell which came first.</details>
 # <details><summary>Something, with one block already</summary>The last token attends to the same five keys in both orders, and a sum has no order.</details>
 
@@ -1558,9 +1558,9 @@ change = (trained_gpt().positions.weight / fresh_gpt.positions.weight)[32]
 print(f"vector 32, trained / untrained: {change.min():.3f} to {change.max():.3f}")
 
 # %% [markdown]
-# What to see: one more character costs about one nat. Position 32 gets no gradient, so its vector never learned; AdamW's weight decay only shrank it a little. With a copy of vector 31, two characters share a position, and most of the extra loss stays. If all vectors move up by one (vector 0 comes twice), nothing is lost.
+# What to see: one more character costs about one nat. Position 32 gets no gradient, so its vector was never learned; AdamW's weight decay only shrank it a little. With a copy of vector 31, the *last* two characters share a vector, and most of the extra loss stays. If all vectors move up by one, the *first* two share vector 0, and nothing is lost.
 #
-# So generate with `CONTEXT`, never with 33. With training windows of 32, position 31 would be the untrained one. Yet in a text longer than the context, it makes *every* prediction.
+# So generate with `CONTEXT`, never with 33. Had you trained on windows of 32, position 31 would be the untrained one. And in a text longer than the context, position 31 makes *every* prediction.
 
 # %% [markdown]
 # ### Does the Transformer ever win?
@@ -1679,7 +1679,7 @@ for some_context in ("The while stateme", "If the object is "):
 #
 # **Predict.** What happens to the probabilities as $T$ goes to 0?
 #
-# <details><summary>They become equal</summary>That happens as T goes to infinity: then all logits become 0.</details>
+# <details><summary>They become equal</summary>That happens as T goes to infinity: then all z / T go to 0.</details>
 # <details><summary>The likeliest token gets 1</summary>Yes. So temperature 0 means greedy decoding. But you cannot divide by 0: treat it as a special case.</details>
 # <details><summary>They do not change: softmax normalises them</summary>Softmax ignores a number that is <em>added</em> to all logits, not a factor.</details>
 #
@@ -2220,7 +2220,7 @@ figures.curves(
 # %% [markdown]
 # ### Watch it choose
 #
-# The next view steps through a text that your model wrote. The bars are your own `next_token_probabilities` before each choice. Move the temperature and top-k.
+# The next view steps through a text that your model wrote. The bars are your own `next_token_probabilities` before each choice. Move the sliders for temperature and top-k.
 
 # %%
 from transformer_course.widgets import show_generation
@@ -2641,7 +2641,7 @@ print(f"causal_lower_right: largest difference {(outputs - right).abs().max():.0
 # <details><summary>Hint 1</summary>In the block: which shape does the cache want, and where does your code have it? From where on must you use what the cache returns?</details>
 # <details><summary>Hint 2</summary>There are fewer queries than keys now. Which rows of the causal mask for all positions do you need?</details>
 # <details><summary>Hint 3</summary>In the model: which positions have the first and the last token of a call? Which cache belongs to which block?</details>
-# <details><summary>Hint 4</summary><code>key, value = cache(key, value)</code>, once, after the heads are split. <code>torch.ones(new, length, dtype=torch.bool).tril(length - new)</code> holds the last <code>new</code> rows of the mask for <code>length</code> positions. The positions are <code>torch.arange(start, start + length)</code>.</details>
+# <details><summary>Hint 4</summary><code>key, value = cache(key, value)</code>, once, after the heads are split. <code>torch.ones(new, length, dtype=torch.bool).tril(length - new)</code> holds the last <code>new</code> rows of the mask for <code>length</code> keys. The positions of <code>new</code> tokens are <code>torch.arange(start, start + new)</code>.</details>
 
 # %% check DecoderBlock_cache points=2
 hint = "with a cache: key, value = cache(key, value), once, after the heads are split; then attend"
@@ -3011,7 +3011,7 @@ for name, some_logits in (
     print(f"{name:13} largest difference of a logit: {difference:.0e}")
 
 # %% [markdown]
-# What to see: in pieces, the logits agree to rounding. Without the old keys, or with positions that begin again at 0, they differ by up to 5 and 6. Neither mistake raises an error.
+# What to see: in pieces, the logits agree to rounding. Without the old keys, or with positions that begin again at 0, they differ by up to 5 and 6, respectively. Neither mistake raises an error.
 #
 # ### Which positions does each call compute?
 
@@ -3038,7 +3038,7 @@ computed = [shown(symbols[i]) for i in plain[0, :-1].tolist()]
 show_cached(calls, cached_calls, computed, title="Positions that each call computes")
 
 # %% [markdown]
-# **A puzzle.** Step through the calls. How many positions are computed in all, without a cache and with it? In which call does the cached run do most of its work?
+# **A puzzle.** Step through the calls. How many positions are computed in all, without a cache and with it? Which call of the cached run does the most work?
 #
 # <details><summary>Your answer?</summary>186 without a cache (10 + 11 + … + 21), and 21 with it. The first cached call computes the 10 tokens of the prompt, each later one a single token.</details>
 
@@ -3113,7 +3113,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: without a cache, multiplications grow 46-fold, time 28- to 190-fold in several runs. (Scaling, mask and softmax, not counted, took 30 to 60 % of it in 12 profiles.) With a cache, multiplications grow threefold, time less: a call after a *single* token takes over half as long. One explanation: starting each operation takes time.
+# What to see: without a cache, multiplications grow 46-fold, time 28- to 190-fold in several runs. (Scaling, mask and softmax, not counted, took 30 to 60 % of that.) With a cache, multiplications grow threefold, time less: a call after a *single* token takes over half as long as one after 1,000. One explanation: starting each operation takes time.
 #
 # The price is memory.
 #
@@ -3126,7 +3126,7 @@ figures.curves(
 # %% [markdown]
 # ## 8 · The real thing
 #
-# **PyTorch.** Without dropout, your block computes what PyTorch's *encoder* layer computes with a causal mask. `nn.TransformerDecoderLayer` has a second attention (lesson 11). `pytorch_block`, from part 3, copies your parameters.
+# **PyTorch.** Without dropout, your block computes what PyTorch's *encoder* layer computes with a causal mask. `nn.TransformerDecoderLayer` has a second attention (lesson 11). `pytorch_block` (part 3) copies your parameters.
 
 # %%
 torch.manual_seed(0)
@@ -3149,7 +3149,7 @@ print(f"GPT-2, by your arithmetic: {gpt_parameters(50257, 1024, 768, 12):,}")
 print(f"GPT-2, by your class:      {sum(part.numel() for part in gpt2.parameters()):,}")
 
 # %% [markdown]
-# **Hugging Face.** If the library `transformers` is installed, its `GPT2LMHeadModel` gets the parameters of your trained model. Three things differ. Its class `Conv1D` is a linear layer whose weight is transposed. Queries, keys and values are one layer of three times the width. And the default nonlinearity is the tanh approximation; `activation_function="gelu"` asks for the exact one. The folded cell copies the parts.
+# **Hugging Face.** If the library `transformers` is installed, its `GPT2LMHeadModel` gets the parameters of your trained model. Three things differ. Its class `Conv1D` is a linear layer whose weight is transposed. Queries, keys and values are one layer of three times the width. And the default nonlinearity is the tanh approximation; `activation_function="gelu"` asks for the exact one. The folded cell copies the parameters.
 
 
 # %% folded=true
