@@ -75,11 +75,11 @@ print(f"twelve digits: {12 * math.log2(10):.0f} bits; 64 numbers of 32 bits: {64
 # <details><summary>On the values: masked values become 0</summary>Then padding still takes its share of the weights.</details>
 # <details><summary>Before the softmax: masked scores become −∞</summary>Yes. And a query that may attend to nothing needs care: all its weights would be NaN.</details>
 #
-# 3. You put the keys and values into another order. What happens to a query's weights and its output?
+# 3. You reorder the keys, and the values with them. What happens to a query's weights and its output?
 #
 # <details><summary>The weights move with their keys, and the output stays</summary>Yes. Each weight belongs to a key, and a sum has no order. Keep this in mind: part 10 needs it.</details>
 # <details><summary>Both stay</summary>A weight belongs to its key. If the key moves, the weight moves too.</details>
-# <details><summary>Both change</summary>The weights are the same numbers in another order, and the sum over all keys does not notice.</details>
+# <details><summary>Both change</summary>The weights are the same numbers in another order, and the sum stays the same.</details>
 
 # %% [markdown]
 # ## 1 · A network that reads one token at a time
@@ -213,7 +213,7 @@ print("4 tokens → states", tuple(some_states.shape), "and last", tuple(last_st
 #
 # $$h_t = z_t \odot h_{t-1} + (1 - z_t) \odot n_t$$
 #
-# The product $\odot$ is elementwise. The *candidate* $n_t$, which the token proposes, is a tanh; the *update gate* $z_t$ is a sigmoid. (Some texts swap $z_t$ and $1 - z_t$.) Learned weights compute both from token and old state. A *reset gate*, inside $n_t$, has no effect below. The first state is 0.
+# The product $\odot$ is elementwise. The *candidate* $n_t$, which the token proposes, is a tanh; the *update gate* $z_t$ is a sigmoid. (Some texts swap $z_t$ and $1 - z_t$.) Learned weights compute both from token and old state. A *reset gate*, inside $n_t$, is left out here. The first state is 0.
 #
 # **Predict.** An update gate is 1/2, the old state 0.5 and the candidate −1. What is the new state?
 #
@@ -747,7 +747,7 @@ figures.curves(
 #
 # <details><summary>Four times the width</summary>It helps a little: of sequences of eight digits, 15 % are right instead of 7 %.</details>
 # <details><summary>Five times the steps</summary>Yes: of sequences of eight digits, 59 % are right instead of 7 %.</details>
-# <details><summary>Neither: sequences of eight digits stay wrong</summary>One of the two brings more than half of them.</details>
+# <details><summary>Neither: sequences of eight digits stay wrong</summary>With one of the two, more than half of them are right.</details>
 
 # %%
 recorded_one_vector = {
@@ -788,7 +788,7 @@ figures.curves(
 # %% [markdown]
 # ## 3 · Keep all the states
 #
-# So far the decoder gets only the last state. Give it a weighted mean of all, of fixed size:
+# So far each step reads only the last state. Now it reads a weighted mean of all:
 
 # %%
 draw_networks(["7", "3", "9", "2"], ["7", "3", "9", "2"], [0.08, 0.8, 0.08, 0.04])
@@ -832,7 +832,7 @@ figures.steps(
 # <details><summary>Yes, if source and target are in the same language</summary>They are still two sequences, with a length and an order each.</details>
 
 # %% [markdown]
-# Both in numbers:
+# Self-attention and cross-attention in numbers:
 
 # %%
 draw_maps(
@@ -1040,7 +1040,7 @@ draw_maps(
 )
 
 # %% [markdown]
-# What to see: without tanh, all queries get the same weights. The nonlinearity is what lets the query change *which* key scores highest.
+# What to see: without tanh, all queries get the same weights. Only the nonlinearity lets the query change the weights.
 #
 # **Exercise** (30 minutes). Write additive attention: scores, mask, softmax, weighted mean. Here `d_hidden` is the *score width*: the features of the hidden layer that computes the scores. It has nothing to do with the state width of `encode`. The second check is about the mask, and about a query that may attend to nothing.
 #
@@ -1661,7 +1661,7 @@ figures.curves(
 # (Why the upper curve rises at the end is not tested. One explanation: those digits were read last. Whether training on its own tokens would help is not tested either.)
 
 # %% [markdown]
-# **Exercise** (25 minutes). Write the loop for both cases. Without a target it is greedy decoding. It gets the step as a function.
+# **Exercise** (25 minutes). Write the loop: teacher forcing with a target, greedy decoding without one. It gets the step as a function.
 #
 # <details><summary>Hint 1</summary>Keep two variables, <code>token</code> and <code>state</code>. Both change after each call.</details>
 # <details><summary>Hint 2</summary>With a target, which column is read at step 2? Write down the first three calls before you write the loop.</details>
@@ -1946,7 +1946,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: after the same 200 steps, attention copies about nine in ten sequences of twelve digits. With one vector, almost none is right from ten on. At 14 digits, attention falls to a quarter or a third.
+# What to see: after the same 200 steps, attention copies about nine in ten sequences of twelve digits. With one vector, almost none is right from ten on. At 14 digits, attention falls to between a quarter and a third.
 #
 # Bahdanau, Cho and Bengio (2014) drew this comparison for translation: without attention the BLEU score (a measure of translation) falls with the length of the sentence, and that of their best model with attention stays level. (**From the lecture**: *Transformer: Part I (Encoder)*, CS7150, cites them under “Quantitative evaluation”.)
 #
@@ -2036,7 +2036,7 @@ for source, some_target in random_pairs(8, seed=1):
     print(f"{source:22} → {some_target}")
 
 # %% [markdown]
-# The target starts with the year, which most sources have at the end. The month is a name of three to nine letters, or a number, with or without a leading zero. So no fixed position tells where to read.
+# The target starts with the year, which most sources have at the end. The month is a name of three to nine letters, or a number, with or without a leading zero. So the characters to read are at no fixed position.
 #
 # The encoder is now bidirectional, with 32 features in each direction. Every fifth day is held out of training, and all models are tested on those.
 
@@ -2213,7 +2213,7 @@ show_alignment(
 )
 
 # %% [markdown]
-# What to see (yours may differ a little): the digits 9, 8, 4 and 7 attend to themselves in the source, the 6 to a letter of *June*. The first 1 of 1984 attends mostly to the 8. (Training may have contained these dates.)
+# What to see (yours may differ a little): the digits 9, 8, 4 and 7 attend to themselves in the source, the 6 to letters of *June*. The 1 of the year attends mostly to the 8. (Training may have contained these dates.)
 #
 # **Puzzle.** Source `12.10.2010` and output `2010-10-12` contain three 1s each. Which 1 of the output attends to which 1 of the source?
 #
@@ -2249,7 +2249,7 @@ def digits_of_the_year(model: SequenceModel) -> Tensor:
 #
 # <details><summary>About half the time: it has to guess between two digits</summary>It would, if no other state knew about that digit.</details>
 # <details><summary>Almost always</summary>Yes. It can be known in other ways, and it rarely attended to its own source anyway.</details>
-# <details><summary>Almost never</summary>That is what happens to the last digits of the year.</details>
+# <details><summary>Almost never</summary>The last two digits of the year come closer to that: they fall to the level of a guess.</details>
 
 # %%
 recorded_years = torch.tensor(
@@ -2512,9 +2512,9 @@ for name, kind in DECODERS.items():
     print(f"{name:10} attends: {test_of_attention(attending_with(kind))}")
 
 # %% [markdown]
-# How can such a fault go unnoticed? Train it, on both tasks.
+# How can such a fault go unnoticed? Train this decoder on both tasks.
 #
-# **Predict.** It copies sequences of up to 12 digits, and it writes dates. Where does it need more training than attention?
+# **Predict.** The tutorial's decoder copies sequences of up to 12 digits, and it writes dates. Where does it need more training than attention?
 #
 # <details><summary>In both tasks</summary>To copy, step t reads position t. For that it needs no content.</details>
 # <details><summary>With the digits</summary>There the position to read is always that of the step.</details>
@@ -2555,7 +2555,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: it copies even better than attention, up to the longest sequence in training. Beyond that, its positions have untrained weights, and almost no copy is right. On dates it learns more slowly: after 100 steps 56 % are right (attention: 88 %), after 300 steps 98 %. (Its first state, `last`, summarises the source, and so can tell where to read. The eleven forms have 64 layouts, as months and days differ in length.)
+# What to see: *positions* copies even better than attention, up to the longest sequence in training. Beyond that, its positions have untrained weights, and almost no copy is right. On dates it learns more slowly: after 100 steps 56 % are right (attention: 88 %), after 300 steps 98 %. (Its first state, `last`, summarises the source, and so can tell where to read. The eleven forms have 64 layouts, as months and days differ in length.)
 #
 # So a high accuracy does not show attention to content. The three questions find this fault before any training. (Passing them is no proof.)
 
