@@ -295,7 +295,7 @@ figures.Picture(
 # %% [markdown]
 # ## 2 · Cross-attention
 #
-# **Cross-attention** is attention in which the queries come from one sequence and the keys and values from another. For decoder vectors $x$ and memory $m$:
+# **Cross-attention** is attention with queries from one sequence, and keys and values from another. For decoder vectors $x$ and memory $m$, one head computes:
 #
 # $$\mathrm{CrossAttention}(x, m) = \mathrm{softmax}\!\left(\frac{(x\,W_Q)\,(m\,W_K)^\top}{\sqrt{d_k}}\right) m\,W_V$$
 #
@@ -1819,7 +1819,7 @@ print("model   ", *translate(translator(), [shown])[0])
 print(f"without any error: {share_right(translator()):.1%} of 250 sentences")
 
 # %% [markdown]
-# What to see: the test sentences are new, and all or nearly all translations are right (100 % with seeds 0, 1 and 2). They handle agreement, word order and negation, which the dictionary could not. (Each step of `translate` encodes the source again, which keeps the code short. A real system computes the memory once, and caches the decoder's keys and values, as in lesson 9.)
+# What to see: the test sentences are new, and all or nearly all translations are right (100 % with seeds 0, 1 and 2). The model handles agreement, word order and negation; the dictionary could not. (Each step of `translate` encodes the source again, which keeps the code short. A real system computes the memory once, and caches the decoder's keys and values, as in lesson 9.)
 #
 # ### What does cross-attention attend to?
 #
@@ -1898,7 +1898,7 @@ told = (f"{name} {figures.brief(row)}" for name, row in zip(models, both.numpy()
 figures.Picture(figure, f"Mean weight on the right English word, by head: {'; '.join(told)}.")
 
 # %% [markdown]
-# What to see: the untrained model gives the right word an even share. In the trained one, each head of layer 1 puts about 0.9 of its weight on the right English word (0.60 to 0.93 with seeds 1 and 2).
+# What to see: the untrained model gives the right word an even share. In the trained one, the mean is about 0.9 in each head of layer 1 (0.60 to 0.93 with seeds 1 and 2).
 #
 # A **word alignment** says which words of two sentences translate each other. The heads of layer 1 come close to one, although the training data has none.
 #
@@ -2388,7 +2388,7 @@ print("greedy:", *(NAMES[token] for token in path))
 # %% [markdown]
 # **Predict.** Which sentence is likeliest?
 #
-# <details><summary>a c, because a is likelier than b</summary>0.6 · 0.55 = 0.33.</details>
+# <details><summary>a c, because a is likelier than b</summary>0.6 · 0.55 = 0.33: another sentence has more.</details>
 # <details><summary>b d</summary>Yes: 0.4 · 0.9 = 0.36. Greedy decoding cannot find it: it dropped b at the first step.</details>
 # <details><summary>a d</summary>0.6 · 0.45 = 0.27, less than <em>a c</em>.</details>
 
@@ -2399,7 +2399,7 @@ for one, choices in list(NEXT.items())[1:3]:
         print(f"{one} {two}   probability {joint:.2f}   log {math.log(joint):.2f}")
 
 # %% [markdown]
-# **Beam search** keeps the `width` likeliest partial sentences at each step. A partial sentence is called a **hypothesis**. Its score is its log-probability:
+# **Beam search** keeps the `width` likeliest partial sentences at each step. Such a sentence, and later a finished one, is called a **hypothesis**. Its score is its log-probability:
 #
 # $$\log p(y_1 \dots y_n \mid x) = \sum_{t=1}^{n} \log p(y_t \mid y_1 \dots y_{t-1}, x)$$
 #
@@ -2989,7 +2989,7 @@ for name, model in {"after 100 steps": beginner(), "after 300 steps": translator
     print(f"model {name:15} {bleu(translate(model, test_pairs), some_references):.1f}")
 
 # %% [markdown]
-# **From the lecture**: “Great Results with Transformers: NMT” in *Introduction to Transformers*, CS60216: the original Transformer has a BLEU of 41.8 from English to French. Yours scores higher, but on sentences of one small grammar, each with a single right translation. BLEU scores on different test sets cannot be compared.
+# **From the lecture**: “Great Results with Transformers: NMT” in *Introduction to Transformers*, CS60216: the original Transformer reaches a BLEU of 41.8 from English to French. Yours scores higher, but on sentences of one small grammar, each with a single right translation. BLEU scores on different test sets cannot be compared.
 #
 # **Predict.** Two translators make one error in a sentence. The first writes a wrong ending: *petit* for *petite*. The second writes a wrong word there: *jeune* (young) for *petite* (small). Whose BLEU is higher?
 #
@@ -3067,8 +3067,10 @@ figures.runs(recorded_beam, "BLEU", "After 100 steps: the quality of the transla
 # | mean log-probability, width 1 | −5.16 | −5.64 | −6.21 |
 # | mean log-probability, width 4 | −4.98 | −5.37 | −5.80 |
 # | mean log-probability, width 16 | −4.91 | −5.24 | −5.58 |
+# | BLEU without the brevity penalty, width 4 | 66.2 | 72.2 | 64.7 |
+# | BLEU without the brevity penalty, width 16 | 67.3 | 71.0 | 66.3 |
 #
-# Compare their lengths. The references have 8.0 words on average:
+# Compare the lengths of the translations. The references have 8.0 words on average:
 
 # %%
 recorded_lengths = {  # words in a sentence, for the seeds 0, 1 and 2
@@ -3079,7 +3081,7 @@ recorded_lengths = {  # words in a sentence, for the seeds 0, 1 and 2
 figures.runs(recorded_lengths, "words", "Mean length of the translations", linked=True)
 
 # %% [markdown]
-# What to see: with width 16 the sentences are too short. α = 1 nearly restores the lengths. With it, both widths also have a higher BLEU than greedy decoding, in every seed.
+# What to see: width 16 writes too few words; most of BLEU's fall is the brevity penalty. α = 1 nearly restores the lengths, and both widths then beat greedy decoding in every seed.
 
 # %% [markdown]
 # ## 10 · In your own words
@@ -3095,7 +3097,7 @@ figures.runs(recorded_lengths, "words", "Mean length of the translations", linke
 # **A good place to stop.** The exercises are done. In the last three parts you only measure. They compare your model with the RNN, with other uses of the same layers, and with PyTorch's own. (Back later? Run all cells above first.)
 
 # %% [markdown]
-# ## 11 · Beside lesson 10
+# ## 11 · The RNN or the Transformer?
 #
 # Before 2017, most neural translation systems were RNNs with attention. Here is the one of lesson 10, built from PyTorch's parts: a GRU reads the source in both directions, additive attention reads its states, and a GRU cell writes.
 #
@@ -3497,4 +3499,4 @@ show_progress("11_encoder_decoder")
 # - At equal parameters, the RNN with attention needs fewer steps on this small task. On long sentences the Transformer's training step is faster: it computes all positions at once.
 # - After 150 steps, two stacks were ahead of decoder-only of equal size in each of six seeds. A bidirectional source helped two stacks in five seeds, one stack in two.
 #
-# **What comes next.** You have all three uses of the Transformer's layers: an encoder, a decoder and both. Lesson 12 goes back to the encoder alone, and asks a new question: can it learn from text that nobody has translated or labelled? It hides words, and predicts them.
+# **What comes next.** You have all three uses of the Transformer's layers: an encoder, a decoder and both. Lesson 12 goes back to the encoder alone, and asks a new question: can it learn from text that nobody has translated or labelled? It hides words, and trains the encoder to predict them.
