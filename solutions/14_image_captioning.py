@@ -27,7 +27,7 @@ from transformer_course.data.scenes import BEGIN, END, WORDS, Scenes, caption, s
 torch.set_num_threads(1)  # tiny models train fastest on one core
 
 # %% [markdown]
-# Papers on image captioning show a picture like this one for each word. The brighter a cell (here, 4 × 4 pixels), the more the network attends to it.
+# Papers on image captioning show a map like those below for each word. The brighter a cell (here, 4 × 4 pixels), the more the network attends to it.
 
 # %% folded=true
 # Draws scenes, with the weights of their cells over them: click to unfold.
@@ -115,7 +115,7 @@ draw_scenes(
 # <details><summary>It knew the word before it attended</summary>Possible: it has a state, and it has attended before. Part 7 tests this.</details>
 # <details><summary>The bright cells are not what the network has seen</summary>Possible too: part 2 computes what a cell has seen.</details>
 #
-# What does such a map explain? You build the network, measure where it attends, and then cover parts of the scene. These are all the words that it has:
+# What does such a map explain? You build the network, measure where it attends, and then cover parts of the scene. This is its whole vocabulary:
 
 # %%
 print(*WORDS)
@@ -132,7 +132,7 @@ print(*WORDS)
 # 2. A decoder with attention is about to write word t. Which state is its query in lesson 10?
 #
 # <details><summary>The old state, from before word t's update</summary>Yes. The context belongs to the update's input, so the new state does not exist yet.</details>
-# <details><summary>The new state</summary>It is computed from the context, so it cannot be what asks for it.</details>
+# <details><summary>The new state</summary>It is computed from the context, so it cannot be the query for it.</details>
 # <details><summary>The encoder's last state</summary>Only before the first word.</details>
 #
 # 3. You split heads by `view` without `transpose`. Shapes fit, and no error is raised. What is wrong?
@@ -155,9 +155,9 @@ draw_scenes(
 )
 
 # %% [markdown]
-# A convolutional neural network (CNN, lesson 4) moves small filters over a picture: each output number depends on a small window of the input. Three convolutions turn a scene into a **feature map** of 4 × 8 cells, a grid with a vector of 48 features in each cell.
+# A convolutional neural network (CNN, lesson 4) moves small filters over a picture: each output number depends on a small window of the input. Three convolutions turn a scene into a feature map of 4 × 8 cells, a grid with a vector of 48 features in each cell.
 #
-# The CNN is trained first, on scenes with a single shape: it says the colour and the shape. Then it is frozen, as in *Show, Attend and Tell* (Xu et al., 2015), where it was a VGG-19 trained on ImageNet. (**From the lecture**: “Use CNN to extract a grid of features”, CS7150.)
+# The CNN is trained first, on scenes with a single shape: it learns to name the colour and the shape. Then it is frozen, as in *Show, Attend and Tell* (Xu et al., 2015), where it was a VGG-19 trained on ImageNet. (**From the lecture**: “Use CNN to extract a grid of features”, CS7150.)
 
 
 # %%
@@ -240,7 +240,7 @@ print("fails your test" if not torch.equal(reshaped[0, 0], first_vector) else "p
 #
 # **Exercise** (8 minutes). Write it.
 #
-# <details><summary>Hint 1</summary>Join the two axes of the grid first. They stand side by side, so that keeps the order.</details>
+# <details><summary>Hint 1</summary>Join the two axes of the grid first. They are adjacent, so that keeps the order.</details>
 # <details><summary>Hint 2</summary>Then two axes are in the wrong order. Which function swaps axes without mixing numbers?</details>
 
 
@@ -492,7 +492,7 @@ with Check("receptive_field", "many layers, from the last one back") as check:
 # %% [markdown]
 # **From the lecture**: *Transformers (Part 2)*, Data C182, slide “Motivation / intuition” (a bird flying over a body of water), and *Transformer: Part I (Encoder)*, CS7150, “Image captioning with RNNs and attention”. Both take their examples from Xu et al., whose pictures brighten some tiles for each word.
 #
-# **Hunt.** Xu et al. attend to 14 × 14 cells of an image of 224 × 224 pixels. Their VGG-19 has blocks of 2, 2, 4, 4 and 4 convolutions (kernel 3, stride 1, padding 1), with a pooling (kernel 2, stride 2) between two blocks. The pictures brighten 16 × 16 pixels a cell. Guess what a cell sees, then run your function.
+# **Hunt.** Xu et al. attend to 14 × 14 cells of an image of 224 × 224 pixels. Their VGG-19 has blocks of 2, 2, 4, 4 and 4 convolutions (kernel 3, stride 1, padding 1), with a pooling (kernel 2, stride 2) between consecutive blocks. The pictures brighten 16 × 16 pixels for each cell. Guess how many pixels a cell sees along one axis, then run your function.
 
 # %%
 convolution, pooling = (3, 1, 1), (2, 2, 0)
@@ -508,15 +508,15 @@ for network, its_layers in {
 print(f"by the gradient: {int(seen_columns.max() - seen_columns.min()) + 1} pixels")
 
 # %% [markdown]
-# <details><summary>What is wrong with the pictures</summary>A cell of the VGG-19 can see 252 pixels: more than the whole image has. A bright tile of 16 × 16 pixels says where the cell <em>is</em>. It does not say which pixels it was computed from. The smooth bright areas in the pictures come from upsampling and a Gaussian filter, not from the network.</details>
+# <details><summary>What is wrong with the pictures</summary>A cell of the VGG-19 can see 252 × 252 pixels: more than the whole image. A bright tile of 16 × 16 pixels says where the cell <em>is</em>. It does not say which pixels it was computed from. The smooth bright areas in the pictures come from upsampling and a Gaussian filter, not from the network.</details>
 #
-# The receptive field is an upper bound: pixels near its middle usually count more. Still, “it attended to this tile” and “it used these pixels” are two claims. Part 7 tests the second.
+# The receptive field is an upper bound: pixels near its middle usually count more. Still, “it attended to this tile” and “it used these pixels” are different claims. Part 7 tests the second.
 #
 # **A good place to stop.** Next, a state attends to the cells. (Back later? Run all cells above first.)
 #
 # ## 3 · Attention over the grid
 #
-# Before each word, the decoder's state attends to the cells: the state gives the query, each cell a key, and the cells themselves are the values. Here are three cells with two features, one query, and a number that is new:
+# Before each word, the decoder's state attends to the cells: the state gives the query, each cell a key, and the cells themselves are the values. Here are three cells with two features, one query, and something new, a *gate*:
 
 # %%
 three_cells = torch.tensor([[4.0, 0.0], [0.0, 4.0], [2.0, 2.0]])
@@ -1209,7 +1209,7 @@ figures.curves(
 # %% [markdown]
 # What to see: with attention, almost all captions of one shape are right, and about four in five of three shapes. With the mean as context, 8 % are right for three: a mean of red and blue does not say which shape is red. Without positions, 47 to 60 % are right for two shapes and 19 to 26 % for three. Guessing the order is right in 1 of 2 and in 1 of 6.
 #
-# All train alike. With the mean there are 3,649 fewer parameters (`w_query`, `w_key`, `gate`), without positions 1,536.
+# All are trained alike. With the mean there are 3,649 fewer parameters (`w_query`, `w_key`, `gate`), without positions 1,536.
 
 # %% [markdown]
 # ## 5 · Where did it attend?
@@ -1243,9 +1243,9 @@ for seed in range(3):
     display(picture)
 
 # %% [markdown]
-# What to see: the percent above a map is its largest weight, shown brightest. At the colours, all three attend to the object that they name. At the shapes, two of them do; seed 0 attends beside them. At *and*, each does something of its own.
+# What to see: the percentage above a map is its largest weight, shown brightest. At the colours, all three attend to the object that they name. At the shapes, two of them do; seed 0 attends beside them. At *and*, each does something of its own.
 #
-# One scene proves nothing. The scenes come with a mask for each word: the pixels of the object that it names. So you can measure, over all of them, how much of the weight is *on the object*. Without a comparison that number means nothing: an object that touches 6 of 32 cells gets 19 % of equal weights. So you return both.
+# One scene proves nothing. The scenes come with a mask for each word: the pixels of the object that it names. So you can measure, over all of them, the *share* of the weight that is on the object. Without a comparison it means nothing: an object that touches 6 of 32 cells gets 19 % even of equal weights. So you also return this *chance*.
 #
 # **Exercise** (25 minutes). Measure it.
 #
@@ -1388,7 +1388,7 @@ with Check("weight_on_object", "other sizes, strides and dtypes, cell by cell") 
 # **Predict.** The three captioners write about 90 % of all captions without an error. How much of a shape word's weight (*circle*, *square*, …) is on its object?
 #
 # <details><summary>Nearly all, in each of the three</summary>That is what the pictures in papers suggest. Run the next cell.</details>
-# <details><summary>Nearly all in some, about chance in others</summary>Yes, although they are equally good at writing.</details>
+# <details><summary>Nearly all in some, about chance in others</summary>Yes, although they are about equally good at writing.</details>
 # <details><summary>About chance in each</summary>In one of the three. In the other two, nearly all of it is on the object.</details>
 
 
@@ -1417,7 +1417,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: each line joins the values of one network. The colours of all three have 93 % and more of their weight on the object; equal weights would put 17 % there. For the shapes, two have 95 % there. The third has 13 %, *below* chance, and writes 89 % of the captions without an error, against 92 %.
+# What to see: each line joins the values of one network. The colours of all three have 93 % and more of their weight on the object; equal weights would put 17 % there. For the shapes, two have 95 and 96 % there. The third has 13 %, *below* chance, and writes 89 % of the captions without an error, against 92 %.
 #
 # How does it know the shape? A cell sees 15 × 15 pixels, so the context of the *colour* can already hold the shape, and the state can keep it for one word. Part 7 tests whether it does.
 #
@@ -1436,7 +1436,7 @@ draw_scenes(
 )
 
 # %% [markdown]
-# What to see: a few cells get much, most get almost nothing. Xu et al. added a term to the loss that asks each cell for a total weight of 1, so that nothing is left out:
+# What to see: a few cells get most of the weight, the others almost none. Xu et al. added a term to the loss that asks each cell for a total weight of 1, so that nothing is left out:
 #
 # $$\sum_{i \in \text{cells}} \Big(1 - \sum_{t} \alpha_{ti}\Big)^2$$
 #
@@ -1549,11 +1549,11 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: the networks write just as well with the penalty (89 to 94 %). Of a colour's weight, 73 to 97 % was on the object; now it is 32 to 58 %: the penalty asks for equal totals. On the shapes, four of five networks fall from 94 % and more to 25 to 55 %.
+# What to see: the networks write as well as before (90 to 94 %, against 89 to 92 %). Of a colour's weight, 73 to 97 % was on the object, now 32 to 58 %: the penalty asks for equal totals. On the shapes, four of five networks fall from 94 % and more to 25 to 55 %.
 #
 # **From the lecture**: *Transformers (Part 2)*, Data C182, slide “Attention”: “we want the model to tell us ‘why’”. A term in the loss, chosen by hand, moves this *why*.
 #
-# **A good place to stop.** Next you test what attention explains. (Back later? Run all cells above first.)
+# **A good place to stop.** Next: what attention explains. (Back later? Run all cells above first.)
 #
 # ## 7 · Cover it
 #
@@ -1569,7 +1569,7 @@ for number in (1, 9, 20):
 draw_scenes(three_covers, ["cell 1", "cell 9", "cell 20"], "One cell covered")
 
 # %% [markdown]
-# **Occlusion** (Zeiler and Fergus, 2014) fills one tile of the picture after another and notes how much the score of each word falls.
+# **Occlusion sensitivity** (Zeiler and Fergus, 2014) covers one part of a picture after another and measures how much a score falls. Here the parts are tiles, and each word has a score.
 #
 # **Exercise** (30 minutes). Write it for any score.
 #
@@ -1744,9 +1744,9 @@ for seed in (0, 1):
     )
 
 # %% [markdown]
-# What to see (a drop below 1 is dark): in both networks, shapes lose most at their own object. Seed 0 attends elsewhere. Seed 1 attends to the object, but at *square* to a cell that takes almost nothing when covered. Colours lose almost nothing: other cells show them. (Cover all of the first of two objects, and 81 % of its colours change: recorded.)
+# What to see (a drop below 1 is dark): in both networks, shapes lose most at their own object. Seed 0 attends elsewhere. Seed 1 attends to the object, but at *square* to a cell that matters little when covered. Colours lose almost nothing, because other cells show them: with the first of two objects covered, 81 % of its colours change (recorded).
 #
-# Now over many scenes: does a colour or shape *change* when one cell is covered? The cell has the largest weight, the largest drop, most of the object, some of it, or none.
+# Over many scenes, does a colour or shape *change* when one cell is covered? Five choices: the cell with the largest weight, the largest drop, most of the object, another part of it, or none of it.
 #
 # **Predict.** Which changes more words: the cell with the largest weight, or the cell that holds most of the object?
 #
@@ -1818,9 +1818,9 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: covers elsewhere change 1 % at most. In all three networks, the cell that holds most of the object changes more words than the cell with the largest weight: 40 to 46 % against 8, 29 and 34 %. So weights do not say which cell counts.
+# What to see: covers elsewhere change at most 1 %. In all networks, the cell that holds most of the object changes more words than the cell with the largest weight: 40 to 46 % against 8, 29 and 34 %. So the largest weight does not say which cell counts most.
 #
-# The cell with the largest drop changes about half of the words. (It was chosen by its effect.) One limit: the CNN was never trained on covered scenes.
+# The cell with the largest drop, chosen by its effect, changes about half of the words. One limit: the CNN was never trained on covered scenes.
 #
 # ### One word early
 #
@@ -1928,7 +1928,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: covering the second object turns *and* into *&lt;end&gt;* in every scene. A paper could stop here. But covering the *first* object, which is already named, has almost the same effect (93 to 97 %), whatever its weight; as many cells of empty ground have none. So what counts is how many shapes are left, not which.
+# What to see: covering the second object turns *and* into *&lt;end&gt;* in every scene. A paper could stop here. But covering the *first* object, which is already named, has almost the same effect (93 to 97 %), whatever its weight. Covering as many cells of empty ground has no effect. So what counts is how many shapes are left, not which.
 #
 # **Predict.** How does it know? The first state comes from the mean of all cells. Give *attention* the covered scene, and the *first state* the whole one; then the other way round. Which of the two ends the caption?
 #
@@ -2029,9 +2029,9 @@ show_progress("14_image_captioning")
 
 # %% [markdown]
 # - A CNN's grid of features, flattened row by row with the channels last, is the keys and values of attention.
-# - A cell's receptive field is larger than its tile: 15 × 15 pixels here, 252 of 224 in Xu et al.'s VGG-19. A bright tile says where a cell is, not what it has seen.
-# - The old state attends, the GRU reads the context, the new state writes. Without attention, three shapes are too many.
-# - Equally good networks differ: 13 % or 95 % of the weight on the object at shapes, 17 % by chance. The coverage penalty moved it further.
+# - A cell's receptive field is larger than its tile: 15 × 15 pixels here. In Xu et al.'s VGG-19 it is 252 × 252, more than the image. A bright tile says where a cell is, not what it has seen.
+# - The old state attends, the GRU reads the context, the new state writes. Without attention, only 8 % of the captions of three shapes are right.
+# - Networks that write about equally well attend differently: at shapes, 13 % or 95 % of the weight is on the object (chance: 17 %). The coverage penalty moved the weights, too.
 # - Occlusion is the control: cover the cell that was attended to, and others. In no network did the cell with the largest weight count most. One knew the shape a word early; at *and*, the weights hardly mattered.
 #
-# **What comes next.** So far a token was a word from a list. Lesson 15 cuts text into learned pieces, for words that no list holds.
+# **What comes next.** So far a token was a word from a list, or a single character. Lesson 15 cuts text into learned pieces, for words that no list holds.
