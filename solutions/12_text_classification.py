@@ -1978,16 +1978,11 @@ with Check("fine_tune", "one step that you can do by hand", hint) as check:
         hint="make the optimizer once, with lr alone, and clear the gradients before each backward",
         within=1e-6,
     )
-    long, twin = by_hand(), by_hand()
+    long = by_hand()
     check.call(long, tokens, labels, 120, 1e-3)
-    optimizer = torch.optim.AdamW(twin.parameters(), lr=1e-3)
-    for _ in range(120):
-        optimizer.zero_grad()
-        F.cross_entropy(twin(tokens), labels).backward()
-        optimizer.step()
     check.equal(
         long.state_dict()["head.bias"],
-        twin.state_dict()["head.bias"],
+        torch.tensor([-0.118009036, 0.118304964, -0.120385515], dtype=torch.float64),
         "head.bias after 120 steps of AdamW, with its defaults",
         hint="the rate should be lr from the first step to the last",
         within=1e-6,
@@ -2300,6 +2295,7 @@ figures.runs(
     },
     "accuracy on ten adjectives without labels",
     "From scratch, 32 labels: five seeds",
+    bottom=0.0,
 )
 
 # %% [markdown]

@@ -1811,8 +1811,8 @@ def changes_of(seed: int) -> dict[str, float]:
 # %%
 figures.runs(
     {name: [changes_of(seed)[name] for seed in range(3)] for name in changes_of(0)},
-    "words that change",
-    "One cell covered, 60 scenes: which words change, 3 seeds",
+    "share of words that change",
+    "Words that change when one cell is covered (60 scenes, 3 seeds)",
     linked=True,
     bottom=0.0,
 )
