@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Lesson 11 · The encoder-decoder
 #
-# **You build** the encoder-decoder of 2017, in pre-norm order (part 13 lists what else differs): a decoder layer with cross-attention, the Transformer around it, greedy decoding, beam search and BLEU. Your model translates new English sentences into French.
+# **You build** the encoder-decoder of 2017, in pre-norm order (part 13 lists the main differences): a decoder layer with cross-attention, the Transformer around it, greedy decoding, beam search and BLEU. Your model translates new English sentences into French.
 #
 # **You need** the ideas of lessons 2 to 7; their code comes from PyTorch here. Lessons 9 (decoding) and 10 (the RNN with attention) help.
 #
@@ -1900,7 +1900,7 @@ figures.Picture(figure, f"Mean weight on the right English word, by head: {'; '.
 # %% [markdown]
 # What to see: the untrained model gives the right word an even share. In the trained one, the mean is about 0.9 in each head of layer 1 (0.60 to 0.93 with seeds 1 and 2).
 #
-# A **word alignment** says which words of two sentences translate each other. The heads of layer 1 come close to one, although the training data has none.
+# A **word alignment** says which words of two sentences translate each other. In this model, the heads of layer 1 come close to such an alignment, although the training data contains none.
 #
 # Do these weights matter? The next experiment hides one English word from cross-attention (the encoder still reads it) and asks for its French word. The control hides a random other word.
 #

@@ -2290,11 +2290,18 @@ figures.runs(
 # %%
 figures.runs(
     {
-        "100 steps": [trained_classifier("from scratch")[0], *recorded_labels["from scratch"]],
-        "700 steps (recorded)": [0.4975, 0.4875, 0.445, 0.4875, 0.485],
+        "fine-tuned, 100 steps": [
+            trained_classifier("fine-tuned")[0],
+            *recorded_labels["fine-tuned"],
+        ],
+        "from scratch, 100 steps": [
+            trained_classifier("from scratch")[0],
+            *recorded_labels["from scratch"],
+        ],
+        "from scratch, 700 steps (recorded)": [0.4975, 0.4875, 0.445, 0.4875, 0.485],
     },
     "accuracy on ten adjectives without labels",
-    "From scratch, 32 labels: five seeds",
+    "32 labels: five seeds",
     bottom=0.0,
 )
 
@@ -2354,8 +2361,8 @@ of_cls = attention_weights(some_classifier.bert, some_row).mean(1)[:, 0, 1:-1]
 falls = effect_of_each_word(some_classifier, some_row)[None]
 figures.steps(
     {
-        "weights of [CLS], layer 1, mean of heads": (of_cls[:1], "word", some_words),
-        "weights of [CLS], layer 2, mean of heads": (of_cls[1:], "word", some_words),
+        "weights of [CLS], layer 0, mean of heads": (of_cls[:1], "word", some_words),
+        "weights of [CLS], layer 1, mean of heads": (of_cls[1:], "word", some_words),
         "fall of the difference of logits": (falls, "word", some_words),
     },
     "",
@@ -2363,7 +2370,7 @@ figures.steps(
 )
 
 # %% [markdown]
-# What to see (in our run; yours may differ): in layer 1, `[CLS]` gives *dull* 0.69 and *not* 0.00; in layer 2 it gives *dull* 0.01 and *not* 0.32. Masking *dull* lowers the difference of the logits by 12.7, and *not* by 2.9. Neither map has these proportions. Here, attention weights do not tell how much the prediction depends on a word. (Each panel has its own colour scale: compare the numbers.)
+# What to see (in our run; yours may differ): in layer 0, `[CLS]` gives *dull* 0.69 and *not* 0.00; in layer 1 it gives *dull* 0.01 and *not* 0.32. Masking *dull* lowers the difference of the logits by 12.7, and *not* by 2.9. Neither map has these proportions. Here, attention weights do not tell how much the prediction depends on a word. (Each panel has its own colour scale: compare the numbers.)
 #
 # **Predict.** Mask the negation of *it was not dull* and of *it was not very dull*, for each of the ten adjectives and each adverb. When is the classifier right more often?
 #
@@ -2383,9 +2390,15 @@ def right_without_negation(classifier: nn.Module, adverbs: tuple[str, ...]) -> f
 
 figures.runs(
     {
-        "it was [MASK] dull": [right_without_negation(some_classifier, ("",)), 0.5, 0.5, 0.4, 0.6],
+        "it was [MASK] dull": [
+            right_without_negation(trained_classifier("fine-tuned")[1], ("",)),
+            0.5,
+            0.5,
+            0.4,
+            0.6,
+        ],
         "it was [MASK] very dull": [
-            right_without_negation(some_classifier, ADVERBS),
+            right_without_negation(trained_classifier("fine-tuned")[1], ADVERBS),
             *[1.0, 0.667, 1.0, 0.5],
         ],
     },

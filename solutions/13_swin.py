@@ -784,7 +784,7 @@ draw_sets(
 print(torch.arange(16).reshape(4, 4))
 
 # %% [markdown]
-# **Predict.** In a 4 × 4 window, which pair at another 2D offset has the 1D offset of a pixel and its right neighbour?
+# **Predict.** In a 4 × 4 window, a pixel and its right neighbour differ by 1. Which pairs at a *different* 2D offset differ by 1, too?
 #
 # <details><summary>None: each offset is its own</summary>There are 49 offsets in two dimensions, but only 31 differences of numbers between 0 and 15.</details>
 # <details><summary>The end of a row and the beginning of the next</summary>Yes: pixels 3 and 4. They are neighbours in the numbering, and three columns apart in the window.</details>

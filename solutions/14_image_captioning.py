@@ -546,7 +546,7 @@ figures.steps(
 # **Predict.** The gate of a word is 0.01. What does the map of its weights show?
 #
 # <details><summary>A dark map: all weights are near 0</summary>Weights sum to 1, whatever the gate is.</details>
-# <details><summary>A map like any other, although the word hardly uses it</summary>Yes. The gate scales the context, not the weights. That is the first reason for doubt.</details>
+# <details><summary>A map like any other, although the word hardly uses it</summary>Yes. The gate scales the context, not the weights. That is another reason for doubt, beside the receptive field.</details>
 # <details><summary>Equal weights</summary>The weights come from the scores alone. The gate does not enter them.</details>
 #
 # **Exercise** (30 minutes). Write the module.
@@ -1818,7 +1818,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: covers elsewhere change at most 1 %. In all networks, the cell that holds most of the object changes more words than the cell with the largest weight: 40 to 46 % against 8, 29 and 34 %. So the largest weight does not say which cell counts most.
+# What to see: covers elsewhere change at most 1 %. In all networks, the cell that holds most of the object changes more words than the cell with the largest weight: 40 to 46 % against 8, 29 and 34 %. So the largest weight does not say which pixels count most.
 #
 # The cell with the largest drop, chosen by its effect, changes about half of the words. One limit: the CNN was never trained on covered scenes.
 #
@@ -1928,7 +1928,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: covering the second object turns *and* into *&lt;end&gt;* in every scene. A paper could stop here. But covering the *first* object, which is already named, has almost the same effect (93 to 97 %), whatever its weight. Covering as many cells of empty ground has no effect. So what counts is how many shapes are left, not which.
+# What to see: covering the second object turns *and* into *&lt;end&gt;* in every scene. A paper could stop here. But covering the *first* object, which is already named, has almost the same effect (93 to 97 %), whatever its weight. Covering as many cells of empty ground has no effect. So what counts is how many shapes the scene shows, not which of them is covered.
 #
 # **Predict.** How does it know? The first state comes from the mean of all cells. Give *attention* the covered scene, and the *first state* the whole one; then the other way round. Which of the two ends the caption?
 #
@@ -2032,6 +2032,6 @@ show_progress("14_image_captioning")
 # - A cell's receptive field is larger than its tile: 15 × 15 pixels here. In Xu et al.'s VGG-19 it is 252 × 252, more than the image. A bright tile says where a cell is, not what it has seen.
 # - The old state attends, the GRU reads the context, the new state writes. Without attention, only 8 % of the captions of three shapes are right.
 # - Networks that write about equally well attend differently: at shapes, 13 % or 95 % of the weight is on the object (chance: 17 %). The coverage penalty moved the weights, too.
-# - Occlusion is the control: cover the cell that was attended to, and others. In no network did the cell with the largest weight count most. One knew the shape a word early; at *and*, the weights hardly mattered.
+# - Occlusion is the control: cover the cell that was attended to, and others. In no network did covering the tile of the largest weight change the most words. One knew the shape a word early; at *and*, the weights hardly mattered.
 #
 # **What comes next.** So far a token was a word from a list, or a single character. Lesson 15 cuts text into learned pieces, for words that no list holds.
