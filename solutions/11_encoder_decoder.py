@@ -3345,8 +3345,6 @@ def translate_at_once(model: OneStack, pairs: list[Pair]) -> list[list[str]]:
 # Here are the results, recorded with `learn`. (Encoder-only is scored on what `translate_at_once` writes.) Peak rates of 0.004, 0.008 and 0.016 were tried with seeds 0, 1 and 2, and 0.032 where 0.016 was best. Each kind has the rate that was best for these three.
 
 # %%
-for name, model in {"two stacks": beginner(), "one stack": new_stack("decoder-only", 0)}.items():
-    print(f"{name:10} {parameters(model):,} parameters")
 recorded_kinds = {  # seeds 0 to 5
     "two stacks, rate 0.008": [0.960, 0.956, 0.936, 0.972, 0.956, 0.932],
     "two stacks, causal encoder, rate 0.008": [0.948, 0.928, 0.880, 0.824, 0.900, 0.932],
@@ -3354,6 +3352,8 @@ recorded_kinds = {  # seeds 0 to 5
     "prefix, rate 0.016": [0.908, 0.864, 0.868, 0.784, 0.940, 0.864],
     "encoder-only, rate 0.008": [0.892, 0.876, 0.532, 0.356, 0.768, 0.876],
 }
+for name, model in {"two stacks": beginner(), "one stack": new_stack("decoder-only", 0)}.items():
+    print(f"{name:10} {parameters(model):,} parameters")
 figures.runs(
     recorded_kinds, "sentences right", "After 150 steps, with equal parameters", linked=True
 )
