@@ -126,7 +126,7 @@ def _picture(pairs: list[Pair], title: str) -> Picture:
 def _which(pairs: int, layers: int, heads: int) -> str:
     """Which of several maps is in the picture."""
     counts = {"pair": pairs, "layer": layers, "head": heads}
-    return ", ".join(f"{name} 0 of {count}" for name, count in counts.items() if count > 1)
+    return ", ".join(f"first {name} of {count}" for name, count in counts.items() if count > 1)
 
 
 def _lines(axes: Axes, weights: np.ndarray, outputs: list[str], sources: list[str]) -> None:

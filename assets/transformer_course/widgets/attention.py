@@ -40,7 +40,8 @@ def show_attention(
     # with one head per layer, compare the layers
     part = "layer" if layers > heads == 1 else "head"
     parts = values[:, 0] if heads == 1 else values[0]
-    draw = partial(_picture, parts, part, names, allowed, title)
+    several = layers > 1 and heads > 1
+    draw = partial(_picture, parts, part, names, allowed, title + ", layer 0" * several)
     cut = f", the first {MOST} tokens of a side" if max(rows, columns) > MOST else ""
     values = values[..., :MOST, :MOST]
     arrays = {"weights": values, "row_sums": values.sum(-1), "column_sums": values.sum(-2)}

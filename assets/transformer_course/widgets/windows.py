@@ -57,13 +57,15 @@ def show_windows(
     for (size, shift), (windows, allowed) in settings.items():
         arrays[f"windows {size} {shift}"] = windows.astype(np.float32)
         arrays[f"mask {size} {shift}"] = allowed
-    if merge is not None:
-        arrays["merged"] = _merged(merge, side)
+    merged = None if merge is None else _merged(merge, side)
+    if merged is not None:
+        arrays["merged"] = merged
     size = sorted(window_sizes)[len(window_sizes) // 2]
     row, column = _within(pixel, side)
     state = {"size": size, "shift": size // 2, "row": row, "column": column}
     options = {"mode": "windows", "title": TITLE, "side": side, "sizes": [*window_sizes]}
-    draw = partial(_picture, settings[size, size // 2], side, size, size // 2, (row, column))
+    setting = settings[size, size // 2]
+    draw = partial(_picture, setting, side, size, size // 2, (row, column), merged)
     return View("windows", draw, arrays, {**options, "tints": TINTS}, state)
 
 
@@ -162,8 +164,15 @@ def _reach(
     return np.stack(depths)
 
 
-def _picture(setting: Setting, side: int, size: int, shift: int, pixel: tuple[int, int]) -> Picture:
-    """Draw the map, the rolled map, and the mask of the pixel's window."""
+def _picture(
+    setting: Setting,
+    side: int,
+    size: int,
+    shift: int,
+    pixel: tuple[int, int],
+    merged: np.ndarray | None,
+) -> Picture:
+    """Draw the map, the rolled map, the mask of the pixel's window, and the merged map."""
     windows, allowed = setting
     of = np.empty(side * side, dtype=int)
     for number, members in enumerate(windows):
@@ -173,8 +182,9 @@ def _picture(setting: Setting, side: int, size: int, shift: int, pixel: tuple[in
     place = int(np.flatnonzero(windows[window] == chosen)[0])
     keys = set(windows[window][allowed[window, place]].tolist())
     rolled = np.roll(np.arange(side * side).reshape(side, side), (-shift, -shift), (0, 1))
-    figure = Figure(figsize=(10.2, 3.7), layout="constrained")
-    left, middle, right = figure.subplots(1, 3)
+    panels = 3 if merged is None else 4
+    figure = Figure(figsize=(3.4 * panels, 3.7), layout="constrained")
+    left, middle, right, *last = figure.subplots(1, panels)
     _cells(left, np.arange(side * side).reshape(side, side), of, keys, chosen)
     _cells(middle, rolled, of, keys, chosen)
     _borders(middle, side, size)
@@ -193,7 +203,21 @@ def _picture(setting: Setting, side: int, size: int, shift: int, pixel: tuple[in
     cost = f"{pairs:,} pairs in windows, {int(allowed.sum()):,} of them allowed"
     full = f"{(side * side) ** 2:,} over all pixels"
     figure.suptitle(f"M = {size}, shift {shift}: {cost}; {full}", fontsize=11)
-    return Picture(figure, f"{TITLE}: {said}; {cost}, {full}.")
+    goes = "" if merged is None else f" {_merged_cells(last[0], merged[:, chosen], side // 2)}"
+    return Picture(figure, f"{TITLE}: {said}; {cost}, {full}.{goes}")
+
+
+def _merged_cells(axes: Axes, depends: np.ndarray, half: int) -> str:
+    """Draw the merged map, filled where it depends on the chosen pixel, and say where."""
+    for (row, column), is_reached in np.ndenumerate(depends.reshape(half, half)):
+        tint = LINES[1] if is_reached else "#dddddd"
+        axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, fc=tint, ec="white", lw=0.8))
+    # cells as large as those of the maps beside it
+    axes.set(xlim=(-0.5, 2 * half - 0.5), ylim=(2 * half - 0.5, -0.5), aspect="equal")
+    axes.axis("off")
+    axes.set_title("merged map:\nwhat the pixel goes into", fontsize=11, loc="left")
+    found = [divmod(int(place), half) for place in np.flatnonzero(depends)]
+    return f"It goes into {', '.join(map(str, found)) or 'no pixel'} of the merged map."
 
 
 def _cells(axes: Axes, pixels: np.ndarray, of: np.ndarray, keys: set[int], chosen: int) -> None:

@@ -38,7 +38,7 @@ def test_several_pairs_may_differ_in_length() -> None:
     assert [one.shape for one in sent(view)] == [(3, 4, 2, 5), (3, 4, 1, 2)]
     assert np.array_equal(sent(view)[1], pairs[1].numpy())
     assert view.options["outputs"] == [OUTPUTS, ["no"]]
-    assert "pair 0 of 2, layer 0 of 3, head 0 of 4" in view.picture.alt
+    assert "first pair of 2, first layer of 3, first head of 4" in view.picture.alt
 
 
 def test_white_space_is_made_visible() -> None:

@@ -154,6 +154,12 @@ def rows_of(value: Any) -> Iterator[list]:
         yield from rows_of(one)
 
 
+def test_the_picture_of_several_layers_says_which_one_it_shows() -> None:
+    for shape, told in (((2, 4, 3, 3), True), ((4, 3, 3), False), ((2, 1, 3, 3), False)):
+        alt = widgets.show_attention(torch.softmax(torch.zeros(shape), -1)).picture.alt
+        assert alt.startswith("attention weights, layer 0, ") == told
+
+
 def test_twelve_heads_of_128_tokens_cross_as_197_kilobytes() -> None:
     view = widgets.show_attention(torch.softmax(torch.zeros(12, 128, 128), -1))
     assert 12 * 128 * 128 <= len(view.data) <= MOST_BYTES

@@ -1,10 +1,12 @@
 """What is special to `show_windows` and `show_reach`: what crosses, counts, refusals."""
 
+from io import BytesIO
 from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from matplotlib.image import imread
 from transformer_course.widgets import show_reach, show_windows
 from transformer_course.widgets.view import View
 
@@ -45,6 +47,23 @@ def test_a_merged_pixel_is_connected_with_what_it_depends_on() -> None:
 
     merged = sent(show_windows(cut, unwrapped, first_two, side=4, window_sizes=(2,)))["merged"]
     assert [np.flatnonzero(row).tolist() for row in merged] == [[0, 1], [2, 3], [8, 9], [10, 11]]
+
+
+def test_the_picture_shows_the_pixel_of_the_merged_map() -> None:
+    def four(x: torch.Tensor) -> torch.Tensor:
+        return x[:, ::2, ::2] + x[:, ::2, 1::2] + x[:, 1::2, ::2] + x[:, 1::2, 1::2]
+
+    def never(x: torch.Tensor) -> torch.Tensor:
+        return 0 * x[:, ::2, ::2]
+
+    without = show_windows(cut, unwrapped, side=8, pixel=(1, 3)).picture
+    shown = {}
+    for merge, said in ((four, "(0, 1)"), (never, "no pixel")):
+        picture = show_windows(cut, unwrapped, merge, side=8, pixel=(1, 3)).picture
+        assert picture.alt == f"{without.alt} It goes into {said} of the merged map."
+        shown[said] = imread(BytesIO(picture.png))
+        assert shown[said].shape[1] > imread(BytesIO(without.png)).shape[1]
+    assert not np.array_equal(*shown.values())
 
 
 def test_the_picture_tells_the_cost() -> None:
