@@ -26,7 +26,7 @@ torch.set_num_threads(1)  # tiny models train fastest on one core
 # %% [markdown]
 # Can you translate with a dictionary? Look up each English word, write down its French word, and go on.
 #
-# The next cell makes English sentences with their French translations: a small grammar, written for this lesson. It can make more than a billion different sentences.
+# The next cell makes English sentences with their French translations. They come from a small grammar, written for this lesson, that can make more than a billion different sentences.
 
 # %% folded=true
 # Writes English sentences with their French translations: click to unfold.
@@ -85,14 +85,14 @@ def noun_phrase(draw: random.Random) -> tuple[Pair, bool]:
     """Such as *these old black cats*, and whether it is plural."""
     determiner, noun, plural = draw.choice(DETERMINERS), draw.choice(NOUNS), draw.random() < 0.5
     feminine = noun[4] == "f"
-    front = [draw.choice(BEFORE_NOUN)] if draw.random() < 0.5 else []
-    behind = [draw.choice(AFTER_NOUN)] if draw.random() < 0.5 else []
-    english = [determiner[plural], *(word[0] for word in front + behind), noun[plural]]
+    before = [draw.choice(BEFORE_NOUN)] if draw.random() < 0.5 else []
+    after = [draw.choice(AFTER_NOUN)] if draw.random() < 0.5 else []
+    english = [determiner[plural], *(word[0] for word in before + after), noun[plural]]
     form, last = 1 + 2 * plural + feminine, len(english) - 1
     french = [determiner[4] if plural else determiner[2 + feminine]]
-    french += [*(word[form] for word in front), noun[2 + plural], *(word[form] for word in behind)]
+    french += [*(word[form] for word in before), noun[2 + plural], *(word[form] for word in after)]
     return Pair(
-        english, french, [*range(1 + len(front)), last, *([last - 1] * len(behind))]
+        english, french, [*range(1 + len(before)), last, *([last - 1] * len(after))]
     ), plural
 
 
@@ -178,7 +178,7 @@ draw_alignment(shown)
 # %% [markdown]
 # **Predict.** The encoder of lesson 7 returns one output vector for each English word. You train it to output the $i$-th French word at position $i$. Why can this not work?
 #
-# <details><summary>It can work: attention moves information between positions</summary>It does. But the encoder has as many outputs as there are English words, and French may need more.</details>
+# <details><summary>It can work: attention moves information between positions</summary>Attention does that. But the encoder has as many outputs as there are English words, and French may need more.</details>
 # <details><summary>It has no output for some of the French words</summary>Yes. The number of outputs is the number of inputs. (You can add empty positions: part 12 tries it.)</details>
 # <details><summary>It cannot see the whole English sentence</summary>It can: in an encoder, every position may attend to every other.</details>
 
@@ -266,13 +266,13 @@ draw_row(
         (11, "logits of the\nnext token"),
     ],
 )
-for some_x, y, beam_width, name in (
+for left, y, box_width, name in (
     (4.05, top, 3.9, "encoder layer × N"),
     (4.05, bottom, 5.9, "decoder layer × N"),
 ):
     dashed = {"fill": False, "edgecolor": figures.LINES[0], "linestyle": "--", "lw": 1.5}
-    axes.add_patch(Rectangle((some_x, y - 0.5), beam_width, 1.0, **dashed))
-    axes.text(some_x + 0.05, y + 0.55, name, color=figures.LINES[0], fontsize=10, va="bottom")
+    axes.add_patch(Rectangle((left, y - 0.5), box_width, 1.0, **dashed))
+    axes.text(left + 0.05, y + 0.55, name, color=figures.LINES[0], fontsize=10, va="bottom")
 axes.plot([11, 11, 7], [top - 0.36, 1.15, 1.15], color=figures.LINES[1], lw=2.2)
 draw_arrow(axes, (7, 1.17), (7, bottom + 0.36), figures.LINES[1])
 axes.text(9, 1.2, "keys and values", color=figures.LINES[1], fontsize=10, ha="center", va="bottom")
@@ -295,7 +295,7 @@ figures.Picture(
 # %% [markdown]
 # ## 2 · Cross-attention
 #
-# **Cross-attention** is attention with queries from one sequence, and keys and values from another. For decoder vectors $x$ and memory $m$, one head computes:
+# Cross-attention (lesson 3) has queries from one sequence, and keys and values from another. For decoder vectors $x$ and memory $m$, one head computes:
 #
 # $$\mathrm{CrossAttention}(x, m) = \mathrm{softmax}\!\left(\frac{(x\,W_Q)\,(m\,W_K)^\top}{\sqrt{d_k}}\right) m\,W_V$$
 #
@@ -351,8 +351,8 @@ def attend(
 
     query (batch, target, d_model); key, value (batch, source, d_model) -> output (batch, target,
     d_model), weights (batch, heads, target, source).
-    mask: bool, (target, source) or (batch, 1 or target, source); True = may attend. Each query may
-    attend to something.
+    mask: bool, (target, source) or (batch, 1 or target, source); True = may attend. Each query must
+    have at least one True.
     """
     blocked = None
     if mask is not None:
@@ -686,7 +686,7 @@ with Check("DecoderLayer", "dropout of 1, which drops everything") as check:
         "in evaluation nothing is dropped",
         hint="keep an nn.Dropout on self: it knows whether the model is training",
     )
-with Check("DecoderLayer", "a new dropout mask for each number and each position") as check:
+with Check("DecoderLayer", "a new dropout mask for each feature and each position") as check:
     layer = check.build(40, 2, 3, 0.5).double().train()
     silent = {name: torch.zeros_like(weight) for name, weight in layer_weights(40, 3).items()}
     tokens, memory = torch.zeros(4, 6, 40).double(), torch.zeros(4, 5, 40).double()
@@ -697,7 +697,7 @@ with Check("DecoderLayer", "a new dropout mask for each number and each position
     check.true(
         len(result.flatten(0, 1).unique(dim=0)) == 24,
         "each token of each sequence drops its own features",
-        hint="pass the whole output of a sublayer to one nn.Dropout: it draws for each number",
+        hint="pass the whole output of a sublayer to one nn.Dropout: it draws for each element",
     )
     check.true(
         {round(value, 6) for value in result.unique().tolist()}
@@ -857,7 +857,7 @@ with Check("shift_right", "two sentences that you can shift by hand", hint) as c
     )
     check.true(
         shifted.dtype == torch.int64,
-        "token ids are whole numbers: torch.int64",
+        "token ids are integers: torch.int64",
         hint="torch.full_like and new_full keep the dtype; torch.zeros and torch.ones make floats",
     )
 with Check("shift_right", "other sizes, and another `begin`", hint) as check:
@@ -877,7 +877,7 @@ with Check("shift_right", "more sizes") as check:
         check.shape(shifted, batch=batch, length=length)
         check.true(bool((shifted[:, 0] == begin).all()), "each row begins with `begin`")
         check.equal(shifted[:, 1:], target[:, :-1], "then all but the last")
-        check.true(shifted.dtype == torch.int64, "token ids are whole numbers")
+        check.true(shifted.dtype == torch.int64, "token ids are integers")
 # END HIDDEN TESTS
 
 
@@ -959,7 +959,7 @@ def translation_loss(logits: Tensor, target: Tensor, padding: int) -> Tensor:
 
     logits (batch, length, vocab): at each position, for the token of `target` at that position.
     target: token ids, int64 (batch, length). padding: the id of the padding token.
-    -> a single number, ().
+    -> a scalar tensor, ().
     """
     # BEGIN SOLUTION
     return F.cross_entropy(logits.flatten(0, 1), target.flatten(), ignore_index=padding)
@@ -1082,7 +1082,7 @@ class Transformer(nn.Module):
     `nn.LayerNorm`), `output` (an `nn.Linear`, with its own weight). num_layers on each side.
     Token and position embeddings are added as they are, without a factor of √d_model. Dropout on
     both sums, and in all layers.
-    forward: source (batch, source), shifted (batch, target), token ids, used as they are;
+    forward: source (batch, source), shifted (batch, target), token ids (`shifted` is shifted already);
     source_mask: None, or bool (batch, 1, source) with at least one True in each row,
     True = may attend -> logits (batch, target, target_vocab).
     """
@@ -1185,10 +1185,10 @@ def layer_by_layer(
 ) -> Tensor:
     """The logits of a Transformer with these weights: PyTorch's encoder, then your layer."""
     blocked = None if mask is None else ~mask[:, 0]
-    places = weights["positions.weight"]
-    read = weights["source_tokens.weight"][source] + places[: source.shape[1]]
+    positions = weights["positions.weight"]
+    read = weights["source_tokens.weight"][source] + positions[: source.shape[1]]
     memory = torch_encoder(sizes, weights)(read, src_key_padding_mask=blocked).detach()
-    x = weights["target_tokens.weight"][shifted] + places[: shifted.shape[1]]
+    x = weights["target_tokens.weight"][shifted] + positions[: shifted.shape[1]]
     for i in range(sizes[4]):
         layer.load(own_weights(weights, i))
         x = layer.call(x, memory, mask).detach()
@@ -1408,9 +1408,9 @@ with Check("Transformer", "dropout on the decoder's embedding sum") as check:
     source = torch.zeros(30, 1, dtype=torch.long)
     shifted = torch.arange(180).reshape(30, 6) % 12
     results = []
-    for token, place in ((1.0, 1.0), (1.0, 0.0), (0.0, 1.0)):
+    for token, position in ((1.0, 1.0), (1.0, 0.0), (0.0, 1.0)):
         tables = {"target_tokens.weight": torch.full((12, 12), token)}
-        tables["positions.weight"] = torch.full((6, 12), place)
+        tables["positions.weight"] = torch.full((6, 12), position)
         model.load(silent | tables)
         results.append(model.call(source, shifted).detach().flatten(0, 1))
     layer.load(own_weights(silent, 0))
@@ -1456,7 +1456,7 @@ with Check("Transformer", "dropout on the encoder's side, and in all layers") as
     }
     cases = {
         "source": reading | {"source_tokens.weight": different.expand(5, 12)},
-        "places": reading | {"positions.weight": different.expand(6, 12)},
+        "positions": reading | {"positions.weight": different.expand(6, 12)},
         "encoder": reading | {"encoder.layers.0.linear2.bias": different},
         "memory": reading | {"encoder.norm.bias": different},
         "layers": {"layers.0.linear2.bias": different},
@@ -1482,7 +1482,7 @@ with Check("Transformer", "dropout on the encoder's side, and in all layers") as
             hint="dropout(source token + position), before the encoder",
         )
         check.true(
-            outcomes["places"] > 40,
+            outcomes["positions"] > 40,
             "in training, positions of the source are dropped with the tokens",
             hint="dropout(source token + position), before the encoder",
         )
@@ -1525,7 +1525,7 @@ with Check("Transformer", "dropout in training only, anew in each call") as chec
 # %% [markdown]
 # ## 5 · Training
 #
-# The model has two encoder layers, two decoder layers, a d_model of 64 and 4 heads. Each of the 300 steps trains on 32 new sentences. The test sentences come from the same grammar, with another seed. The learning rate warms up over 50 steps and then falls. Dropout stays at 0: the sentences are always new, so there is nothing to memorise.
+# The model has two encoder layers, two decoder layers, a d_model of 64, 4 heads and a d_ff of 128. Each of the 300 steps trains on 32 new sentences. The test sentences come from the same grammar, with another seed. The learning rate warms up over 50 steps and then falls. Dropout stays at 0: the sentences are always new, so there is nothing to memorise.
 
 # %%
 Model = Callable[[Tensor, Tensor, Tensor], Tensor]  # source, shifted target, source mask -> logits
@@ -1602,7 +1602,7 @@ print(f"{sum(part.numel() for part in translator().parameters()):,} parameters")
 # %% [markdown]
 # ## 6 · Greedy decoding
 #
-# **Greedy decoding** takes the likeliest next token at every step: begin with `<begin>`, ask for the next token, append it, ask again. A batch makes this harder: its rows end at different steps.
+# Greedy decoding (lesson 2) takes the likeliest next token at every step: begin with `<begin>`, ask for the next token, append it, ask again. A batch makes this harder: its rows end at different steps.
 #
 # **Predict.** Two rows decode together. The first writes `<end>` at step 3, the other at step 5. What does the first row contain after its `<end>`?
 #
@@ -1614,7 +1614,7 @@ print(f"{sum(part.numel() for part in translator().parameters()):,} parameters")
 #
 # <details><summary>Hint 1</summary>Start with a column of <code>begin</code>, and keep a Boolean for each row: has it ended?</details>
 # <details><summary>Hint 2</summary>Where a row has ended, overwrite its next token by <code>end</code>: <code>masked_fill</code>. Stop when all have ended, or after max_length calls.</details>
-# <details><summary>Hint 3</summary><code>begin</code> may be the same number as <code>end</code>. So a row has ended when it <em>wrote</em> the end token.</details>
+# <details><summary>Hint 3</summary><code>begin</code> and <code>end</code> may be the same id. So a row has ended when it <em>wrote</em> the end token.</details>
 
 
 # %% exercise greedy_decode
@@ -1746,7 +1746,7 @@ with Check("greedy_decode", "three scripted rows", hint) as check:
         )
     check.true(
         result.dtype == torch.int64,
-        "token ids are whole numbers: torch.int64",
+        "token ids are integers: torch.int64",
         hint="argmax gives int64",
     )
 # BEGIN HIDDEN TESTS
@@ -1772,7 +1772,7 @@ with Check("greedy_decode", "steps that depend on the whole row") as check:
             tokens = torch.cat([tokens, torch.tensor(column)[:, None]], 1)
         check.shape(result, batch=batch, length=tokens.shape[1] - 1)
         check.equal(result, tokens[:, 1:], "the likeliest next token of each row, again and again")
-        check.true(result.dtype == torch.int64, "token ids are whole numbers")
+        check.true(result.dtype == torch.int64, "token ids are integers")
         check.equal(len(calls), result.shape[1], "one call for each column")
         for length, read in enumerate(calls, 1):
             check.equal(read, tokens[:, :length], "all rows so far")
@@ -1900,7 +1900,7 @@ figures.Picture(figure, f"Mean weight on the right English word, by head: {'; '.
 # %% [markdown]
 # What to see: the untrained model gives the right word an even share. In the trained one, the mean is about 0.9 in each head of layer 1 (0.60 to 0.93 with seeds 1 and 2).
 #
-# A **word alignment** says which words of two sentences translate each other. In this model, the heads of layer 1 come close to such an alignment, although the training data contains none.
+# A **word alignment** says which words of two sentences translate each other. In this model, the heads of layer 1 come close to such an alignment, without any in the training data.
 #
 # Do these weights matter? The next experiment hides one English word from cross-attention (the encoder still reads it) and asks for its French word. The control hides a random other word.
 #
@@ -2014,16 +2014,16 @@ def without_mask_result() -> tuple[float, float]:
 
 # %%
 loss, right = without_mask_result()
-print(f"after 100 steps without the mask: training loss {loss:.2f}, sentences right {right:.1%}")
+print(f"after 100 steps without the mask: training loss {loss:.2f}, sentences correct {right:.1%}")
 print(
-    f"after 100 steps with it:          training loss {trained()[2]:.2f}, sentences right {share_right(beginner()):.1%}"
+    f"after 100 steps with it:          training loss {trained()[2]:.2f}, sentences correct {share_right(beginner()):.1%}"
 )
 
 # %% [markdown]
 # That was one seed. The next figures show three seeds after 150 steps. (They take about a minute, so their results are recorded here.) A thin line joins the runs of one seed, and a bar marks the mean.
 
 # %%
-recorded_mask = {  # training loss and sentences right for the seeds 0, 1 and 2
+recorded_mask = {  # training loss and share of sentences correct for the seeds 0, 1 and 2
     "with the mask": ([0.158, 0.157, 0.160], [0.928, 0.928, 0.888]),
     "without it": ([0.034, 0.030, 0.035], [0.0, 0.0, 0.0]),
 }
@@ -2036,7 +2036,7 @@ figures.runs(
 )
 figures.runs(
     {name: shares for name, (_, shares) in recorded_mask.items()},
-    "sentences right",
+    "share of sentences correct",
     "After 150 steps: the translations",
     linked=True,
 )
@@ -2073,16 +2073,16 @@ print("output", tuple(textbook_decoder(numbers(1, 4, 3), training=True).shape))
 #
 # <details><summary>Hint 1</summary>Choose x. Change what comes after a position. Which outputs must stay as they are?</details>
 # <details><summary>Hint 2</summary>A leak may be in one mode, in one sequence of the batch, or between some positions only. So try each position in turn, both modes, and at least two sequences.</details>
-# <details><summary>Hint 3</summary>Right decoders may differ by rounding: compare with <code>torch.allclose</code>, and leave its tolerance as it is.</details>
+# <details><summary>Hint 3</summary>Even without a leak, outputs may differ by rounding: compare with <code>torch.allclose</code>, and leave its tolerance as it is.</details>
 
 
 # %% exercise test_of_decoder
 def test_of_decoder(decoder: Callable[[Tensor, bool], Tensor]) -> bool:
     """Return True if no output of `decoder` depends on a later position, and False otherwise.
 
-    decoder(x, training): x (batch, length, d_model), floats, of any shape -> the same shape.
+    decoder(x, training): x (batch, length, d_model), floats, of any size -> the same shape.
     You choose x: a leak may be in either of two sequences and at any of six positions, so x
-    needs at least as many. It may be small: use few features, with values of about 1.
+    needs at least as many. x may be small: use few features, with values of about 1.
     training: True in training mode, False in evaluation mode; it should hold in both.
     The decoder has no dropout: equal inputs give equal outputs.
     """
@@ -2349,7 +2349,9 @@ def without_shift() -> tuple[Transformer, float]:
 
 
 unshifted, loss = without_shift()
-print(f"target not shifted: training loss {loss:.3f}, sentences right {share_right(unshifted):.1%}")
+print(
+    f"target not shifted: training loss {loss:.3f}, sentences correct {share_right(unshifted):.1%}"
+)
 print("it writes", *translate(unshifted, [shown])[0])
 
 # %% [markdown]
@@ -2399,7 +2401,7 @@ for one, choices in list(NEXT.items())[1:3]:
         print(f"{one} {two}   probability {joint:.2f}   log {math.log(joint):.2f}")
 
 # %% [markdown]
-# **Beam search** keeps the `width` likeliest partial sentences at each step. Such a sentence, and later a finished one, is called a **hypothesis**. Its score is its log-probability:
+# **Beam search** keeps the `width` likeliest partial sentences at each step. A **hypothesis** is a sentence that the search has begun or finished. Its score is its log-probability:
 #
 # $$\log p(y_1 \dots y_n \mid x) = \sum_{t=1}^{n} \log p(y_t \mid y_1 \dots y_{t-1}, x)$$
 #
@@ -2445,7 +2447,7 @@ def beam_search(
     Stop when none is open, or after max_length calls. Of all that were set aside or are still open,
     the one with the highest score wins: its log-probability / length ** alpha. In the length and in
     the log-probability `end` counts, `begin` does not; `begin` may equal `end`.
-    tokens: int64 (length,), with `end` but without `begin`. score: a single number, ().
+    tokens: int64 (length,), with `end` but without `begin`. score: a scalar tensor, ().
     """
     # BEGIN SOLUTION
     tokens, scores, finished = torch.full((1, 1), begin), torch.zeros(1), []
@@ -2584,7 +2586,7 @@ with Check("beam_search", "trees that you can search by hand", hint) as check:
             hint="start with 0 and add the log-softmax of each token",
             within=1e-3,
         )
-    check.true(greedy[0].dtype == torch.int64, "token ids are whole numbers: torch.int64")
+    check.true(greedy[0].dtype == torch.int64, "token ids are integers: torch.int64")
     for told, made in zip(("first", "second", "third"), recorded[:3], strict=True):
         lengths = [tokens.shape[1] for tokens in made]
         check.equal(
@@ -2713,7 +2715,7 @@ with Check("beam_search", "equal to a search without tensors") as check:
         check.equal(tokens, torch.tensor(row), "the best hypothesis")
         check.shape(score)
         check.equal(score.detach().double(), torch.tensor(best).double(), "its score", within=1e-3)
-        check.true(tokens.dtype == torch.int64, "token ids are whole numbers")
+        check.true(tokens.dtype == torch.int64, "token ids are integers")
         lengths = [read.shape[1] for read in calls]
         check.true(lengths == [*range(1, len(lengths) + 1)], "one call for each length")
         check.true(len(lengths) <= max_length, "at most max_length calls")
@@ -2806,7 +2808,7 @@ show_beam(
 #
 # $$\mathrm{BLEU} = 100 \cdot \min(1,\, e^{1 - r/c}) \cdot (p_1\, p_2\, p_3\, p_4)^{1/4}$$
 #
-# The factor in the middle, the **brevity penalty**, keeps short candidates from winning. For a reference of 7 words:
+# The **brevity penalty**, $\min(1,\, e^{1 - r/c})$, keeps short candidates from winning. For a reference of 7 words:
 
 # %%
 for n_words in range(4, 10):
@@ -2989,7 +2991,7 @@ for name, model in {"after 100 steps": beginner(), "after 300 steps": translator
     print(f"model {name:15} {bleu(translate(model, test_pairs), some_references):.1f}")
 
 # %% [markdown]
-# **From the lecture**: “Great Results with Transformers: NMT” in *Introduction to Transformers*, CS60216: the original Transformer reaches a BLEU of 41.8 from English to French. Yours scores higher, but on sentences of one small grammar, each with a single right translation. BLEU scores on different test sets cannot be compared.
+# **From the lecture**: “Great Results with Transformers: NMT” in *Introduction to Transformers*, CS60216: the original Transformer (big) reaches a BLEU of 41.8 from English to French. Yours scores higher, but on sentences of one small grammar, each with a single right translation. BLEU scores on different test sets cannot be compared.
 #
 # **Predict.** Two translators make one error in a sentence. The first writes a wrong ending: *petit* for *petite*. The second writes a wrong word there: *jeune* (young) for *petite* (small). Whose BLEU is higher?
 #
@@ -3060,15 +3062,15 @@ recorded_beam = {  # seeds 0, 1 and 2
 figures.runs(recorded_beam, "BLEU", "After 100 steps: the quality of the translations", linked=True)
 
 # %% [markdown]
-# What to see: with α = 0, BLEU rises up to width 4 (in one seed hardly) and falls again with width 16, in every seed. (After 300 steps, all three widths have a BLEU of 100.) Yet the wider search does find likelier sentences:
+# What to see: with α = 0, BLEU rises up to width 4 (in one seed hardly) and falls again with width 16, in every seed. (After 300 steps, all three widths have a BLEU of 100.) Yet the wider search does find likelier sentences. Here are means over the 100 sentences; the last two rows leave out the brevity penalty:
 #
 # | | seed 0 | seed 1 | seed 2 |
 # | --- | --- | --- | --- |
-# | mean log-probability, width 1 | −5.16 | −5.64 | −6.21 |
-# | mean log-probability, width 4 | −4.98 | −5.37 | −5.80 |
-# | mean log-probability, width 16 | −4.91 | −5.24 | −5.58 |
-# | BLEU without the brevity penalty, width 4 | 66.2 | 72.2 | 64.7 |
-# | BLEU without the brevity penalty, width 16 | 67.3 | 71.0 | 66.3 |
+# | log-probability of a sentence, width 1 | −5.16 | −5.64 | −6.21 |
+# | log-probability of a sentence, width 4 | −4.98 | −5.37 | −5.80 |
+# | log-probability of a sentence, width 16 | −4.91 | −5.24 | −5.58 |
+# | BLEU without brevity penalty, width 4 | 66.2 | 72.2 | 64.7 |
+# | BLEU without brevity penalty, width 16 | 67.3 | 71.0 | 66.3 |
 #
 # Compare the lengths of the translations. The references have 8.0 words on average:
 
@@ -3081,16 +3083,16 @@ recorded_lengths = {  # words in a sentence, for the seeds 0, 1 and 2
 figures.runs(recorded_lengths, "words", "Mean length of the translations", linked=True)
 
 # %% [markdown]
-# What to see: width 16 writes too few words; most of BLEU's fall is the brevity penalty. α = 1 nearly restores the lengths, and both widths then beat greedy decoding in every seed.
+# What to see: width 16 writes too few words. Without the brevity penalty, BLEU falls in only one seed, by 1.2. α = 1 nearly restores the lengths, and both widths then beat greedy decoding in every seed.
 
 # %% [markdown]
 # ## 10 · In your own words
 #
-# **Question** (15 minutes). A friend trains an encoder-decoder. The training loss falls to 0.02 in a few minutes, the validation loss too. But the translations are nonsense. Name a likely cause, and a test that would show it. Another friend reports a validation loss far *above* the training loss, although the translations are good. Which line of code would you look at, and why is the loss too high there, not too low? Write four or five sentences: double-click the cell below. A person reads them.
+# **Question** (15 minutes). A friend trains an encoder-decoder. The training loss falls to 0.02, the validation loss too. But the translations are nonsense. Name a likely cause, and a test that would show it. Another friend reports a validation loss far *above* the training loss, although the translations are good. Which line of code would you look at, and why is the loss too high there, not too low? Write four or five sentences: double-click the cell below. A person reads them.
 
 # %% answer two_losses [markdown] points=2
 # <!-- BEGIN SOLUTION -->
-# The first friend's decoder probably has no causal mask, so with teacher forcing each position reads the very word that it should predict, in training and in validation alike: both losses are low and say nothing. While decoding, later words do not exist, and the model has learned nothing else. A test changes the later positions of the decoder's input and checks that no earlier output moves, in training and in evaluation mode. (Or the target was not shifted: then each position reads the word that it should predict, mask or no mask. The test of later positions does not see that; print the decoder's input beside its targets.) The second friend's code probably has the mask only in training, as in `if self.training`: look at the line that makes the mask. The validation loss is computed without it, so self-attention averages over later words, which it never did in training; the model has not learned to use them, so its outputs get worse, not better. Decoding is not affected if the code feeds one new word at a time: there are no later words yet.
+# The first friend's decoder probably has no causal mask, so with teacher forcing each position reads the very word that it should predict, in training and in validation alike: both losses are low and say nothing. While decoding, later words do not exist, and the model has learned nothing else. A test changes the later positions of the decoder's input and checks that no earlier output changes, in training and in evaluation mode. (Or the target was not shifted: then each position reads the word that it should predict, mask or no mask. The test of later positions does not see that; print the decoder's input beside its targets.) The second friend's code probably has the mask only in training, as in `if self.training`: look at the line that makes the mask. The validation loss is computed without it, so self-attention averages over later words, which it never did in training; the model has not learned to use them, so its outputs get worse, not better. Decoding is not affected if the code feeds one new word at a time: there are no later words yet.
 # <!-- END SOLUTION -->
 
 # %% [markdown]
@@ -3172,7 +3174,7 @@ def after_100_steps(name: str) -> float:
 # %%
 for name, model in {"RNN": new_recurrent(0), "Transformer": beginner()}.items():
     print(
-        f"{name:12} {parameters(model):,} parameters   sentences right {after_100_steps(name):.1%}"
+        f"{name:12} {parameters(model):,} parameters   sentences correct {after_100_steps(name):.1%}"
     )
 
 # %% [markdown]
@@ -3185,7 +3187,7 @@ recorded_models = {  # seeds 0, 1 and 2
     "RNN, 150 steps": [0.980, 1.0, 0.996],
     "Transformer, 150 steps": [0.960, 0.956, 0.936],
 }
-figures.runs(recorded_models, "sentences right", "The RNN and the Transformer")
+figures.runs(recorded_models, "share of sentences correct", "The RNN and the Transformer")
 
 # %% [markdown]
 # What to see: on this task the RNN learns *faster* per step, in every seed. After 150 steps it is still a little ahead. So learning from fewer examples is not the Transformer's advantage here.
@@ -3239,7 +3241,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see (the milliseconds depend on your machine): at 160 tokens, the Transformer's step took between a fifth and six tenths of the RNN's time in our runs.
+# What to see (the milliseconds depend on your machine): at 160 tokens, the Transformer's step took 20 to 60 % of the RNN's time in our runs.
 #
 # Is it because of the many small steps? To isolate them, apply one linear layer to the same 160 tokens, first in one call, then token by token. The number of multiplications is the same.
 
@@ -3263,14 +3265,14 @@ print(f"one call: {whole:.1f} ms   160 calls: {one_by_one:.1f} ms")
 def stack_mask(kind: str, source: int, target: int) -> Tensor:
     """Which of the source + target positions may attend to which: (length, length), True = may."""
     allowed = torch.ones(source + target, source + target, dtype=torch.bool).tril()
-    if kind == "prefix":
+    if kind == "prefix LM":
         allowed[:source, :source] = True
     if kind == "encoder-only":
         allowed[:] = True
     return allowed
 
 
-KINDS = ["encoder-only", "decoder-only", "prefix"]
+KINDS = ["encoder-only", "decoder-only", "prefix LM"]
 sequence = ["old", "cats", "hide", "output 1", "output 2", "output 3"]
 figures.masks(
     {kind: (stack_mask(kind, 3, 3), "key", sequence) for kind in KINDS}, "query", sequence
@@ -3278,8 +3280,8 @@ figures.masks(
 
 # %% [markdown]
 # - **Encoder-only**: every position may attend to every other. If it read French words, it would see its targets. So its output positions are empty, and it fills them all at once: it is **non-autoregressive**.
-# - **Decoder-only**: one causal mask. Each output position reads `<begin>` or the French word before. An English word does not see the English words after it.
-# - **Prefix** (a *prefix LM*): as decoder-only, but the English words see one another. So it isolates one property of an encoder: a bidirectional source.
+# - **Decoder-only**: one causal mask. Each output position reads `<begin>` or the French word before. An English word does not see the English words after it. Only the French outputs count in the loss.
+# - **Prefix LM**: as decoder-only, but the English words see one another. So it isolates one property of an encoder: a bidirectional source.
 
 # %% folded=true
 # One stack for both languages, with as many parameters as your Transformer: click to unfold.
@@ -3349,13 +3351,16 @@ recorded_kinds = {  # seeds 0 to 5
     "two stacks, rate 0.008": [0.960, 0.956, 0.936, 0.972, 0.956, 0.932],
     "two stacks, causal encoder, rate 0.008": [0.948, 0.928, 0.880, 0.824, 0.900, 0.932],
     "decoder-only, rate 0.016": [0.944, 0.920, 0.848, 0.808, 0.948, 0.796],
-    "prefix, rate 0.016": [0.908, 0.864, 0.868, 0.784, 0.940, 0.864],
+    "prefix LM, rate 0.016": [0.908, 0.864, 0.868, 0.784, 0.940, 0.864],
     "encoder-only, rate 0.008": [0.892, 0.876, 0.532, 0.356, 0.768, 0.876],
 }
 for name, model in {"two stacks": beginner(), "one stack": new_stack("decoder-only", 0)}.items():
     print(f"{name:10} {parameters(model):,} parameters")
 figures.runs(
-    recorded_kinds, "sentences right", "After 150 steps, with equal parameters", linked=True
+    recorded_kinds,
+    "share of sentences correct",
+    "After 150 steps, with equal parameters",
+    linked=True,
 )
 
 # %% [markdown]
@@ -3421,7 +3426,7 @@ print(f"largest difference {difference.abs().max():.0e}")
 # %% [markdown]
 # What to see: a difference below 1e-13 is rounding error. Your model computes what PyTorch's does.
 #
-# Neither is quite the model of *Attention Is All You Need* (2017):
+# Your model differs from that of *Attention Is All You Need* (2017):
 #
 # | | your model | the paper's |
 # | --- | --- | --- |
@@ -3430,14 +3435,16 @@ print(f"largest difference {difference.abs().max():.0e}")
 # | token embeddings | added as they are | times $\sqrt{d_\text{model}}$ |
 # | both embeddings, output layer | three matrices | one matrix, shared (tied) |
 # | training | no dropout | dropout 0.1; label smoothing (target probabilities of about 0.9) |
+# | dropout, where used | also on attention weights and after the ReLU | on the output of each sublayer and on the embedding sums |
+# | size | 2 + 2 layers, $d_\text{model}$ 64 | 6 + 6 layers, $d_\text{model}$ 512 |
 #
-# ### One norm too many (optional)
+# ### Two norms too many (optional)
 #
 # In the paper, each sublayer ends with a norm on the residual stream. PyTorch's `nn.Transformer` is post-norm by default and has the paper's sizes.
 #
 # **Predict.** Which norms of `nn.Transformer()` are not in the paper?
 #
-# <details><summary>None: it is the paper's model</summary>Run the next cell.</details>
+# <details><summary>None: it is the paper's model</summary>It has two norms more: the next cell prints them.</details>
 # <details><summary>norm3 of each decoder layer</summary>A decoder layer has three sublayers, and in the paper each is followed by a norm.</details>
 # <details><summary>One after each stack</summary>Yes. In a pre-norm model they are needed. A post-norm layer ends with a norm already.</details>
 
@@ -3494,7 +3501,7 @@ show_progress("11_encoder_decoder")
 # - The encoder-decoder has two stacks. The encoder returns the memory, one vector for each source token; every decoder layer reads it by cross-attention: queries from the target, keys and values from the memory.
 # - In training, the decoder reads the target, shifted right by one (teacher forcing). Thanks to the shift and the causal mask, all positions train at once and none sees its own target. Without the mask, the loss falls further, and the model cannot translate.
 # - If the mask is applied in training only, the *validation* loss is wrong: in your runs, too high. A test that changes later positions, in both modes, finds such a leak. It does not find a target that was never shifted: for that, print the decoder's input beside its targets.
-# - Greedy decoding takes the likeliest token at each step. Beam search keeps several hypotheses, and usually finds likelier sentences. If the score is a sum of log-probabilities, a wide beam writes sentences that are too short; length normalisation helps.
+# - Greedy decoding takes the likeliest token at each step. Beam search keeps several hypotheses, and usually finds likelier sentences. If the score is a sum of log-probabilities, a wide beam can write sentences that are too short, as after 100 steps here; length normalisation helps.
 # - BLEU compares n-grams of a whole corpus with references: clipped precisions of 1- to 4-grams, times a brevity penalty. It does not know what a sentence means.
 # - At equal parameters, the RNN with attention needs fewer steps on this small task. On long sentences the Transformer's training step is faster: it computes all positions at once.
 # - After 150 steps, two stacks were ahead of decoder-only of equal size in each of six seeds. A bidirectional source helped two stacks in five seeds, one stack in two.

@@ -1335,7 +1335,7 @@ class DecoderLayer(nn.Module):
 # by:      nn.LayerNorm(d_model), nn.Dropout(0.1 if dropout else 0.0)
 
 # %% wrong DecoderLayer whole_tokens_dropped of="solution"
-# pass the whole output of a sublayer to one nn.Dropout: it draws for each number
+# pass the whole output of a sublayer to one nn.Dropout: it draws for each element
 # replace: nn.LayerNorm(d_model), nn.Dropout(dropout)
 # by:      nn.LayerNorm(d_model), nn.Dropout1d(dropout)
 
@@ -2697,7 +2697,7 @@ def greedy_decode(
 # by:      return logits
 
 # %% wrong greedy_decode lists_returned of="solution"
-# Your result is a list: return a tensor, with `end` behind the end of each row.
+# Your result is a list: return a tensor, with `end` after the end of each row.
 # replace: return tokens[:, 1:]
 # by:      return [row[: row.index(end) + 1] for row in tokens[:, 1:].tolist() if end in row]
 
@@ -3291,7 +3291,7 @@ def beam_search(
 # by:      torch.tensor([row[1:]])
 
 # %% wrong beam_search score_with_an_axis of="in_lists"
-# Your score has an axis: return a single number, ().
+# Your score has an axis: return a scalar tensor, ().
 # replace: torch.tensor(score / (len(row) - 1) ** alpha)
 # by:      torch.tensor([score / (len(row) - 1) ** alpha])
 
