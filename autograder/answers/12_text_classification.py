@@ -1534,12 +1534,6 @@ class MaskedLM(nn.Module):
 # by:      with torch.set_grad_enabled(self.training):
 #              return hidden @ self.bert.token_table.weight.T + self.bias
 
-# %% wrong MaskedLM too_long_cut_off of="table"
-# You truncate rows that are too long: your Bert should get them whole, and raise its ValueError.
-# replace: hidden = self.bert(tokens, segments)
-# by:      most = self.bert.position_table.num_embeddings
-#          hidden = self.bert(tokens[:, :most], None if segments is None else segments[:, :most])
-
 # %% wrong MaskedLM columns_of_padding_removed of="table"
 # You remove the positions where every row has padding: the logits should have the length of tokens.
 # replace: hidden = self.bert(tokens, segments)
@@ -1855,7 +1849,7 @@ def test_of_vectors(vector: Callable[[Tensor], Tensor]) -> bool:
 # by:      return True
 
 # %% wrong test_of_vectors always_false of="two_questions"
-# Your test accepts nothing, not even a vector that is fit: ask each question by itself.
+# Your test accepts nothing, not even a usable vector: ask each question by itself.
 # replace: return same and matters
 # by:      return False
 
@@ -1875,7 +1869,7 @@ def test_of_vectors(vector: Callable[[Tensor], Tensor]) -> bool:
 # by:      same or matters
 
 # %% wrong test_of_vectors inverted of="two_questions"
-# Your answer is the wrong way round: True means fit.
+# Your answer is the wrong way round: True means usable.
 # replace: return same and matters
 # by:      return not (same and matters)
 
@@ -1966,7 +1960,7 @@ def test_of_vectors(vector: Callable[[Tensor], Tensor]) -> bool:
 # by:      [[1, 7, 6, 2]]
 
 # %% wrong test_of_vectors same_row_twice of="two_questions"
-# Your test accepts nothing, not even a vector that is fit: ask each question by itself.
+# Your test accepts nothing, not even a usable vector: ask each question by itself.
 # replace: [[1, 7, 6, 11, 2]]
 # by:      [[1, 5, 9, 4, 2]]
 
@@ -1976,12 +1970,12 @@ def test_of_vectors(vector: Callable[[Tensor], Tensor]) -> bool:
 # by:      [[1, 5, 9, 4, 2]]
 
 # %% wrong test_of_vectors padded_with_sep of="two_questions"
-# Your test accepts nothing, not even a vector that is fit: ask each question by itself.
+# Your test accepts nothing, not even a usable vector: ask each question by itself.
 # replace: 2, 0, 0, 0]]
 # by:      2, 2, 2, 2]]
 
 # %% wrong test_of_vectors padded_with_mask of="two_questions"
-# Your test accepts nothing, not even a vector that is fit: ask each question by itself.
+# Your test accepts nothing, not even a usable vector: ask each question by itself.
 # replace: 2, 0, 0, 0]]
 # by:      2, 3, 3, 3]]
 
@@ -1991,7 +1985,7 @@ def test_of_vectors(vector: Callable[[Tensor], Tensor]) -> bool:
 # by:      [[0, 0, 0, 1, 5, 9, 4, 2]]
 
 # %% wrong test_of_vectors padded_other_sentence of="two_questions"
-# Your test accepts nothing, not even a vector that is fit: ask each question by itself.
+# Your test accepts nothing, not even a usable vector: ask each question by itself.
 # replace: padded = torch.tensor([[1, 5, 9, 4, 2, 0, 0, 0]])
 # by:      padded = torch.tensor([[1, 7, 6, 11, 2, 0, 0, 0]])
 
@@ -2001,7 +1995,7 @@ def test_of_vectors(vector: Callable[[Tensor], Tensor]) -> bool:
 # by:      row = torch.tensor([[1, 5, 9, 4, 2, 0, 0, 0]])
 
 # %% wrong test_of_vectors order_should_matter of="two_questions"
-# You ask whether the order matters: a mean of embeddings is fit, and has no order.
+# You ask whether the order matters: a mean of embeddings is usable, and has no order.
 # replace: [[1, 7, 6, 11, 2]]
 # by:      [[1, 9, 4, 5, 2]]
 
@@ -2028,7 +2022,7 @@ def test_of_vectors(vector: Callable[[Tensor], Tensor]) -> bool:
 # by:      alone, with_padding, different = vector(row), vector(other), vector(padded)
 
 # %% wrong test_of_vectors every_feature_must_change of="two_questions"
-# Your test accepts nothing, not even a vector that is fit: ask each question by itself.
+# Your test accepts nothing, not even a usable vector: ask each question by itself.
 # replace: bool((alone - different).abs().max() > 1e-4)
 # by:      bool((different > alone).all())
 
@@ -2049,7 +2043,7 @@ def test_of_vectors(vector: Callable[[Tensor], Tensor]) -> bool:
 #          alone, with_padding, different = vector(row), both[:1], both[1:]
 
 # %% wrong test_of_vectors length_as_padding of="two_questions"
-# Your test accepts nothing, not even a vector that is fit: ask each question by itself.
+# Your test accepts nothing, not even a usable vector: ask each question by itself.
 # replace: [[1, 5, 9, 4, 2, 0, 0, 0]]
 # by:      [[1, 5, 9, 2]]
 
@@ -2173,13 +2167,6 @@ class SentenceClassifier(nn.Module):
 # replace: return self.head(vector)
 # by:      logits = self.head(vector)
 #          return logits if self.training else logits.softmax(-1)
-
-# %% wrong SentenceClassifier too_long_cut_off of="plain"
-# You truncate rows that are too long: your Bert should get them whole, and raise its ValueError.
-# replace: hidden = self.bert(tokens, segments)
-# by:      most = self.bert.position_table.num_embeddings
-#          tokens, segments = tokens[:, :most], None if segments is None else segments[:, :most]
-#          hidden = self.bert(tokens, segments)
 
 # %% wrong SentenceClassifier probabilities of="plain"
 # You return probabilities: return logits, the loss applies softmax itself.
