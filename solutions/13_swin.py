@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Lesson 13 · Swin: attention in windows
 #
-# **You build** a Transformer whose cost grows with the area of the image, not with its square: attention inside windows, windows that shift, and a pyramid of feature maps.
+# **You build** a Transformer whose cost grows with the area of the image, not with the square of the area: attention inside windows, windows that shift, and a pyramid of feature maps.
 #
 # **You need** the ideas of lessons 2, 3, 6, 7 and 8: masks, heads, the relative position bias, the pre-norm block, and patches.
 #
@@ -28,7 +28,7 @@ from transformer_course.checks import Check, numbers
 torch.set_num_threads(1)  # such small models train fastest on one core
 
 # %% [markdown]
-# Here are two pictures of 8 × 8 pixels. Each has two neighbouring dots (a blue one is drawn as a square). Two small Transformers have to say whether the dots have the same colour.
+# Here are two pictures of 8 × 8 pixels. Each has two neighbouring dots (orange ones are round, blue ones square). Two small Transformers have to say whether the dots have the same colour.
 
 # %% folded=true
 # Draws pictures of dots, and maps of numbers, with the borders of windows: click to unfold.
@@ -38,7 +38,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from transformer_course.data.dots import two_dots
 
-DOTS = (figures.LINES[1], figures.LINES[0])  # red and blue, told apart by their marks too
+DOTS = (figures.LINES[1], figures.LINES[0])  # orange and blue, told apart by their marks too
 TINTS = ("#E3EEF6", "#FBE3CC", "#DDF1E8", "#F3DDEA", "#EEEEEE", "#FFF6C8")
 TINTS = (*TINTS, "#CFDDB8", "#D9C7EF", "#F6B8B8")
 
@@ -54,7 +54,7 @@ def draw_windows(axes: Axes, side: int, window_size: int) -> None:
 
 
 def draw_dots(pictures: dict[str, Tensor], window_size: int) -> figures.Picture:
-    """Draw pictures (2, side, side) of red and blue dots, with the borders of the windows."""
+    """Draw pictures (2, side, side) of orange and blue dots, with the borders of the windows."""
     figure = Figure(figsize=(3.2 * len(pictures), 3.4), layout="constrained")
     told = []
     for axes, (title, picture) in zip(
@@ -63,7 +63,7 @@ def draw_dots(pictures: dict[str, Tensor], window_size: int) -> figures.Picture:
         draw_windows(axes, picture.shape[-1], window_size)
         for channel, row, column in picture.nonzero().tolist():
             axes.plot(column, row, "os"[channel], color=DOTS[channel], markersize=15)
-            told.append(f"{title}: a {('red', 'blue')[channel]} dot at {row}, {column}")
+            told.append(f"{title}: a {('orange', 'blue')[channel]} dot at {row}, {column}")
         axes.set_title(title, fontsize=11)
     return figures.Picture(figure, f"Windows of {window_size} pixels a side. {'. '.join(told)}.")
 
@@ -109,7 +109,7 @@ crossing = across_pictures[34]
 draw_dots({"inside a square": crossing.roll(-1, 1), "across a border": crossing}, 4)
 
 # %% [markdown]
-# What to see: on the right, the same pair of dots stands one pixel lower. The thick lines are borders that *we* have drawn: both networks have two blocks, and in each of them a pixel attends to the pixels of its own square. In network B, the squares of the second block stand elsewhere. Nothing else differs: each is trained for 350 steps. (The accuracies are recorded; in part 7 you train your own.)
+# What to see: on the right, the same pair of dots is one pixel lower. The thick lines are borders that *we* have drawn: both networks have two blocks, and in each of them a pixel attends only to the pixels of its own square. In network B, the squares of the second block are displaced. Nothing else differs: each is trained for 350 steps. (The accuracies are recorded; in part 7 you train your own.)
 
 # %%
 recorded_dots = {
@@ -121,7 +121,7 @@ recorded_dots = {
 figures.runs(recorded_dots, "accuracy on all pictures", "Same colour? Six seeds each", bottom=0.0)
 
 # %% [markdown]
-# What to see: network A reads every pair inside a square, and across a border it does no better than chance. Network B reads all pairs across the border. (Inside, one of its runs gets three quarters right, and all of them after 500 steps.) Why would anybody build network A? And what is it that helps network B? This lesson answers both.
+# What to see: network A classifies every pair inside a square correctly, and across a border it does no better than chance. Network B classifies all pairs across the border correctly. (Inside, one of its runs gets only three quarters of the pictures right; trained for 500 steps, it gets them all.) Why would anybody build network A? And what helps network B? This lesson answers both.
 
 # %%
 print(f"{len(inside_labels)} pictures inside a square, {len(across_labels)} across a border")
@@ -185,7 +185,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: both axes are logarithmic, so a steeper line is a higher power. A doubled side costs 16 times as much with all pairs, and 4 times with windows. So the cost of window attention is *linear* in the area.
+# What to see: both axes are logarithmic, so a steeper line is a higher power. A doubled side costs 16 times as much with all pairs, and 4 times with windows. So the cost of window attention is *linear* in the area. (The cost of the linear layers always is.)
 #
 # A **feature map** is a tensor (batch, height, width, channels): a vector for each patch. We call these patches the pixels of the map.
 #
@@ -194,7 +194,7 @@ figures.curves(
 # %% [markdown]
 # ## 2 · Cut a map into windows
 #
-# The windows of a map come row by row, and so do the pixels inside a window. Here is a small map, with its pixels numbered:
+# Windows come row by row, and so do the pixels inside them. Here is a small map, with its pixels numbered:
 
 # %%
 print(torch.arange(24).reshape(4, 6))
@@ -217,7 +217,7 @@ right_windows = (torch.arange(8)[:, None] // 4) * 2 + torch.arange(8) // 4
 draw_sets({"by reshape alone": by_reshape.reshape(8, 8), "windows": right_windows}, 4)
 
 # %% [markdown]
-# What to see: the number in a cell is its window. `reshape` takes 16 neighbours in memory, which are two rows of the map. You know the cure from lesson 8: split both sides into two axes each, then bring the axes into the right order.
+# What to see: the number in a cell is its window. `reshape` takes 16 neighbours in memory, which are two rows of the map. The way out is that of lesson 8: split both sides into two axes each, then bring the axes into the right order.
 #
 # **Exercise** (18 minutes). Write `window_partition`.
 #
@@ -331,7 +331,7 @@ with Check("window_partition", "refused and accepted") as check:
 # %% [markdown]
 # After attention, the windows must become a map again.
 #
-# **Exercise** (8 minutes). Write `window_reverse`. Four windows of 2 × 2 can be a map of 4 × 4, 2 × 8 or 8 × 2, so it is told the height and the width. It may rely on them: it needs no error.
+# **Exercise** (8 minutes). Write `window_reverse`. Four windows of 2 × 2 can be a map of 4 × 4, 2 × 8 or 8 × 2. So it takes the height and the width as arguments. It may assume that they fit: no check is needed.
 #
 # <details><summary>Hint</summary>The same six axes, and the same two change places.</details>
 
@@ -405,27 +405,27 @@ with Check("window_reverse", "its gradient") as check:
 #
 # The two blocks of network A use the *same* windows. So what a pixel becomes depends on its own window alone, however many blocks follow.
 #
-# At the end, the network averages all pixels, and a linear layer makes two logits. Take two dots side by side, one in each of two windows. Then *same colour minus different colour*, the difference of the logits, is a sum $f(\text{left dot}) + g(\text{right dot})$.
+# Then the network averages all pixels, and a linear layer makes two logits. Take two dots side by side in two windows. Then the difference of the logits, *same colour* minus *different colour*, is a sum $f(\text{left dot}) + g(\text{right dot})$. If it is positive, the network answers *same colour*.
 #
-# **Predict.** Of the four colourings of one pair of positions (red-red, red-blue, blue-red, blue-blue), how many can such a sum get right?
+# **Predict.** Of the four colourings of one pair of positions (orange-orange, orange-blue, blue-orange, blue-blue), how many can such a sum get right?
 #
-# <details><summary>All four, with enough training</summary>Then f(red) + g(red) > 0 and f(blue) + g(blue) > 0, but f(red) + g(blue) < 0 and f(blue) + g(red) < 0. Add the first two, then the last two: the sums are equal.</details>
-# <details><summary>Three at most</summary>Yes. The first two inequalities say that f(red) + f(blue) + g(red) + g(blue) > 0, the last two that it is < 0. One of the four must fail.</details>
-# <details><summary>Two at most</summary>Take f = g = 1 for red and −2 for blue: red-red gives 2, both mixed pairs −1, and only blue-blue, with −4, is wrong.</details>
+# <details><summary>All four, with enough training</summary>Then f(orange) + g(orange) > 0 and f(blue) + g(blue) > 0, but f(orange) + g(blue) < 0 and f(blue) + g(orange) < 0. Add the first two, then the last two: the sums are equal.</details>
+# <details><summary>Three at most</summary>Yes. The first two inequalities say that f(orange) + f(blue) + g(orange) + g(blue) > 0, the last two that it is < 0. One of the four must fail.</details>
+# <details><summary>Two at most</summary>Take f = g = 1 for orange and −2 for blue: orange-orange gives 2, both mixed pairs −1, and only blue-blue, with −4, is wrong.</details>
 #
-# “Different colours” is the **exclusive or** (XOR) of the two dots: true if exactly one of them is red. No such sum computes it. A search confirms it:
+# “Different colours” is the **exclusive or** (XOR) of the two dots: true if exactly one is orange. No such sum computes it. A search confirms it:
 
 # %%
 levels = torch.linspace(-2, 2, 9)
-f_red, f_blue, g_red, g_blue = torch.cartesian_prod(levels, levels, levels, levels).T
-right_ones = (f_red + g_red > 0).long() + (f_blue + g_blue > 0) + (f_red + g_blue < 0)
-right_ones = right_ones + (f_blue + g_red < 0)
+f_orange, f_blue, g_orange, g_blue = torch.cartesian_prod(levels, levels, levels, levels).T
+right_ones = (f_orange + g_orange > 0).long() + (f_blue + g_blue > 0)
+right_ones = right_ones + (f_orange + g_blue < 0) + (f_blue + g_orange < 0)
 print(f"{len(levels) ** 4:,} choices of f and g: at most {int(right_ones.max())} of 4 right")
 
 # %% [markdown]
 # ### Shift the windows
 #
-# **Shifted windows** are the cure: every second block moves all windows by $s$ pixels down and to the right, so that its windows straddle the borders of the block before. Swin (for *shifted windows*, Liu et al., 2021) takes $s = \lfloor M/2 \rfloor$.
+# **Shifted windows** let pixels attend across the borders: every second block moves all windows by $s$ pixels down and to the right, so that its windows straddle the borders of the block before. Swin (for *shifted windows*, Liu et al., 2021) takes $s = \lfloor M/2 \rfloor$.
 
 # %%
 shifted_down = (torch.arange(8) + 2) // 4
@@ -433,14 +433,14 @@ straddling = shifted_down[:, None] * 3 + shifted_down
 draw_sets({"block 1": right_windows, "block 2, shifted by 2": straddling}, 4, marked=(3, 3))
 
 # %% [markdown]
-# What to see: in block 2 the framed pixel shares a window with pixels of all four windows of block 1. (The thick lines are still those of block 1.) But block 2 has nine windows, in four shapes, and a GPU computes only equal ones in one batch.
+# What to see: in block 2 the framed pixel shares a window with pixels of all four windows of block 1. (The thick lines are still those of block 1.) But block 2 has nine windows, in four shapes, and only windows of the same shape fit into one batch.
 #
-# Swin's trick is a **cyclic shift**: roll the map by $-s$ on both axes, so that what leaves at the top comes in at the bottom. Then cut it into the same four windows as ever.
+# Swin's trick is a **cyclic shift**: roll the map by $-s$ on both axes, so that what leaves at the top comes in at the bottom, and what leaves on the left, on the right. Then cut it into the four windows of block 1.
 #
-# **Predict.** A row of 8 pixels, `0 1 2 3 4 5 6 7`, is rolled by −2. What is in the second window of four?
+# **Predict.** A row of 8 pixels, `0 1 2 3 4 5 6 7`, is rolled by −2 and cut into windows of 4. What is in the second one?
 #
 # <details><summary>4, 5, 6, 7</summary>That is so without the roll.</details>
-# <details><summary>6, 7, 0, 1</summary>Yes. Pixels 0 and 1 have left in front and come in again at the end. There they meet 6 and 7, from the other end of the picture.</details>
+# <details><summary>6, 7, 0, 1</summary>Yes. Pixels 0 and 1 leave on the left and come in again on the right. There they meet 6 and 7, from the other end of the row.</details>
 # <details><summary>2, 3, 4, 5</summary>That is the first window: the roll moved 2 to position 0.</details>
 
 # %%
@@ -577,7 +577,7 @@ with Check("shifted_window_mask", "every pair, by its offset") as check:
 # END HIDDEN TESTS
 
 # %% [markdown]
-# Follow single pixels through your two functions. Choose a window size and a shift, and move the frame with the arrow keys or the pointer. The left map is the picture as it was, the middle one is rolled, and the right one is the mask of the pixel's window. The line above them counts the pairs.
+# Follow single pixels through your two functions. Choose a window size and a shift, and move the frame with the arrow keys or the pointer. The left map is the picture as it was: dots mark the pixels that the framed one may attend to, crosses the masked ones of its window. The middle map is rolled, and on the right is the mask of the pixel's window. The line above them counts the pairs.
 
 # %%
 from transformer_course.widgets import show_windows
@@ -598,7 +598,7 @@ show_windows(window_partition, shifted_window_mask, side=8, window_sizes=(2, 4, 
 #
 # The authors' code for Swin, torchvision and Hugging Face all make this mask in another way: they do not replace forbidden scores by $-\infty$, but *add −100* to them.
 #
-# **Exercise** (10 minutes). Is −100 enough? Write the test that fails: scores for which the masked keys get at least half of the weight.
+# **Exercise** (10 minutes). Is −100 enough? Find a counterexample: scores for which the masked keys get at least half of the weight.
 #
 # <details><summary>Hint 1</summary>What is left of a masked score of 100 after the subtraction? With which score of an allowed key does it then compete?</details>
 # <details><summary>Hint 2</summary>One masked key may stand against many allowed ones, so a tie is not enough.</details>
@@ -658,12 +658,12 @@ for masked_score in (0.0, 90.0, 100.0, 105.0):
     print(f"masked score {masked_score:5.0f}: weight {added:.4f} with −100, {filled:.4f} with −∞")
 
 # %% [markdown]
-# What to see: a masked score that is 100 above the allowed one gets half the weight. What is called a mask there is a large penalty. (In part 11 you see masked keys come through in Hugging Face's model.) Your `WindowAttention` will use $-\infty$.
+# What to see: a masked score that is 100 above the allowed one gets half the weight. What is called a mask there is only a large penalty. (In part 11 you see masked keys come through in Hugging Face's model.) Your `WindowAttention` will use $-\infty$.
 
 # %% [markdown]
 # ## 4 · A bias for each offset
 #
-# Inside a window, attention alone does not know which pixel stands where (lesson 6). Swin learns a parameter for each *offset* from key to query, for each head: the relative position bias of lesson 6, now in two dimensions.
+# Inside a window, attention alone is permutation equivariant: it does not know which pixel is where (lesson 6). Swin learns a parameter for each *offset* from key to query, for each head: the relative position bias of lesson 6, now in two dimensions.
 #
 # **Predict.** How many different offsets (Δrow, Δcolumn) do the pairs of a 4 × 4 window have?
 #
@@ -679,7 +679,7 @@ print(len({(q // 4 - k // 4, q % 4 - k % 4) for q in range(16) for k in range(16
 #
 # $$\text{index} = (\Delta_{\text{row}} + M - 1)\,(2M - 1) + \Delta_{\text{column}} + M - 1$$
 #
-# Both sums run from 0 to $2M - 2$: the index is a number of two digits in base $2M-1$.
+# Each $\Delta + M - 1$ runs from 0 to $2M - 2$: these are the two digits of the index in base $2M-1$.
 #
 # **Exercise** (15 minutes). Write the index for all pairs of a window.
 #
@@ -768,11 +768,13 @@ with Check("relative_position_index", "every pair") as check:
 # %%
 some_index = relative_position_index(4)
 draw_sets(
-    {f"query {pixel}": some_index[pixel].reshape(4, 4) for pixel in (0, 5, 15)}, window_size=4
+    {f"query {pixel}": some_index[pixel].reshape(4, 4) for pixel in (0, 5, 15)},
+    window_size=4,
+    coloured_by=torch.zeros(4, 4, dtype=torch.long),
 )
 
 # %% [markdown]
-# What to see: each query reads a 4 × 4 part of the same 7 × 7 table. Its own pixel has the number 24 each time; its right neighbour, where it has one, 23.
+# What to see: each query uses 16 of the table's 49 rows. Its own pixel has the number 24 each time; its right neighbour, where it has one, 23.
 #
 # ### “1D is sufficient”
 #
@@ -784,13 +786,13 @@ draw_sets(
 print(torch.arange(16).reshape(4, 4))
 
 # %% [markdown]
-# **Predict.** In a 4 × 4 window, a pixel and its right neighbour differ by 1. Which pairs at a *different* 2D offset differ by 1, too?
+# **Predict.** In this numbering, a pixel and its right neighbour differ by 1. Which pairs at a *different* 2D offset differ by 1, too?
 #
-# <details><summary>None: each offset is its own</summary>There are 49 offsets in two dimensions, but only 31 differences of numbers between 0 and 15.</details>
+# <details><summary>None: each 2D offset has a difference of its own</summary>There are 49 offsets in two dimensions, but only 31 differences of numbers between 0 and 15.</details>
 # <details><summary>The end of a row and the beginning of the next</summary>Yes: pixels 3 and 4. They are neighbours in the numbering, and three columns apart in the window.</details>
 # <details><summary>A pixel and the one below it</summary>Their numbers differ by 4.</details>
 #
-# **Exercise** (15 minutes). Write the test that finds this. It gets the index of anybody's code, and says whether a bias by this index can tell all offsets apart. Any numbering will do, if it gives two pairs the same number exactly when they have the same offset.
+# **Exercise** (15 minutes). Write the test that finds this. It receives an index computed by anyone's code, and says whether a bias by this index can tell all offsets apart. Any numbering will do, if it gives two pairs the same number exactly when they have the same offset.
 #
 # <details><summary>Hint 1</summary>Your own index numbers the offsets correctly. So compare, for all pairs: which share a number there, and which share a number here?</details>
 # <details><summary>Hint 2</summary>Put both numbers of each pair side by side, and count: how many different pairs of numbers occur, how many different numbers on the left, how many on the right? <code>unique(dim=0)</code> counts rows.</details>
@@ -905,11 +907,11 @@ for name, one_index in indices.items():
 # %% [markdown]
 # ## 5 · Attention in a window
 #
-# Everything is there: the heads of lesson 3, the mask of part 3, and the bias of part 4. For each window and head, with the bias $B$ of the pairs of a window:
+# Everything is there: the heads of lesson 3, the mask of part 3, and the bias of part 4. For each window and head, with the bias $B$ of its pairs:
 #
 # $$\mathrm{weights} = \mathrm{softmax}\Big(\frac{Q K^\top}{\sqrt{d_{\text{head}}}} + B\Big) \qquad B_{qk} = \mathrm{table}[\mathrm{index}_{qk}]$$
 #
-# **Predict.** Someone adds the bias first, and divides the sum by $\sqrt{d_{\text{head}}}$. A network like that can be trained from scratch. What goes wrong with Swin's trained weights?
+# **Predict.** Someone adds the bias first, and divides the sum by $\sqrt{d_{\text{head}}}$. A network like that can be trained from scratch. What goes wrong if it is given Swin's trained weights?
 #
 # <details><summary>Nothing: the softmax does not depend on the scale</summary>It does: doubling the scores makes the weights much sharper.</details>
 # <details><summary>The bias counts too little</summary>Yes: by a factor of √d_head, about 5.7 in Swin, where d_head is 32.</details>
@@ -1223,7 +1225,7 @@ with Check("WindowAttention", "refused and accepted") as check:
 # END HIDDEN TESTS
 
 # %% [markdown]
-# Now measure what part 1 counted. Window attention is yours, on maps of 16² to 64² pixels; beside it stands PyTorch's own attention over all pixels, with as many features and heads.
+# Now measure what part 1 counted. Window attention is yours, on maps of 16² to 64² pixels; beside it runs PyTorch's own attention over all pixels, with as many features and heads.
 #
 # **Predict.** The side doubles from 32 to 64. By what factor does the time of your window attention grow?
 #
@@ -1275,7 +1277,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: at 64² pixels, the windows are far faster. On a busy computer, some points may come out too high. On a quiet one, the windows went from 0.4 to 1.3 ms between 32² and 64², and attention over all pixels from 12 to 390 ms. That is more than 16 times as long: a likely reason is that its weights no longer fit into the processor's cache.
+# What to see: at 64² pixels, the windows are far faster. On a busy computer, some points may come out too high. On a quiet one, the windows went from 0.4 to 1.3 ms between 32² and 64², and attention over all pixels from 12 to 390 ms. That is more than 16 times as long. Like yours, it stores the weights of all its pairs; a likely reason is that they no longer fit into the processor's cache.
 
 # %% [markdown]
 # ## 6 · The Swin block
@@ -1296,7 +1298,7 @@ figures.stations(
 # %% [markdown]
 # What to see: only the branch is rolled, cut and masked. The residual stream keeps every pixel in its place, so the branch has to put them back before it is added.
 #
-# **Predict.** Someone forgets to roll back. Which shape does the output have, and what is wrong?
+# **Predict.** Someone forgets to roll back. What shape does the output have, and what is wrong?
 #
 # <details><summary>The shape is wrong</summary>A roll never changes a shape: that is why this slip is hard to see.</details>
 # <details><summary>The shape is right; pixels get what others attended to</summary>Yes: pixel (r, c) gets the result of the pixel s further down and to the right. Only a test on values or gradients finds it.</details>
@@ -1512,12 +1514,12 @@ with Check("SwinBlock", "attention over the whole map, with one large mask") as 
 # %% [markdown]
 # ## 7 · Through the wall
 #
-# Back to the two networks of the opening, now made of your blocks. Network A has the shifts 0 and 0, network B has 0 and 2. Parameters, pictures, steps and learning rate are the same. (Training and test pictures are the same here, too: all 64 that there are. The question is what a network *can* tell apart.)
+# Back to the two networks of the opening, now made of your blocks. Network A has the shifts 0 and 0, network B has 0 and 2. Parameters, pictures, steps and learning rate are the same. (Training and test pictures are also the same ones: all 64 that exist. The question is what a network *can* tell apart.)
 
 
 # %% folded=true
-# Two blocks that read pictures of dots, and their training: click to unfold.
-class DotReader(nn.Module):
+# Two blocks that classify pictures of dots, and their training: click to unfold.
+class DotClassifier(nn.Module):
     """Say whether two dots have the same colour: two blocks with these shifts, then a mean."""
 
     def __init__(self, shifts: Sequence[int]) -> None:
@@ -1545,34 +1547,35 @@ class Rolled(nn.Module):
 
 
 @cache  # trains at the first call
-def dots_read(
+def dots_accuracy(
     shifts: Sequence[int], across: bool, seed: int, steps: int = 350, masked: bool = True
 ) -> float:
-    """Train a DotReader; return the share of all pictures that it reads correctly."""
+    """Train a DotClassifier; return its accuracy on all pictures."""
     torch.manual_seed(seed)
-    reader = DotReader(shifts)
+    model = DotClassifier(shifts)
     if not masked:
-        reader.blocks[1] = Rolled(SwinBlock(16, 2, 4, 0, 32), shifts[1])
+        model.blocks[1] = Rolled(SwinBlock(16, 2, 4, 0, 32), shifts[1])
     pictures, same = two_dots(across, window_size=4)
-    optimizer = torch.optim.AdamW(reader.parameters(), lr=5e-3)
+    optimizer = torch.optim.AdamW(model.parameters(), lr=5e-3)
     draw = torch.Generator().manual_seed(seed)
     for _ in range(steps):
         pick = torch.randint(len(pictures), (64,), generator=draw)
         optimizer.zero_grad()
-        F.cross_entropy(reader(pictures[pick]), same[pick]).backward()
+        F.cross_entropy(model(pictures[pick]), same[pick]).backward()
         optimizer.step()
     with torch.no_grad():
-        return (reader(pictures).argmax(-1) == same).double().mean().item()
+        return (model(pictures).argmax(-1) == same).double().mean().item()
 
 
 # %%
 for name, two_shifts in {"network A": (0, 0), "network B": (0, 2)}.items():
-    print(f"{name}, shifts {two_shifts}: {dots_read(two_shifts, True, seed=0):.0%} of the pictures")
+    accuracy = dots_accuracy(two_shifts, across=True, seed=0)
+    print(f"{name}, shifts {two_shifts}: {accuracy:.0%} of the pictures")
 
 # %% [markdown]
-# What to see: half against all, as in the recorded runs of the opening. (`dots_read` makes them again if your modules begin with the same random numbers.) The shift alone makes the difference, as the argument of part 3 says it must: with equal windows in both blocks, no training can pass three in four. Why only half? Over the four colourings, the cross-entropy of a sum $f + g$ is lowest if all four sums are 0: “as likely as not”, each time.
+# What to see: 50 % against 100 %, as in the recorded runs of the opening. (`dots_accuracy` repeats them if your modules draw the same initial weights.) The shift alone makes the difference, as the argument of part 3 predicts: with the same windows in both blocks, at most three in four can be right. Why only half? Over the four colourings, the cross-entropy of a sum $f + g$ is lowest if all four sums are 0: a probability of ½ each time.
 #
-# The shift has a mask beside it. Does network B need it?
+# The shift comes with a mask. Does network B need it?
 #
 # **Predict.** Leave the mask out: in block 2, pixels from opposite borders of the picture may attend to each other. What becomes of the accuracy?
 #
@@ -1593,7 +1596,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: this task cannot tell the two apart. (`dots_read((0, 2), True, seed, masked=False)` makes a run again.) So accuracy on this task is no test of the mask. Gradients are one: they show what a pixel *can* depend on.
+# What to see: this task cannot tell the two apart. (`dots_accuracy((0, 2), across=True, seed=seed, masked=False)` repeats a run.) So accuracy on this task is no test of the mask. Gradients are one: they show what a pixel *can* depend on.
 #
 # The next view asks your own blocks. For each pixel, it takes the gradient of the output with respect to all pixels of the input; where it is not zero, there is a dependence. Choose a network and a block, and move the frame.
 
@@ -1635,7 +1638,7 @@ show_reach(
 # %% [markdown]
 # ## 8 · A pyramid
 #
-# In a CNN the feature maps shrink from stage to stage, while their channels grow. A ViT has one resolution throughout. Swin has the pyramid again. **Patch merging** makes it: between two stages, each square of 2 × 2 pixels becomes one.
+# In a CNN the feature maps shrink from stage to stage, while their channels grow. A ViT has one resolution throughout. Swin has the pyramid again. **Patch merging** halves the resolution: between two stages, each square of 2 × 2 pixels becomes one.
 
 
 # %% folded=true
@@ -1675,7 +1678,7 @@ draw_pyramid([56, 28, 14, 7], [96, 192, 384, 768], [2, 2, 6, 2])
 #
 # The first index is the row: the order goes down the columns.
 #
-# **Predict.** A map (1, 8, 8, 16) is merged. How many numbers has it before, and how many after?
+# **Predict.** A map (1, 8, 8, 16) is merged. How many numbers does it hold before, and how many after?
 #
 # <details><summary>1,024 before, 1,024 after</summary>The area falls to a quarter, and the channels only double.</details>
 # <details><summary>1,024 before, 512 after</summary>Yes: (1, 4, 4, 32).</details>
@@ -1835,12 +1838,12 @@ with Check("PatchMerging", "refused and accepted") as check:
 show_windows(window_partition, shifted_window_mask, PatchMerging(4), side=8, window_sizes=(2, 4))
 
 # %% [markdown]
-# What to see, in the live view: four pixels go into each merged one. (Move the frame inside one square of 2 × 2: the orange cell stays.) In the next stage, a window of M × M merged pixels covers 2M × 2M pixels of this map.
+# What to see: the framed pixel (1, 3) goes into pixel (0, 1) of the merged map. (In the live view, move the frame inside its square of 2 × 2: the orange cell stays.) So four pixels go into each merged one. In the next stage, a window of M × M merged pixels covers 2M × 2M pixels of this map.
 
 # %% [markdown]
 # ## 9 · Swin
 #
-# The whole model: patches as in lesson 8, and a norm. Then come stages of blocks, with a merging between any two. At the end stand a norm, the mean over all pixels, and a classification head.
+# The whole model: patches as in lesson 8, and a norm. Then come stages of blocks, with a merging between each stage and the next. At the end come a norm, the mean over all pixels, and a classification head.
 
 
 # %% given cut_into_patches folded=true
@@ -1863,13 +1866,13 @@ def cut_into_patches(images: Tensor, patch_size: int) -> Tensor:
 # **Predict.** The width doubles and the number of pixels falls to a quarter. What happens to the cost of one linear layer from d to d, applied to every pixel of the map?
 #
 # <details><summary>It stays the same</summary>Yes: d² grows by a factor of 4, and the number of pixels falls to a quarter. So the linear layers of a block cost the same in every stage.</details>
-# <details><summary>It doubles</summary>The matrix has d · d numbers: with twice the width, four times as many.</details>
+# <details><summary>It doubles</summary>The matrix has d · d numbers: four times as many with twice the width, for a quarter of the pixels.</details>
 # <details><summary>It halves</summary>Four times the products for each pixel, and a quarter of the pixels.</details>
 #
 # **Exercise** (35 minutes). Build the model. `cut_into_patches`, in the folded cell above, makes a map of patches.
 #
 # <details><summary>Hint 1: names</summary><code>nn.ModuleList([nn.ModuleList([…]), …])</code> as <code>self.stages</code> gives names like <code>stages.0.1.norm1.weight</code>. <code>nn.Sequential</code> in the inner place does too.</details>
-# <details><summary>Hint 2: sizes</summary>Stage i has the width d_model · 2<sup>i</sup> and num_heads · 2<sup>i</sup> heads. There is one merging less than stages.</details>
+# <details><summary>Hint 2: sizes</summary>Stage i has the width d_model · 2<sup>i</sup> and num_heads · 2<sup>i</sup> heads. There is one merging fewer than there are stages.</details>
 # <details><summary>Hint 3: shifts</summary>Block j of a stage is shifted if j is odd. Every stage begins again with j = 0.</details>
 
 
@@ -2105,7 +2108,7 @@ def new_swin(kind: str) -> Swin:
 
 
 @cache  # trains at the first call
-def digits_read(seed: int, kind: str = "as built", epochs: int = 8) -> float:
+def digits_accuracy(seed: int, kind: str = "as built", epochs: int = 8) -> float:
     """Train a Swin on the digits; return its held-out accuracy."""
     torch.manual_seed(seed)
     model = new_swin(kind)
@@ -2125,10 +2128,10 @@ def digits_read(seed: int, kind: str = "as built", epochs: int = 8) -> float:
 
 
 # %%
-print(f"held-out accuracy: {digits_read(seed=0):.1%}")
+print(f"held-out accuracy: {digits_accuracy(seed=0):.1%}")
 
 # %% [markdown]
-# What do the parts of the model contribute? Each is switched off by itself: windows that never shift, and a merging that gets the mean of its four pixels four times. (It has the same parameters. All runs are recorded; `digits_read(seed, kind)` makes one again.)
+# What do the parts of the model contribute? Each is switched off in turn: in one control the windows never shift; in the other, merging gets the mean of the four pixels four times. (Neither changes the number of parameters. All runs are recorded; `digits_accuracy(seed, kind)` repeats one.)
 #
 # **Predict.** Which of the two costs more on the digits?
 #
@@ -2156,7 +2159,7 @@ figures.runs(
 # %% [markdown]
 # ## 10 · A class for every pixel
 #
-# A classifier gives one answer for an image. **Dense prediction** gives one for every pixel; where the answer is a class, it is called **semantic segmentation**. In the next pictures, all shapes have a random brightness, so a single pixel does not tell its class.
+# A classifier gives one answer for an image. **Dense prediction** gives an answer for every pixel; where the answer is a class, it is called **semantic segmentation**. In the next pictures, all shapes have a random brightness, so a single pixel does not tell its class.
 
 # %%
 from transformer_course.data.shapes import CLASSES, drawn_shapes
@@ -2199,7 +2202,7 @@ draw_classes({"picture": some_pictures[:, 0], "classes": some_classes}, "Shapes 
 # <details><summary>4 × 4</summary>Yes: 32 / 8. So an edge of a shape may run through the middle of such a pixel.</details>
 # <details><summary>8 × 8</summary>The map has 8 pixels along a side; the picture has 32.</details>
 #
-# The lecture says: “We need to fuse features from different hierarchies (resolutions) for dense prediction tasks.” **Swin-Unet** (Cao et al., 2022) does it in the manner of a U-Net: a decoder enlarges the coarse map, and a **skip connection** joins the encoder's map of the same size. To enlarge, **patch expanding** projects each vector from d to 2d, and lays these numbers out as 2 × 2 pixels of d/2 channels.
+# The lecture says: “We need to fuse features from different hierarchies (resolutions) for dense prediction tasks.” **Swin-Unet** (Cao et al., 2022) fuses feature maps as a U-Net does: a decoder enlarges the coarse map, and a **skip connection** joins the encoder's map of the same size. To enlarge a map, **patch expanding** projects each vector from d to 2d, and lays these numbers out as 2 × 2 pixels of d/2 channels.
 
 
 # %% folded=true
@@ -2261,7 +2264,7 @@ def near_an_edge(classes: Tensor) -> Tensor:
 
 
 def judged(model: nn.Module) -> dict[str, float]:
-    """Judge by 300 held-out pictures: mean IoU, accuracy at edges and elsewhere."""
+    """Judge by 300 held-out pictures: mean IoU, accuracy at edges and inside shapes."""
     pictures, wanted = drawn_shapes(300, seed=2)
     with torch.no_grad():
         guessed = model(pictures).argmax(1)
@@ -2306,9 +2309,9 @@ draw_classes(
 )
 
 # %% [markdown]
-# What to see: after 300 steps, the network finds the shapes, and confuses their classes.
+# What to see: after 300 steps, the network finds the shapes, but still confuses classes.
 #
-# The **intersection over union** (IoU) of a class is the share of pixels that have it in prediction *and* ground truth, among those that have it in either. The mean IoU averages the classes. Two controls stand beside the fused network:
+# The **intersection over union** (IoU) of a class is the share of pixels that have it in prediction *and* ground truth, among those that have it in either. The mean IoU averages the classes. The fused network gets two controls:
 #
 # - *coarse alone*: the skip connection is cut, and zeros take its place. Nothing else changes.
 # - *fine alone*: a single scale. Four blocks on the fine map, no merging, and a larger width, so that it has about as many parameters.
@@ -2321,14 +2324,14 @@ for scales in ("both", "coarse", "fine"):
     print(f"{scales:6} {count:,} parameters")
 
 # %% [markdown]
-# **Predict.** Who has the best mean IoU?
+# **Predict.** Which network has the best mean IoU?
 #
 # <details><summary>Both scales, fused</summary>The lecture's sentence leads one to expect this. Run the next cell.</details>
 # <details><summary>Coarse alone</summary>Not in these runs. It has lost the direct way from the fine map. But all that the coarse map knows comes from the fine one.</details>
 # <details><summary>Fine alone</summary>Yes, in these runs.</details>
 
 # %%
-recorded_segments = {  # three seeds each: segmenter(scales, seed, steps)
+recorded_segments = {  # three seeds each: judged(segmenter(scales, seed, steps))
     "mean IoU": {
         "both scales, fused": [0.778, 0.677, 0.743],
         "coarse alone": [0.731, 0.761, 0.744],
@@ -2360,16 +2363,16 @@ for name, of_runs in recorded_seconds.items():
     print(f"{name:18} {sum(of_runs) / 3:.0f} s")
 
 # %% [markdown]
-# The fused network does 1,400 steps in about the time of 1,000 of the fine one. The last column of the figures shows these: two runs of three match the fine scale.
+# The fused network does 1,400 steps in about the time of the fine one's 1,000. The last column of the figures shows these: two runs of three match the fine scale.
 #
-# So this figure does not support the lecture's “we need to fuse”. It does not refute it either: the shapes are only 4 to 7 pixels of the fine map across, and the detectors of the lecture take far larger images.
+# So these runs, with one untuned learning rate, do not support the lecture's “we need to fuse”. They do not refute it either: the shapes are only 4 to 7 pixels of the fine map across, and the lecture's detectors take far larger images.
 #
 # **From the lecture**: STATS 403, lecture 7, the reference to Swin-UNet; CS7150, Transformer Part I, “Hierarchical Representations in SwinTransformer”.
 
 # %% [markdown]
 # ### A table of the lecture
 #
-# CS7150, Transformer Part I, “Transformer vs CNN”, compares a ResNet-50 (a CNN) and Swin-T in four detectors: average precision (AP), operations (FLOPs), pictures per second (FPS).
+# CS7150, Transformer Part I, “Transformer vs CNN”, compares a ResNet-50 (a CNN) and Swin-T in four detectors: average precision (AP), operations (FLOPs), frames per second (FPS).
 
 # %%
 detectors = {  # name -> (AP, GFLOPs, FPS) of ResNet-50, then of Swin-T
@@ -2382,7 +2385,7 @@ for name, (resnet, swin_t) in detectors.items():
     print(f"{name:18} AP {resnet[0]} → {swin_t[0]}, GFLOPs {resnet[1]} → {swin_t[1]}")
 
 # %% [markdown]
-# **Predict.** With Swin-T, the FLOPs rise by 1 to 5 %. How much slower is it, in pictures per second?
+# **Predict.** With Swin-T, the FLOPs rise by 1 to 5 %. How much slower is it, in frames per second?
 #
 # <details><summary>1 to 5 % too</summary>That would be so if every operation took the same time.</details>
 # <details><summary>12 to 21 %</summary>Yes. Rolling, cutting and masking move numbers in memory, and count as no operation at all; and convolutions have been optimised for longer.</details>
@@ -2391,15 +2394,15 @@ for name, (resnet, swin_t) in detectors.items():
 # %%
 for name, (resnet, swin_t) in detectors.items():
     slower, more = 1 - swin_t[2] / resnet[2], swin_t[1] / resnet[1] - 1
-    print(f"{name:18} {more:.1%} more FLOPs, {slower:.0%} fewer pictures per second")
+    print(f"{name:18} {more:.1%} more FLOPs, {slower:.0%} fewer frames per second")
 
 # %% [markdown]
-# What to see: Swin-T has a ResNet-50's FLOPs, not its speed. FLOPs are counted; seconds are measured. (The second half of the feedback above is the usual explanation, and the slide does not test it.)
+# What to see: Swin-T has a ResNet-50's FLOPs, not its speed. FLOPs are counted; seconds are measured. (The reasons given in the feedback are the usual explanation; the slide does not test them.)
 
 # %% [markdown]
 # ## 11 · The real thing
 #
-# Hugging Face's `SwinForImageClassification` has the parts of your `Swin` under other names. The next cell gives your model the random weights of theirs, in float64, and compares the logits. Nothing is downloaded.
+# Hugging Face's `SwinForImageClassification` has the parts of your `Swin` under other names. The next cells give your model the random weights of theirs, in float64, and compare the logits. Nothing is downloaded.
 
 
 # %% folded=true
@@ -2489,12 +2492,12 @@ else:
     print("Hugging Face's library is not installed here; `pip install transformers` installs it")
 
 # %% [markdown]
-# What to see: with small weights the difference is rounding. With large ones it is not: some scores are more than 100 apart, and their −100 of part 3 lets masked keys through. (With −100 in its place, your `Swin` came within 6e-14 of theirs.) At the size of Swin-T, `beside_hugging_face(224, 4, 96, [2, 2, 6, 2], 3, 7)` showed 1e-14.
+# What to see: with small weights the difference is rounding. With large ones it is not: some scores are more than 100 apart, and their −100 of part 3 lets masked keys through. (With −100 instead of −∞, this lesson's `Swin` came within 6e-14 of theirs.) At the size of Swin-T, `beside_hugging_face(224, 4, 96, [2, 2, 6, 2], 3, 7)` showed 1e-14.
 
 # %% [markdown]
 # ## 12 · In your own words
 #
-# **Question** (12 minutes). A friend segments large pictures with a Swin, and removes the shift from all blocks: “the merging mixes the windows anyway.” Along some straight lines, the maps are now wrong. Where are these lines? Why does merging not cure everything? What does the shift cost in pairs? Write three to five sentences: double-click the cell below. A person reads them.
+# **Question** (12 minutes). A friend segments large pictures with a Swin, and removes the shift from all blocks: “the merging mixes the windows anyway.” Along some straight lines, the predicted classes are now wrong. Where are these lines? Why does merging not prevent all these errors? What does the shift cost in pairs? Write three to five sentences: double-click the cell below. A person reads them.
 
 # %% answer without_shift [markdown] points=2
 # <!-- BEGIN SOLUTION -->
@@ -2511,7 +2514,7 @@ show_progress("13_swin")
 
 # %% [markdown]
 # - Full attention compares $n^2$ pairs, window attention $n \cdot M^2$: linear in the area of the image.
-# - Blocks with the same windows never attend across a border. On two dots across a border, three in four is their limit; in every run they stayed at a half. With shifted windows, all six runs read all pictures.
+# - Blocks with the same windows never attend across a border. On two dots across a border, three in four is their limit; in every run they stayed at a half. With shifted windows, all six runs classified all pictures correctly.
 # - The shift is a roll; the mask forbids the pairs whose offset the roll has changed. A missing mask showed in gradients, not in the accuracy on the dots.
 # - The relative position bias is a table of $(2M-1)^2$ offsets for each head, added to the scaled scores. Offsets need two axes: numbering the pixels in one merges 49 into 31 (for M = 4).
 # - Patch merging concatenates 2 × 2 pixels, which a mean would not tell apart. On the digits, averaging cost about five points.
