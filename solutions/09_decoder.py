@@ -5,7 +5,7 @@
 #
 # **You need** the causal mask (lesson 2), learned positions (lesson 6) and the pre-norm block (lesson 7).
 #
-# **You take away** `GPT`. With the sizes of the smallest GPT-2, it has GPT-2's 124,439,808 parameters. With equal weights, it computes the logits of Hugging Face's GPT-2 (set to the exact GELU).
+# **You take away** `GPT`. With the sizes of the smallest GPT-2, it has GPT-2's 124,439,808 parameters. With the same weights, it computes the logits of Hugging Face's GPT-2 (set to the exact GELU).
 #
 # **Time**: about 280 minutes: 185 for the exercises. Good places to stop are marked after about 75, 145 and 200. What is marked *optional* (15 minutes) goes deeper: nothing later needs it.
 
@@ -107,7 +107,7 @@ for symbol, p in zip("hile", given.tolist(), strict=True):
 print(f"their product: {given.prod():.2f}; mean of −ln p: {-given.log().mean():.2f} nats")
 
 # %% [markdown]
-# The loss is the cross-entropy of lesson 2: the mean of $-\ln p$ of the tokens that really came next. The **nat** is the unit of a loss that is computed with the natural logarithm. The logarithm turns the product into a sum: the loss is $-\ln$ of the product, divided by the number of predicted tokens. The **perplexity** of a model is e to the power of its loss.
+# The loss is the cross-entropy of lesson 2: the mean of $-\ln p$ of the tokens that really came next. The **nat** is the unit of a loss that is computed with the natural logarithm. The logarithm turns the product into a sum: the loss is $-\ln$ of the product, divided by the number of predicted tokens. The first token is given, not predicted: the loss leaves out $p(x_1)$. The **perplexity** of a model is e to the power of its loss.
 #
 # **Predict.** A model knows nothing, and gives each of the $V$ tokens the same probability. What is its loss?
 #
@@ -146,7 +146,7 @@ def next_token_loss(logits: Tensor, tokens: Tensor) -> Tensor:
     """Compute the mean cross-entropy, in nats, of every token but the first of each row.
 
     logits (batch, length, vocab): those at position t are for the token at position t + 1.
-    tokens (batch, length), integers. Returns a tensor with a single number, of shape ().
+    tokens (batch, length), integers. Returns a scalar tensor, of shape ().
     ValueError naming the length if it is below two: then there is nothing to predict.
     """
     # BEGIN SOLUTION
@@ -263,7 +263,7 @@ for some_context in ("e", "he", "the", " the"):
 #
 # $$p_{\text{added}} = \frac{\text{count} + \delta}{\text{total} + V\,\delta} \qquad p_n = \frac{\text{count} + \lambda\, p_{n-1}}{\text{total} + \lambda}$$
 #
-# The first adds a constant δ to each count. The second interpolates. **Interpolation** adds λ imaginary examples to each context, distributed as the context one character shorter predicts. The recursion ends at $p_0 = 1/V$. Here is one step, for a context that occurred 4 times, 3 of them followed by *e*:
+# The first adds a constant δ to each count. **Interpolation** adds λ imaginary examples to each context, distributed as the context one character shorter predicts. The recursion ends at $p_0 = 1/V$. Here is one step, for a context that occurred 4 times, 3 of them followed by *e*:
 
 
 # %%
@@ -670,7 +670,7 @@ with Check("DecoderBlock", "dropout of 1, which drops everything") as check:
         "in evaluation nothing should be dropped",
         hint="keep an nn.Dropout on self: it knows whether the model is training",
     )
-with Check("DecoderBlock", "a new dropout mask for each number and each position") as check:
+with Check("DecoderBlock", "a new dropout mask for each feature and each position") as check:
     block = check.build(40, 2, 3, 0.5).double().train()
     silent = {name: torch.zeros_like(weight) for name, weight in block_weights(40, 3).items()}
     # both sublayers return their last bias, which is 1
@@ -686,7 +686,7 @@ with Check("DecoderBlock", "a new dropout mask for each number and each position
     check.true(
         len(result.flatten(0, 1).unique(dim=0)) == 24,
         "each token of each row should drop its own features",
-        hint="pass the whole output of a sublayer to one nn.Dropout: it draws for each number",
+        hint="pass the whole output of a sublayer to one nn.Dropout: it draws for each element",
     )
     check.true(
         bool(((result - 2).abs() < 1e-9).any()),
@@ -809,7 +809,7 @@ figures.steps(
 )
 
 # %% [markdown]
-# What to see: both tokens *e* have the same row of the table of tokens, but not the same x. Now the whole GPT, here with one block:
+# What to see: both tokens *e* have the same row of the table of tokens, but not the same x. Now the whole GPT, here with one block. The last arrow is the logits:
 
 # %%
 figures.stations(
@@ -894,8 +894,8 @@ class GPT(nn.Module):
         end, context = start + tokens.shape[1], self.positions.num_embeddings
         if end > context:
             raise ValueError(f"{end} tokens do not fit into a context of {context}")
-        places = torch.arange(start, end, device=tokens.device)
-        x = self.dropout(self.tokens(tokens) + self.positions(places))
+        indices = torch.arange(start, end, device=tokens.device)
+        x = self.dropout(self.tokens(tokens) + self.positions(indices))
         for i, block in enumerate(self.blocks):
             x = block(x, None if caches is None else caches[i])
         return F.linear(self.norm(x), self.tokens.weight)
@@ -964,7 +964,7 @@ with Check("GPT", "the first values of the embeddings") as check:
         table = model.state()[f"{name}.weight"]
         check.true(
             bool(0.09 < table.std() < 0.11 and table.mean().abs() < 0.02),
-            f"the numbers in `{name}` should have mean 0 and standard deviation 0.1",
+            f"the parameters in `{name}` should have mean 0 and standard deviation 0.1",
             hint="nn.Embedding draws with standard deviation 1: draw again, with "
             "nn.init.normal_(….weight, std=…)",
         )
@@ -1172,7 +1172,7 @@ with Check("GPT", "dropout on the sum of the embeddings") as check:
     check.true(
         len(found.unique()) > 8,
         "each token of each row should drop its own features",
-        hint="pass the whole sum to one nn.Dropout: it draws for each number",
+        hint="pass the whole sum to one nn.Dropout: it draws for each element",
     )
 # BEGIN HIDDEN TESTS
 with Check("GPT", "dropout in training only, anew each time") as check:
@@ -1417,11 +1417,11 @@ for title, of_token, of_position, is_tied in (
 print(f"the same probability for every character: {math.log(len(symbols)):.2f} nats")
 
 # %% [markdown]
-# What to see: your untrained model is a little worse than equal probabilities. With a standard deviation of 1, it would start at about 40 nats. The cause is the table of tokens, not that of positions.
+# What to see: your untrained model is a little worse than equal probabilities. With standard deviations of 1, it would start at about 40 nats, because of the table of tokens. (With small position vectors, the loss is even higher: the token's row is a larger share of x.)
 #
-# With a separate output table of the same standard deviation, the loss is still about 20 nats: the logits are large. Weight tying adds the rest. The residual stream carries the row of the token just read to the output, so that token gets the largest logit.
+# Without tying, the loss is still about 20 nats: the logits are large. Tying adds the rest. The residual stream carries the row of the token just read to the output, so that token gets the largest logit.
 #
-# You train with AdamW and a warm-up of 50 steps. Only the **cosine schedule** is new: after the warm-up, the learning rate falls along half a cosine to 0. Training takes about 15 seconds.
+# You train with AdamW and a warm-up of 50 steps, for about 15 seconds. Only the **cosine schedule** is new: after the warm-up, the learning rate falls along half a cosine to 0.
 
 
 # %%
@@ -1558,14 +1558,14 @@ change = (trained_gpt().positions.weight / fresh_gpt.positions.weight)[32]
 print(f"vector 32, trained / untrained: {change.min():.3f} to {change.max():.3f}")
 
 # %% [markdown]
-# What to see: one more character costs about one nat. Position 32 gets no gradient, so its vector was never learned; AdamW's weight decay only shrank it a little. With a copy of vector 31, the *last* two characters share a vector, and most of the extra loss stays. If all vectors move up by one, the *first* two share vector 0, and nothing is lost.
+# What to see: one more character costs about one nat. Position 32 gets no gradient, so its vector was never learned; AdamW's weight decay only shrank it. With a copy of vector 31, the *last* two characters share a vector, and most of the extra loss stays. If all vectors move up by one, the *first* two share vector 0, and nothing is lost.
 #
-# So generate with `CONTEXT`, never with 33. Had you trained on windows of 32, position 31 would be the untrained one. And in a text longer than the context, position 31 makes *every* prediction.
+# So generate with `CONTEXT`, never with 33. Had you trained on windows of 32, position 31 would be the untrained one. In texts longer than the context, position 31 makes *every* prediction.
 
 # %% [markdown]
 # ### Does the Transformer ever win?
 #
-# The next figures show the loss after 32 characters. The GPT's values are recorded, from `trained_gpt(seed, steps)`.
+# The next figures show the loss after 32 characters. The GPT's values are recorded, from `trained_gpt(seed, steps)`. (9,600 steps take about four minutes.)
 
 # %%
 LONGER = {  # steps: (all targets, new passages), for seeds 0, 1 and 2
@@ -1700,7 +1700,7 @@ def next_token_probabilities(
     probability 1, in the dtype of the logits.
     top_k: only the k tokens with the largest logits of each row keep a probability above 0, and
     theirs sum to 1. None, or a number above the vocabulary's size, leaves all tokens in.
-    Ties, at temperature 0 or at the k-th place, may be broken in any way.
+    Ties, at temperature 0 or at the k-th rank, may be broken in any way.
     ValueError naming the temperature if it is below 0, and naming top_k if it is below 1.
     """
     # BEGIN SOLUTION
@@ -1754,7 +1754,7 @@ with Check("next_token_probabilities", "temperature, two rows you can do by hand
     check.true(
         greedy.dtype == logits.dtype,
         f"at temperature 0, too, the probabilities should be {logits.dtype}, not {greedy.dtype}",
-        hint="F.one_hot returns whole numbers: turn them into the dtype of the logits, with .to(…)",
+        hint="F.one_hot returns integers: turn them into the dtype of the logits, with .to(…)",
     )
 with Check("next_token_probabilities", "the k best tokens, two rows by hand", hint) as check:
     shares = torch.tensor([[4.0, 2.0, 1.0, 3.0, 6.0], [5.0, 9.0, 4.0, 2.0, 1.0]]).double()
@@ -1935,7 +1935,7 @@ with Check("generate", "a model you can do by hand, at temperature 0", hint) as 
     del calls[5:]
     check.true(
         all(call.shape[:1] == (3,) and call.dtype == torch.int64 for call in calls),
-        "the model should get all three rows at once, as whole numbers",
+        "the model should get all three rows at once, as integers",
         hint="call model(tokens) with tokens of shape (batch, length), integers",
     )
     check.shape(result, batch=3, length=7)
@@ -1944,7 +1944,7 @@ with Check("generate", "a model you can do by hand, at temperature 0", hint) as 
         [call.shape[1] for call in calls],
         [2, 3, 4, 4, 4],
         "from a prompt of two, the model should get 2, 3, 4, 4 and 4 tokens: context is 4",
-        hint="before each call, cut each row to its last `context` tokens, axis 1"
+        hint="before each call, truncate each row to its last `context` tokens, axis 1"
         if [call.shape[1] for call in calls] == [2, 3, 4, 5, 6]
         else "the tokens so far, but no more than the last `context` of them",
     )
@@ -2004,7 +2004,7 @@ with Check("generate", "what is drawn", hint) as check:
     drawn = rows[:, 1:]
     check.true(
         len(drawn.unique()) > 1,
-        "with probabilities 4 : 0 : 1 : 2, not only the likeliest token should come",
+        "with probabilities 4 : 0 : 1 : 2, tokens other than the likeliest should be drawn, too",
         hint="draw from the probabilities, as torch.multinomial does",
     )
     check.true(
@@ -2113,7 +2113,7 @@ with Check("generate", "other sizes, deterministic") as check:
         for _ in range(count):
             expected = torch.cat([expected, follow(expected[:, -span:])[:, -1:].argmax(-1)], 1)
         check.equal(result, expected, "the likeliest token after the last `context` ones")
-        check.true(result.dtype == torch.int64, "whole numbers")
+        check.true(result.dtype == torch.int64, "integers")
 with Check("generate", "draws from the right probabilities, in each row its own") as check:
     table = torch.tensor([[1.0, 3.0, 4.0], [6.0, 1.0, 2.0], [0.0, 1.0, 7.0]], dtype=torch.float64)
 
@@ -2525,10 +2525,10 @@ with Check("test_of_cached_mask", "right attention and wrong attention", hint) a
         ),
         masked(lambda at, keys, new, length: (keys <= at - at[0]) | (torch.tensor(new == 1))): (
             "attention that is right for a single new query, and with nothing cached, but not "
-            "for several queries behind cached keys"
+            "for several queries after cached keys"
         ),
         masked(lambda at, keys, new, length: (keys <= at) | torch.tensor(1 < new < length)): (
-            "attention without a mask for several new queries behind cached keys"
+            "attention without a mask for several new queries after cached keys"
         ),
         masked(lambda at, keys, new, length: (keys <= at) | torch.tensor(new == length)): (
             "attention without a mask where nothing is cached"
@@ -2727,14 +2727,14 @@ with Check("DecoderBlock", "tokens that come after cached ones", hint) as check:
     check.equal(
         last,
         whole[:, 6:],
-        "one token behind six cached ones should give the same as the last of seven tokens",
+        "one token after six cached ones should give the same as the last of seven tokens",
         hint="use the keys and values that the cache returns: the new token may attend to all of "
         "them",
     )
     check.equal(
         last_three,
         whole[:, 4:],
-        "three tokens behind four cached ones should give the same as the last of seven tokens",
+        "three tokens after four cached ones should give the same as the last of seven tokens",
         hint="the first of the three may attend to five keys, the last to all seven",
     )
     check.equal(middle, whole[:, 4:], "evaluation should give the same as training")
@@ -2882,13 +2882,13 @@ with Check("GPT", "a cache for each block") as check:
     check.equal(
         last,
         whole[:, 6:],
-        "the last token, behind six cached ones, should get the logits that it gets in the whole row",
+        "the last token, after six cached ones, should get the logits that it gets in the whole row",
         hint="positions begin at start, and block i attends with caches[i]",
     )
     check.equal(
         last_three,
         whole[:, 4:],
-        "three tokens behind four cached ones should get the logits that they get in the whole row",
+        "three tokens after four cached ones should get the logits that they get in the whole row",
         hint="positions begin at start, and block i attends with caches[i]",
     )
     model.raises(tokens[:, :1], caches, 9, naming=(10, 9))
@@ -3113,14 +3113,12 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: without a cache, multiplications grow 46-fold, time 28- to 190-fold in several runs. (Scaling, mask and softmax, not counted, took 30 to 60 % of that.) With a cache, multiplications grow threefold, time less: a call after a *single* token takes over half as long as one after 1,000. One explanation: starting each operation takes time.
+# What to see: without a cache, the multiplications grow 46-fold, and the time 28- to 190-fold in several runs. (Scaling, mask and softmax, not counted, took 30 to 60 % of the time.) With a cache, the multiplications grow threefold. But a call after a *single* token takes over half as long as one after 1,000. One explanation: each operation has a fixed cost.
 #
-# The price is memory.
-#
-# **Predict.** GPT-3's cache has keys and values of 12,288 features in 96 blocks, at two bytes a number. How large is it for *one* text of 2,048 tokens?
+# **Predict.** GPT-3's cache has keys and values of 12,288 features in 96 blocks, at two bytes each. How large is it for *one* text of 2,048 tokens?
 #
 # <details><summary>About 50 megabytes</summary>Those are the keys of a single block, without values.</details>
-# <details><summary>About 10 gigabytes</summary>Yes: 2 · 96 · 12,288 · 2,048 · 2 bytes are 9.7 gigabytes, for each generated text.</details>
+# <details><summary>About 10 gigabytes</summary>Yes: 2 · 96 · 12,288 · 2,048 · 2 bytes are 9.7 gigabytes.</details>
 # <details><summary>About 350 gigabytes</summary>That is the model itself: 175 billion parameters at two bytes.</details>
 
 # %% [markdown]

@@ -1304,7 +1304,7 @@ class DecoderBlock(nn.Module):
 # by:      self.dropout = lambda y: y * (torch.rand_like(y) >= dropout if self.training else 1)
 
 # %% wrong DecoderBlock whole_tokens_dropped of="solution"
-# pass the whole output of a sublayer to one nn.Dropout: it draws for each number
+# pass the whole output of a sublayer to one nn.Dropout: it draws for each element
 # replace: x = x + self.dropout(self.w_output((weights @ value).transpose(1, 2).flatten(2)))
 #          return x + self.dropout(self.linear2(F.gelu(self.linear1(self.norm2(x)))))
 # by:      whole = self.dropout(torch.ones_like(x[..., :1]))
@@ -1313,7 +1313,7 @@ class DecoderBlock(nn.Module):
 #          return x + whole * self.linear2(F.gelu(self.linear1(self.norm2(x))))
 
 # %% wrong DecoderBlock mask_shared_by_the_batch of="solution"
-# pass the whole output of a sublayer to one nn.Dropout: it draws for each number
+# pass the whole output of a sublayer to one nn.Dropout: it draws for each element
 # replace: x = x + self.dropout(self.w_output((weights @ value).transpose(1, 2).flatten(2)))
 #          return x + self.dropout(self.linear2(F.gelu(self.linear1(self.norm2(x)))))
 # by:      kept = self.dropout(torch.ones_like(x[:1]))
@@ -1478,14 +1478,14 @@ class DecoderBlock(nn.Module):
 #              key, value = cache(normed, normed)
 
 # %% wrong DecoderBlock mask_from_the_top_left of="solution"
-# Behind cached tokens, your mask gives the first new token only the first key: it may attend to all
+# After cached tokens, your mask gives the first new token only the first key: it may attend to all
 # cached keys and to itself.
 # replace: triu(cached + 1)
 # by:      triu(1)
 
 
 # %% wrong DecoderBlock is_causal
-# Behind cached tokens, your mask gives the first new token only the first key: it may attend to all
+# After cached tokens, your mask gives the first new token only the first key: it may attend to all
 # cached keys and to itself.
 class DecoderBlock(nn.Module):
     def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0) -> None:
@@ -1549,8 +1549,8 @@ class DecoderBlock(nn.Module):
         return x + self.dropout(self.linear2(F.gelu(self.linear1(self.norm2(x)))))
 
 
-# %% wrong DecoderBlock no_mask_behind_cached_tokens
-# Behind cached tokens, your tokens attend to later ones in the same call: the mask is needed there
+# %% wrong DecoderBlock no_mask_after_cached_tokens
+# After cached tokens, your tokens attend to later ones in the same call: the mask is needed there
 # too.
 class DecoderBlock(nn.Module):
     def __init__(self, d_model: int, num_heads: int, d_ff: int, dropout: float = 0.0) -> None:
@@ -1585,13 +1585,13 @@ class DecoderBlock(nn.Module):
 
 
 # %% wrong DecoderBlock new_tokens_see_no_later_cached_ones of="solution"
-# Behind cached tokens, your mask hides the newest key from every token: a token attends to itself
+# After cached tokens, your mask hides the newest key from every token: a token attends to itself
 # too.
 # replace: triu(cached + 1)
 # by:      triu(cached + (cached == 0))
 
-# %% wrong DecoderBlock one_ahead_behind_cached_tokens of="solution"
-# Behind cached tokens, a token attends to the next one: the diagonal of the mask is off by one.
+# %% wrong DecoderBlock one_ahead_after_cached_tokens of="solution"
+# After cached tokens, a token attends to the next one: the diagonal of the mask is off by one.
 # replace: triu(cached + 1)
 # by:      triu(cached + 1 + (cached > 0))
 
@@ -1912,52 +1912,52 @@ class DecoderBlock(nn.Module):
 
 # %% wrong GPT no_positions of="solution"
 # Your positions have no influence: add their embeddings to those of the tokens.
-# replace: self.tokens(tokens) + self.positions(places)
+# replace: self.tokens(tokens) + self.positions(indices)
 # by:      self.tokens(tokens)
 
 # %% wrong GPT no_tokens of="solution"
 # Your tokens have no influence: add their embeddings to those of the positions.
-# replace: self.tokens(tokens) + self.positions(places)
-# by:      self.positions(places).expand(*tokens.shape, -1)
+# replace: self.tokens(tokens) + self.positions(indices)
+# by:      self.positions(indices).expand(*tokens.shape, -1)
 
 # %% wrong GPT embeddings_multiplied of="solution"
 # You multiply the embeddings of token and position: add them.
-# replace: self.tokens(tokens) + self.positions(places)
-# by:      self.tokens(tokens) * self.positions(places)
+# replace: self.tokens(tokens) + self.positions(indices)
+# by:      self.tokens(tokens) * self.positions(indices)
 
 # %% wrong GPT embeddings_averaged of="solution"
 # You average the embeddings of token and position: add them.
-# replace: self.tokens(tokens) + self.positions(places)
-# by:      (self.tokens(tokens) + self.positions(places)) / 2
+# replace: self.tokens(tokens) + self.positions(indices)
+# by:      (self.tokens(tokens) + self.positions(indices)) / 2
 
 # %% wrong GPT positions_of_the_tokens of="solution"
 # You look up positions by the tokens' numbers: a position is 0, 1, 2, … along the row.
-# replace: self.positions(places)
+# replace: self.positions(indices)
 # by:      self.positions(tokens.clamp(max=context - 1))
 
 # %% wrong GPT positions_from_one of="solution"
 # Your positions start at 1: the first one is 0.
-# replace: self.positions(places)
-# by:      self.positions((places + 1).clamp(max=context - 1))
+# replace: self.positions(indices)
+# by:      self.positions((indices + 1).clamp(max=context - 1))
 
 # %% wrong GPT positions_from_the_end of="solution"
 # Your positions count from the end: the first token has position 0.
-# replace: self.positions(places)
-# by:      self.positions(places.flip(0))
+# replace: self.positions(indices)
+# by:      self.positions(indices.flip(0))
 
 # %% wrong GPT last_positions_of_the_context of="solution"
 # You take the last rows of `positions`: the first token has position 0.
-# replace: self.positions(places)
-# by:      self.positions(places - end + context)
+# replace: self.positions(indices)
+# by:      self.positions(indices - end + context)
 
 # %% wrong GPT one_position_for_all of="solution"
 # All of your tokens have position 0: they count 0, 1, 2, … along the row.
-# replace: self.positions(places)
-# by:      self.positions(places * 0)
+# replace: self.positions(indices)
+# by:      self.positions(indices * 0)
 
 # %% wrong GPT positions_along_the_batch of="solution"
 # Your positions run along the batch: they count along each row.
-# replace: self.positions(places)
+# replace: self.positions(indices)
 # by:      self.positions(torch.arange(len(tokens)))[:, None]
 
 
@@ -1994,9 +1994,9 @@ class GPT(nn.Module):
         end, context = start + tokens.shape[1], self.positions.num_embeddings
         if end > context:
             raise ValueError(f"{end} tokens do not fit into a context of {context}")
-        places = torch.arange(start, end, device=tokens.device)
+        indices = torch.arange(start, end, device=tokens.device)
         x = self.dropout(
-            self.tokens(tokens) * self.norm.normalized_shape[0] ** 0.5 + self.positions(places)
+            self.tokens(tokens) * self.norm.normalized_shape[0] ** 0.5 + self.positions(indices)
         )
         for i, block in enumerate(self.blocks):
             x = block(x, None if caches is None else caches[i])
@@ -2036,9 +2036,9 @@ class GPT(nn.Module):
         end, context = start + tokens.shape[1], self.positions.num_embeddings
         if end > context:
             raise ValueError(f"{end} tokens do not fit into a context of {context}")
-        places = torch.arange(start, end, device=tokens.device)
+        indices = torch.arange(start, end, device=tokens.device)
         x = self.dropout(
-            (self.tokens(tokens) + self.positions(places)) * self.norm.normalized_shape[0] ** 0.5
+            (self.tokens(tokens) + self.positions(indices)) * self.norm.normalized_shape[0] ** 0.5
         )
         for i, block in enumerate(self.blocks):
             x = block(x, None if caches is None else caches[i])
@@ -2055,11 +2055,11 @@ class GPT(nn.Module):
 #          self.register_buffer("waves", waves.sin())
 # replace: self.positions.num_embeddings
 # by:      len(self.waves)
-# replace: self.positions(places)
-# by:      self.waves[places]
+# replace: self.positions(indices)
+# by:      self.waves[indices]
 
 # %% wrong GPT standard_deviation_of_one of="solution"
-# the numbers in `tokens` should have mean 0 and standard deviation 0.1
+# the parameters in `tokens` should have mean 0 and standard deviation 0.1
 # replace: for table in (self.tokens, self.positions):
 #              nn.init.normal_(table.weight, std=0.1)
 # by:
@@ -2070,27 +2070,27 @@ class GPT(nn.Module):
 # by:      for table in (self.tokens,):
 
 # %% wrong GPT positions_drawn_alone of="solution"
-# the numbers in `tokens` should have mean 0 and standard deviation 0.1
+# the parameters in `tokens` should have mean 0 and standard deviation 0.1
 # replace: for table in (self.tokens, self.positions):
 # by:      for table in (self.positions,):
 
 # %% wrong GPT standard_deviation_of_gpt_2 of="solution"
-# the numbers in `tokens` should have mean 0 and standard deviation 0.1
+# the parameters in `tokens` should have mean 0 and standard deviation 0.1
 # replace: std=0.1
 # by:      std=0.02
 
 # %% wrong GPT variance_for_standard_deviation of="solution"
-# the numbers in `tokens` should have mean 0 and standard deviation 0.1
+# the parameters in `tokens` should have mean 0 and standard deviation 0.1
 # replace: std=0.1
 # by:      std=0.1**0.5
 
 # %% wrong GPT uniform_numbers of="solution"
-# the numbers in `tokens` should have mean 0 and standard deviation 0.1
+# the parameters in `tokens` should have mean 0 and standard deviation 0.1
 # replace: nn.init.normal_(table.weight, std=0.1)
 # by:      nn.init.uniform_(table.weight, -0.1, 0.1)
 
 # %% wrong GPT mean_of_a_tenth of="solution"
-# the numbers in `tokens` should have mean 0 and standard deviation 0.1
+# the parameters in `tokens` should have mean 0 and standard deviation 0.1
 # replace: nn.init.normal_(table.weight, std=0.1)
 # by:      nn.init.normal_(table.weight, 0.1)
 
@@ -2140,8 +2140,8 @@ class GPT(nn.Module):
         end, context = start + tokens.shape[1], self.positions.num_embeddings
         if end > context:
             raise ValueError(f"{end} tokens do not fit into a context of {context}")
-        places = torch.arange(start, end, device=tokens.device)
-        x = self.dropout(self.tokens(tokens) + self.positions(places))
+        indices = torch.arange(start, end, device=tokens.device)
+        x = self.dropout(self.tokens(tokens) + self.positions(indices))
         for i, block in enumerate(self.blocks):
             x = block(x, None if caches is None else caches[i])
         return F.linear(self.norm(x), self.tokens.weight)
@@ -2251,8 +2251,8 @@ class GPT(nn.Module):
         end, context = start + tokens.shape[1], self.positions.num_embeddings
         if end > context:
             raise ValueError(f"{end} tokens do not fit into a context of {context}")
-        places = torch.arange(start, end, device=tokens.device)
-        x = self.dropout(self.tokens(tokens) + self.positions(places))
+        indices = torch.arange(start, end, device=tokens.device)
+        x = self.dropout(self.tokens(tokens) + self.positions(indices))
         for i, block in enumerate(self.blocks):
             x = block(x, None if caches is None else caches[i])
         return F.linear(self.norm(x), self.tokens.weight)
@@ -2268,8 +2268,8 @@ class GPT(nn.Module):
 # replace: self.dropout = nn.Dropout(dropout)
 # by:      self.dropout = nn.Dropout(dropout)
 #          self.norm0 = nn.LayerNorm(d_model)
-# replace: x = self.dropout(self.tokens(tokens) + self.positions(places))
-# by:      x = self.norm0(self.dropout(self.tokens(tokens) + self.positions(places)))
+# replace: x = self.dropout(self.tokens(tokens) + self.positions(indices))
+# by:      x = self.norm0(self.dropout(self.tokens(tokens) + self.positions(indices)))
 
 # %% wrong GPT no_bias_in_the_norm of="solution"
 # a bias or a gain is missing: make `norm` with nn.LayerNorm(d_model)
@@ -2372,8 +2372,8 @@ class GPT(nn.Module):
 
 # %% wrong GPT input_detached of="solution"
 # a gradient should reach `tokens` through its use at the input
-# replace: self.tokens(tokens) + self.positions(places)
-# by:      self.tokens(tokens).detach() + self.positions(places)
+# replace: self.tokens(tokens) + self.positions(indices)
+# by:      self.tokens(tokens).detach() + self.positions(indices)
 
 # %% wrong GPT positions_frozen of="solution"
 # training should be able to change both tables and the norm: leave requires_grad as it is
@@ -2449,41 +2449,41 @@ class GPT(nn.Module):
 # replace: if end > context:
 #              raise ValueError(f"{end} tokens do not fit into a context of {context}")
 # by:
-# replace: self.positions(places)
-# by:      self.positions(places.clamp(max=context - 1))
+# replace: self.positions(indices)
+# by:      self.positions(indices.clamp(max=context - 1))
 
 # %% wrong GPT positions_that_begin_again of="solution"
 # expected a ValueError that names 5 and 4, but nothing was raised
 # replace: if end > context:
 #              raise ValueError(f"{end} tokens do not fit into a context of {context}")
 # by:
-# replace: self.positions(places)
-# by:      self.positions(places % context)
+# replace: self.positions(indices)
+# by:      self.positions(indices % context)
 
 # %% wrong GPT no_dropout_on_the_embeddings of="solution"
 # Your embeddings pass undropped: use dropout on the sum of tokens and positions.
-# replace: x = self.dropout(self.tokens(tokens) + self.positions(places))
-# by:      x = self.tokens(tokens) + self.positions(places)
+# replace: x = self.dropout(self.tokens(tokens) + self.positions(indices))
+# by:      x = self.tokens(tokens) + self.positions(indices)
 
 # %% wrong GPT dropout_on_the_tokens_alone of="solution"
 # The embeddings of the positions pass undropped: use dropout on the sum of tokens and positions.
-# replace: self.dropout(self.tokens(tokens) + self.positions(places))
-# by:      self.dropout(self.tokens(tokens)) + self.positions(places)
+# replace: self.dropout(self.tokens(tokens) + self.positions(indices))
+# by:      self.dropout(self.tokens(tokens)) + self.positions(indices)
 
 # %% wrong GPT dropout_on_the_positions_alone of="solution"
 # The embeddings of the tokens pass undropped: use dropout on the sum of tokens and positions.
-# replace: self.dropout(self.tokens(tokens) + self.positions(places))
-# by:      self.tokens(tokens) + self.dropout(self.positions(places))
+# replace: self.dropout(self.tokens(tokens) + self.positions(indices))
+# by:      self.tokens(tokens) + self.dropout(self.positions(indices))
 
 # %% wrong GPT dropout_on_each_embedding of="solution"
 # call dropout once, on the sum of both embeddings
-# replace: self.dropout(self.tokens(tokens) + self.positions(places))
-# by:      self.dropout(self.tokens(tokens)) + self.dropout(self.positions(places))
+# replace: self.dropout(self.tokens(tokens) + self.positions(indices))
+# by:      self.dropout(self.tokens(tokens)) + self.dropout(self.positions(indices))
 
 # %% wrong GPT dropout_twice of="solution"
 # call dropout once, with the rate that is given
-# replace: self.dropout(self.tokens(tokens) + self.positions(places))
-# by:      self.dropout(self.dropout(self.tokens(tokens) + self.positions(places)))
+# replace: self.dropout(self.tokens(tokens) + self.positions(indices))
+# by:      self.dropout(self.dropout(self.tokens(tokens) + self.positions(indices)))
 
 # %% wrong GPT dropout_after_the_norm_too of="solution"
 # You drop features after the final norm as well: norm and logits have no dropout.
@@ -2523,15 +2523,15 @@ class GPT(nn.Module):
 # by:      x = self.dropout(block(x, None if caches is None else caches[i]))
 
 # %% wrong GPT whole_tokens_dropped of="solution"
-# pass the whole sum to one nn.Dropout: it draws for each number
-# replace: x = self.dropout(self.tokens(tokens) + self.positions(places))
-# by:      x = self.tokens(tokens) + self.positions(places)
+# pass the whole sum to one nn.Dropout: it draws for each element
+# replace: x = self.dropout(self.tokens(tokens) + self.positions(indices))
+# by:      x = self.tokens(tokens) + self.positions(indices)
 #          x = x * self.dropout(torch.ones_like(x[..., :1]))
 
 # %% wrong GPT same_mask_for_all_tokens of="solution"
-# pass the whole sum to one nn.Dropout: it draws for each number
-# replace: x = self.dropout(self.tokens(tokens) + self.positions(places))
-# by:      x = self.tokens(tokens) + self.positions(places)
+# pass the whole sum to one nn.Dropout: it draws for each element
+# replace: x = self.dropout(self.tokens(tokens) + self.positions(indices))
+# by:      x = self.tokens(tokens) + self.positions(indices)
 #          x = x * self.dropout(torch.ones_like(x[:1, :1]))
 
 # %% wrong GPT start_ignored of="solution"
@@ -2671,8 +2671,8 @@ class GPT(nn.Module):
 # by:      self.norm(x) @ self.tokens.weight.T
 
 # %% right GPT einsum_and_slices of="solution"
-# replace: places = torch.arange(start, end, device=tokens.device)
-#          x = self.dropout(self.tokens(tokens) + self.positions(places))
+# replace: indices = torch.arange(start, end, device=tokens.device)
+#          x = self.dropout(self.tokens(tokens) + self.positions(indices))
 # by:      x = self.tokens.weight[tokens] + self.positions.weight[start:end]
 #          x = self.dropout(x)
 # replace: F.linear(self.norm(x), self.tokens.weight)
@@ -2744,10 +2744,10 @@ class GPT(nn.Module):
         end, context = start + tokens.shape[1], self.positions.num_embeddings
         if end > context:
             raise ValueError(f"{end} tokens do not fit into a context of {context}")
-        places = torch.arange(start, end, device=tokens.device)
+        indices = torch.arange(start, end, device=tokens.device)
         x = self.dropout(
             F.embedding(tokens, self.tokens.weight)
-            + F.embedding(places, self.positions.weight)[None]
+            + F.embedding(indices, self.positions.weight)[None]
         )
         waiting = iter(caches) if caches is not None else None
         for block in self.blocks:
@@ -2756,8 +2756,8 @@ class GPT(nn.Module):
 
 
 # %% right GPT positions_for_each_row of="solution"
-# replace: places = torch.arange(start, end, device=tokens.device)
-# by:      places = (torch.ones_like(tokens).cumsum(1) - 1) + start
+# replace: indices = torch.arange(start, end, device=tokens.device)
+# by:      indices = (torch.ones_like(tokens).cumsum(1) - 1) + start
 
 # %% right GPT initial_values_by_apply of="solution"
 # replace: for table in (self.tokens, self.positions):
@@ -3187,7 +3187,7 @@ def gpt_parameters(vocab_size, context, d_model, num_layers, d_ff=None):
 # by:      return logits.argmax(-1)
 
 # %% wrong next_token_probabilities whole_numbers_at_zero of="solution"
-# F.one_hot returns whole numbers: turn them into the dtype of the logits, with .to(…)
+# F.one_hot returns integers: turn them into the dtype of the logits, with .to(…)
 # replace: return F.one_hot(logits.argmax(-1), logits.shape[-1]).to(logits.dtype)
 # by:      return F.one_hot(logits.argmax(-1), logits.shape[-1])
 
@@ -3585,7 +3585,7 @@ def next_token_probabilities(
 #          for _ in range(count):
 
 # %% wrong generate whole_row of="solution"
-# before each call, cut each row to its last `context` tokens, axis 1
+# before each call, truncate each row to its last `context` tokens, axis 1
 # replace: tokens[:, -context:]
 # by:      tokens
 
@@ -3632,7 +3632,7 @@ def generate(
 
 
 # %% wrong generate window_cut_once of="solution"
-# before each call, cut each row to its last `context` tokens, axis 1
+# before each call, truncate each row to its last `context` tokens, axis 1
 # replace: for _ in range(count):
 #              logits = model(tokens[:, -context:])[:, -1]  # (batch, vocab)
 # by:      first = max(tokens.shape[1] - context, 0)
@@ -3689,7 +3689,7 @@ def generate(
 
 
 # %% wrong generate windows_along_the_batch of="solution"
-# before each call, cut each row to its last `context` tokens, axis 1
+# before each call, truncate each row to its last `context` tokens, axis 1
 # replace: model(tokens[:, -context:])[:, -1]
 # by:      model(tokens[-context:])[:, -1]
 
@@ -3960,7 +3960,7 @@ def generate(
 #          for _ in range(count):
 
 # %% wrong generate as_floats of="solution"
-# the model should get all three rows at once, as whole numbers
+# the model should get all three rows at once, as integers
 # replace: [tokens, drawn]
 # by:      [tokens, drawn.double()]
 
@@ -4615,14 +4615,14 @@ def test_of_cached_mask(attend):
 
 
 # %% wrong test_of_cached_mask one_or_all of="solution"
-# Your test accepts functions that fail for several new queries behind cached keys. Test such a
+# Your test accepts functions that fail for several new queries after cached keys. Test such a
 # number too: more than one, fewer than all.
 # replace: for new in (1, 2, 6):
 # by:      for new in (1, 6):
 
 
 # %% wrong test_of_cached_mask several_only of="solution"
-# Your test has several new queries behind cached keys only. Test a single new query as well, and as
+# Your test has several new queries after cached keys only. Test a single new query as well, and as
 # many queries as keys.
 # replace: for new in (1, 2, 6):
 # by:      for new in (2, 3):
@@ -4774,7 +4774,7 @@ def test_of_cached_mask(attend):
 
 
 # %% wrong test_of_cached_mask two_keys of="solution"
-# With two keys there is no case of several new queries behind cached keys. Use more keys.
+# With two keys there is no case of several new queries after cached keys. Use more keys.
 # replace: for new in (1, 2, 6):
 # by:      query, key, value = query[:, :, :2], key[:, :, :2], value[:, :, :2]
 #          expected = expected[:, :, :2]
