@@ -22,15 +22,15 @@ def grid_to_sequence(features: Tensor) -> Tensor:
 
 
 # %% wrong grid_to_sequence reshape_alone of="solution"
-# Your vectors mix cells: reshape keeps the order in memory, in which the numbers of one channel
-# stand side by side. Move the channels behind the cells, do not just rename the axes.
+# Your vectors mix cells: reshape and view keep the order in memory, in which the numbers of one
+# channel are adjacent. Swap the axes with transpose or permute.
 # replace: return features.flatten(2).transpose(1, 2)
 # by:      batch, channels, height, width = features.shape
 #          return features.reshape(batch, height * width, channels)
 
 # %% wrong grid_to_sequence view_alone of="solution"
-# Your vectors mix cells: view keeps the order in memory, in which the numbers of one channel
-# stand side by side.
+# Your vectors mix cells: reshape and view keep the order in memory, in which the numbers of one
+# channel are adjacent. Swap the axes with transpose or permute.
 # replace: return features.flatten(2).transpose(1, 2)
 # by:      batch, channels, height, width = features.shape
 #          return features.contiguous().view(batch, -1, channels)
@@ -1311,12 +1311,12 @@ def coverage_penalty(weights: Tensor, lengths: Tensor) -> Tensor:
 # by:      device=weights.device) >= lengths
 
 # %% wrong coverage_penalty only_too_little of="solution"
-# You punish totals below 1 alone: those above count too.
+# You penalise only totals below 1: those above count, too.
 # replace: (1 - totals).square()
 # by:      (1 - totals).clamp(min=0).square()
 
 # %% wrong coverage_penalty only_too_much of="solution"
-# You punish totals above 1 alone: those below count too.
+# You penalise only totals above 1: those below count, too.
 # replace: (1 - totals).square()
 # by:      (totals - 1).clamp(min=0).square()
 
@@ -1468,12 +1468,12 @@ def weight_on_object(weights: Tensor, masks: Tensor, stride: int) -> tuple[Tenso
 # by:      (F.avg_pool2d(masks.to(weights.dtype), stride) >= 0.5).to(weights.dtype)
 
 # %% wrong weight_on_object corner_pixel of="solution"
-# You look at the first pixel of each cell alone: any pixel of the object in it counts.
+# You test only the first pixel of each cell: any pixel of the object in it counts.
 # replace: F.max_pool2d(masks.to(weights.dtype), stride)
 # by:      masks[..., ::stride, ::stride].to(weights.dtype)
 
 # %% wrong weight_on_object middle_pixel of="solution"
-# You look at one pixel of each cell, in its middle: any pixel of the object in it counts.
+# You test one pixel of each cell, in its middle: any pixel of the object in it counts.
 # replace: F.max_pool2d(masks.to(weights.dtype), stride)
 # by:      masks[..., stride // 2 :: stride, stride // 2 :: stride].to(weights.dtype)
 
@@ -1720,7 +1720,7 @@ def occlusion_map(
 # by:      covered = image.clone().expand(rows * columns, -1, -1, -1)
 
 # %% wrong occlusion_map after_minus_before of="tile_by_tile"
-# Your sign is turned round: the score before minus the score after.
+# Your sign is reversed: it should be the score before minus the score after.
 # replace: whole - score(covered.unsqueeze(0))[0]
 # by:      score(covered.unsqueeze(0))[0] - whole
 
