@@ -2345,13 +2345,13 @@ class AttentionDecoder(nn.Module):
 # by:      logits, _, weights = step(token, state if t == 0 else None)
 
 # %% wrong unroll first_state_dropped of="solution"
-# Your first call gets no state: give it the one that you are given.
+# Your call 0 gets no state: give it the one that you are given.
 # replace: token, all_logits, all_weights = begin, [], []
 # by:      token, all_logits, all_weights = begin, [], []
 #          state = None
 
 # %% wrong unroll begin_left_out of="solution"
-# Your first call gets the first target: it should get begin.
+# Your call 0 gets the first target: it should get begin.
 # replace: token = logits.argmax(-1) if target is None else target[:, t]
 # by:      token = logits.argmax(-1)
 # replace: logits, state, weights = step(token, state)
@@ -2379,7 +2379,7 @@ class AttentionDecoder(nn.Module):
 #              break
 
 # %% wrong unroll target_wraps_round of="solution"
-# Your second call gets the last target: the index t - 1 is -1 in the first round.
+# Your call 1 gets the last target: the index t - 1 is -1 in the first round.
 # replace: token = logits.argmax(-1) if target is None else target[:, t]
 # by:      token = logits.argmax(-1) if target is None else target[:, t - 1]
 
@@ -2418,7 +2418,7 @@ class AttentionDecoder(nn.Module):
 # by:      token = logits.argmax(-1)
 
 # %% wrong unroll target_in_the_first_call_only of="solution"
-# You force the second call only: with a target, every later call gets the target of the call
+# You force call 1 only: with a target, every later call gets the target of the call
 # before.
 # replace: token = logits.argmax(-1) if target is None else target[:, t]
 # by:      token = logits.argmax(-1) if target is None or t > 0 else target[:, t]
@@ -2928,34 +2928,33 @@ def test_of_attention(attend):
 
 
 # %% wrong test_of_attention always_false
-# Your test rejects right functions too. Compare weights up to rounding, and each weight with that
-# of the same state in its new position.
+# Your test rejects correct functions too. Compare weights up to rounding, and each weight with
+# that of the same state in its new position.
 def test_of_attention(attend):
     return False
 
 
 # %% wrong test_of_attention exactly_equal of="solution"
-# Your test rejects right functions too. Compare weights up to rounding, and each weight with that
-# of the same state in its new position.
+# Your test compares exactly, but weights differ by rounding: use torch.allclose.
 # replace: moved = torch.allclose(attend(state, states[:, order]), weights[:, order])
 # by:      moved = weights.tolist() == attend(state, states.flip(1)).tolist()
 
 # %% wrong test_of_attention weights_should_stay of="solution"
-# Your test rejects right functions too. Compare weights up to rounding, and each weight with that
-# of the same state in its new position.
+# Your test rejects correct functions too. Compare weights up to rounding, and each weight with
+# that of the same state in its new position.
 # replace: moved = torch.allclose(attend(state, states[:, order]), weights[:, order])
 # by:      moved = torch.allclose(attend(state, states[:, order]), weights)
 
 # %% wrong test_of_attention inverse_order of="solution"
-# Your test rejects right functions too. Compare weights up to rounding, and each weight with that
-# of the same state in its new position.
+# Your test rejects correct functions too. Compare weights up to rounding, and each weight with
+# that of the same state in its new position.
 # replace: moved = torch.allclose(attend(state, states[:, order]), weights[:, order])
 # by:      moved = torch.allclose(attend(state, states[:, order])[:, order], weights)
 
 
 # %% wrong test_of_attention against_the_dot_product
-# Your test rejects right functions too. Compare weights up to rounding, and each weight with that
-# of the same state in its new position.
+# Your test rejects correct functions too. Compare weights up to rounding, and each weight with
+# that of the same state in its new position.
 def test_of_attention(attend):
     state, states = numbers(2, 4), numbers(2, 6, 4, seed=1)
     expected = (states @ state[:, :, None])[..., 0].softmax(-1) * 1.5
@@ -2972,7 +2971,7 @@ def test_of_attention(attend):
 
 
 # %% wrong test_of_attention reversed_answer of="solution"
-# Your test says True for faulty functions and False for right ones. Reverse it.
+# Your test says True for faulty functions and False for correct ones. Reverse it.
 # replace: return moved and by_states and by_state
 # by:      return not (moved and by_states and by_state)
 
@@ -3064,8 +3063,7 @@ def test_of_attention(attend):
 # by:      return moved or by_states or by_state
 
 # %% wrong test_of_attention not_up_to_rounding of="solution"
-# Your test rejects right functions too. Compare weights up to rounding, and each weight with that
-# of the same state in its new position.
+# Your test compares exactly, but weights differ by rounding: use torch.allclose.
 # replace: moved = torch.allclose(attend(state, states[:, order]), weights[:, order])
 # by:      moved = torch.equal(attend(state, states[:, order]), weights[:, order])
 
