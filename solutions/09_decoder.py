@@ -238,7 +238,7 @@ with Check("next_token_loss", "too few tokens, in other batches") as check:
 # %% [markdown]
 # ## 2 · A baseline that counts
 #
-# Before you train anything, you need a baseline: how far does counting get you? An **n-gram** is a sequence of n consecutive tokens. Which characters follow *the* in the training text, and how often? The relative frequency of each is a prediction, without a single gradient step.
+# Before you train anything, you need a baseline: how far does counting get you? An **n-gram** is a sequence of n consecutive tokens: for n = 2, a bigram. Which characters follow *the* in the training text, and how often? The relative frequency of each is a prediction, without a single gradient step.
 
 
 # %%
@@ -329,7 +329,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: with a constant added, 4-grams are best, and then the loss rises. With interpolation it keeps falling, although the same n-grams are unseen. These are your baselines, and they have an advantage: the best of three weights was chosen *on* the held-out text.
+# What to see: with a constant added, 4-grams are best, and then the loss rises. With interpolation it keeps falling, although the same n-grams are unseen: for those, the shorter contexts decide. These are your baselines, and they have an advantage: the best of three weights was chosen *on* the held-out text.
 #
 # Is the held-out text new? Documentation repeats itself. The next cell looks for passages of at least 32 characters that occur in the training text too.
 
@@ -1344,7 +1344,7 @@ for name, (stated, layers, width, heads, d_head) in gpt3.items():
 #
 # <details><summary>Yes: a wrong width would change the count</summary>Take a width of 5,120 instead of 5,140 in the 13B row: the count changes by less than 1 %.</details>
 # <details><summary>No: in two rows the heads do not fit</summary>Yes. The formula assumes square projections, as in your block: heads times d_head is d_model. Multiply in each row.</details>
-# <details><summary>One cannot know without the weights</summary>You cannot know the true sizes. But you can see whether the numbers of a row fit each other.</details>
+# <details><summary>You cannot know without the weights</summary>Not the true sizes. But you can see whether the numbers of a row fit each other.</details>
 
 # %%
 for name, (*_unused, width, heads, d_head) in gpt3.items():
@@ -1417,9 +1417,9 @@ for title, of_token, of_position, is_tied in (
 print(f"the same probability for every character: {math.log(len(symbols)):.2f} nats")
 
 # %% [markdown]
-# What to see: your untrained model is a little worse than equal probabilities. With standard deviations of 1, it would start at about 40 nats, because of the table of tokens. (With small position vectors, the loss is even higher: the token's row is a larger share of x.)
+# What to see: your untrained model is a little worse than equal probabilities. With standard deviations of 1, it would start at about 40 nats, because of the table of tokens. With that table alone at 1, the loss is higher: the token's row is a larger share of x.
 #
-# Without tying, the loss is still about 20 nats: the logits are large. Tying adds the rest. The residual stream carries the row of the token just read to the output, so that token gets the largest logit.
+# Without tying, it starts at about 20 nats: the logits are large. Tying adds the rest: the residual stream carries the row of the token just read to the output, so that token gets the largest logit.
 #
 # You train with AdamW and a warm-up of 50 steps, for about 15 seconds. Only the **cosine schedule** is new: after the warm-up, the learning rate falls along half a cosine to 0.
 
@@ -1465,7 +1465,7 @@ print(f"{sum(part.numel() for part in trained_gpt().parameters()):,} parameters"
 # %% [markdown]
 # ### How much context does it use?
 #
-# The model may use 32 characters. Does it? Measure the loss on the targets of part 2 when it reads only the last 1, 2, 4, … characters before each. (Seeds 1 and 2 are recorded, from `losses_by_context(trained_gpt(seed))`.)
+# The model may use 32 characters. Does it? Measure the loss on the targets of part 2 when it reads only the last 1, 2, 3, 4, 8, … characters before each. Training had contexts of all these lengths: the logits at position $t$ use $t + 1$ characters. (Seeds 1 and 2 are recorded, from `losses_by_context(trained_gpt(seed))`.)
 #
 # **Predict.** From which length on does more context hardly help, after 600 steps?
 #
@@ -1558,9 +1558,9 @@ change = (trained_gpt().positions.weight / fresh_gpt.positions.weight)[32]
 print(f"vector 32, trained / untrained: {change.min():.3f} to {change.max():.3f}")
 
 # %% [markdown]
-# What to see: one more character costs about one nat. Position 32 gets no gradient, so its vector was never learned; AdamW's weight decay only shrank it. With a copy of vector 31, the *last* two characters share a vector, and most of the extra loss stays. If all vectors move up by one, the *first* two share vector 0, and nothing is lost.
+# What to see: one more character costs about one nat. Position 32 gets no gradient: only AdamW's weight decay changed its vector. With vector 31 copied, the *last* two characters share it, and most of the extra loss stays. If all vectors move up by one, the *first* two share vector 0, and nothing is lost.
 #
-# So generate with `CONTEXT`, never with 33. Had you trained on windows of 32, position 31 would be the untrained one. In texts longer than the context, position 31 makes *every* prediction.
+# So generate with `CONTEXT`, never with 33. With windows of 32, position 31 would stay untrained, and long texts use it for *every* prediction. (Other code feeds only 32 of the 33 tokens, and has no such position.)
 
 # %% [markdown]
 # ### Does the Transformer ever win?
@@ -1610,7 +1610,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: without positions, the model does better than counted pairs (2.32 nats in part 2). But each seed is about half a nat behind the same seed with positions. So after 600 steps, the mask does not replace positions. (Longer training was not tried.)
+# What to see: without positions, the model does better than counted bigrams (2.32 nats in part 2). But each seed is about half a nat behind the same seed with positions. So after 600 steps, the mask does not replace positions. (Longer training was not tried.)
 #
 # **From the lecture**: “Transformer – Wrap Up” in *Transformers*, CSCI 4360/6360: for an autoregressive language model, which writes a text token by token, one uses a Transformer decoder, with future masking in every self-attention.
 
@@ -1866,9 +1866,9 @@ print("ranks 1 to 12:", *(shown(symbols[i]) for i in ranked.tolist()))
 # %% [markdown]
 # What to see: a low temperature sharpens the distribution, a high one flattens it. Top-k keeps the ratios of the k likeliest, and gives the others exactly 0.
 #
-# Now write text. **Autoregressive generation** feeds each sampled token back as input.
+# Now write text. **Autoregressive generation** feeds each sampled token back as input. In training, every input was a true token (teacher forcing, lesson 2).
 #
-# **Exercise** (20 minutes). Write `generate`. `model` may be any function from tokens to logits. Give it the last `context` tokens at most.
+# **Exercise** (20 minutes). Write `generate`. `model` may be any function from tokens to logits. Give it at most the last `context` tokens.
 #
 # <details><summary>Hint 1</summary>What does one new token need: which tokens go into the model, and the logits of which position come out? What must change before the next token?</details>
 # <details><summary>Hint 2</summary><code>torch.multinomial(probabilities, 1, generator=generator)</code> draws one token for each row, and accepts <code>generator=None</code>. Never call <code>manual_seed</code>: the seed is the caller's business.</details>
@@ -2220,7 +2220,7 @@ figures.curves(
 # %% [markdown]
 # ### Watch it choose
 #
-# The next view steps through a text that your model wrote. The bars are your own `next_token_probabilities` before each choice. Move the sliders for temperature and top-k.
+# The next view steps through a text that your model wrote. The bars are what your own `next_token_probabilities` returns before each choice. Move the sliders for temperature and top-k.
 
 # %%
 from transformer_course.widgets import show_generation
@@ -2250,13 +2250,13 @@ show_generation(
 # %% [markdown]
 # ## 7 · The cache
 #
-# For each new token, your `generate` computes all tokens of the context again. How much of that is repeated work?
+# For each new token, your `generate` processes all tokens of the context again. How much of that is repeated work?
 #
 # **Predict.** A prompt has 10 tokens, the context is 1,024, and you generate 100 more. How many token vectors go through the first block?
 #
 # <details><summary>109: every token but the last, once</summary>That is what a cache achieves.</details>
 # <details><summary>About 6,000</summary>Yes: 10 + 11 + … + 109 = 5,950.</details>
-# <details><summary>About 1,000: the prompt once for each new token</summary>The new tokens are computed again and again as well.</details>
+# <details><summary>About 1,000: the prompt once for each new token</summary>The new tokens are processed again and again as well.</details>
 
 # %%
 print(f"{sum(range(10, 110)):,} token vectors, for {len(range(10, 110))} new tokens")
@@ -2271,7 +2271,7 @@ print(f"{sum(range(10, 110)):,} token vectors, for {len(range(10, 110))} new tok
 # <details><summary>Queries change with each new token</summary>The query of an old token depends on nothing that comes later.</details>
 
 # %% [markdown]
-# A **key–value cache** keeps the keys and values of earlier tokens, so that each token passes the blocks only once.
+# A **key–value cache** keeps the keys and values of earlier tokens, so that each token passes through the blocks only once.
 #
 # **Exercise** (10 minutes). Write the cache for one block. It is called with the keys and values of the new tokens, and returns those of all tokens so far.
 #
@@ -2935,7 +2935,7 @@ with Check("GPT", "a row in pieces, with caches") as check:
 
 
 # %% [markdown]
-# Your trained model is an object of the class as it was *before* your change. So load its parameters from the file into a new one. Generation with a cache is then a short loop: the first call gets the whole prompt, each later call one token, and `start` is that token's position.
+# Your trained model is an object of the class as it was *before* your change. So load its parameters from the file into a new one. Generation with a cache is a loop that begins with the **prefill**: one call with the whole prompt. Each later call gets one token, and `start` is that token's position.
 
 
 # %%
@@ -3011,7 +3011,7 @@ for name, some_logits in (
     print(f"{name:13} largest difference of a logit: {difference:.0e}")
 
 # %% [markdown]
-# What to see: in pieces, the logits agree to rounding. Without the old keys, or with positions that begin again at 0, they differ by up to 5 and 6, respectively. Neither mistake raises an error.
+# What to see: in pieces, the logits agree to rounding. Without the old keys and values, or with positions that begin again at 0, they differ by up to 5 and 6, respectively. Neither mistake raises an error.
 #
 # ### Which positions does each call compute?
 
@@ -3040,7 +3040,7 @@ show_cached(calls, cached_calls, computed, title="Positions that each call compu
 # %% [markdown]
 # **A puzzle.** Step through the calls. How many positions are computed in all, without a cache and with it? Which call of the cached run does the most work?
 #
-# <details><summary>Your answer?</summary>186 without a cache (10 + 11 + … + 21), and 21 with it. The first cached call computes the 10 tokens of the prompt, each later one a single token.</details>
+# <details><summary>Your answer?</summary>186 without a cache (10 + 11 + … + 21), and 21 with it. The first cached call, the prefill, processes the 10 tokens of the prompt, each later one a single token.</details>
 
 # %% [markdown]
 # ### Time for one more token
@@ -3147,7 +3147,7 @@ print(f"GPT-2, by your arithmetic: {gpt_parameters(50257, 1024, 768, 12):,}")
 print(f"GPT-2, by your class:      {sum(part.numel() for part in gpt2.parameters()):,}")
 
 # %% [markdown]
-# **Hugging Face.** If the library `transformers` is installed, its `GPT2LMHeadModel` gets the parameters of your trained model. Three things differ. Its class `Conv1D` is a linear layer whose weight is transposed. Queries, keys and values are one layer of three times the width. And the default nonlinearity is the tanh approximation; `activation_function="gelu"` asks for the exact one. The folded cell copies the parameters.
+# **Hugging Face.** If the library `transformers` is installed, its `GPT2LMHeadModel` gets the parameters of your trained model. Three things differ. Its class `Conv1D` is a linear layer whose weight is transposed. Queries, keys and values come from one layer with three times as many outputs. And the default nonlinearity is the tanh approximation; `activation_function="gelu"` asks for the exact one. The folded cell copies the parameters.
 
 
 # %% folded=true
@@ -3199,7 +3199,7 @@ else:
 # %% [markdown]
 # ## 9 · In your own words
 #
-# **Question** (10 minutes). A friend's model has 32 positions. With a cache, it raises your `ValueError` at the 33rd token. So the friend drops the oldest key and value from each cache, and passes `start=31` from then on. No error is raised, but the text is not what `generate` writes. Name two reasons. How could one get the text of `generate`, and at what cost? Write three or four sentences: double-click the cell below. A person reads them.
+# **Question** (10 minutes). A friend's model has 32 positions. With a cache, it raises your `ValueError` at the 33rd token. So the friend drops the oldest key and value from each cache, and passes `start=31` from then on. No error is raised, but the text is not what `generate` writes. Name two reasons. How can you get the text of `generate`, and at what cost? Write three or four sentences: double-click the cell below. A person reads them.
 #
 # <details><summary>Hint</summary>Take a token that is still in the cache. Which position did it have when its key was computed? And which tokens had contributed to its vector when it entered block 2?</details>
 
@@ -3221,7 +3221,7 @@ show_progress("09_decoder")
 # - Counts are strong baselines. After 600 steps your GPT was behind 4-grams, and used little more than the last 8 of its 32 characters. After 2,400 steps it was ahead of 6-grams. About a quarter of the held-out text was copied, so a fair comparison includes the new passages alone.
 # - A GPT has tables of tokens and positions, a stack of pre-norm blocks with causal attention and GELU, and a final norm. By weight tying, the table of tokens makes the logits too.
 # - A position keeps its random vector if its logits never have a target and no later query attends to it. Windows need one more token than the context.
-# - Temperature divides the logits; top-k removes all but the likeliest tokens. In your model, low temperatures repeated words, and high ones made words up.
+# - Temperature divides the logits; top-k removes all but the likeliest tokens. In your model, low temperatures led to repeated words, and high ones to made-up words.
 # - A key–value cache saves repeated work; the logits stay the same. New queries need the *last* rows of the causal mask, and the right positions. `is_causal=True` takes the first rows.
 #
 # **What comes next.** Your GPT continues a text. To translate, a model must read one text and write another. Lesson 10 goes back to what came before Transformers: recurrent networks, and the attention that was invented for them.
