@@ -176,7 +176,7 @@ shown = next(p for p in test_pairs if len(p.english) == 8 and "ne" in p.french)
 draw_alignment(shown)
 
 # %% [markdown]
-# **Predict.** The encoder of lesson 7 returns one output vector for each English word. You train it to output the $i$-th French word at position $i$. Why can this not work?
+# **Predict.** The encoder of lesson 7 returns one output vector for each English word. You train it to output the $i$-th French word at position $i$. Why can't this work?
 #
 # <details><summary>It can work: attention moves information between positions</summary>Attention does that. But the encoder has as many outputs as there are English words, and French may need more.</details>
 # <details><summary>It has no output for some of the French words</summary>Yes. The number of outputs is the number of inputs. (You can add empty positions: part 12 tries it.)</details>
@@ -316,7 +316,7 @@ shuffled, unused = cross(target_side, source_side[:, order], source_side[:, orde
 print(f"memory shuffled: the output changes by {(shuffled - output).abs().max():.0e}")
 
 # %% [markdown]
-# What to see: the output has a vector for each *target* token, whatever the length of the source. Shuffling the memory changes the output only by rounding: cross-attention is permutation invariant in the memory. So the memory itself must say where each token stood; the encoder added positions to its embeddings.
+# What to see: the output has a vector for each *target* token, whatever the length of the source. Shuffling the memory changes the output only by rounding: cross-attention is permutation invariant in the memory. So the memory itself must say where each token stands; the encoder added positions to its embeddings.
 #
 # An encoder block (lesson 7) has two sublayers: self-attention and a feed-forward network. A decoder layer (a *layer* is PyTorch's word for a block) has a third, between these two:
 
@@ -882,7 +882,7 @@ with Check("shift_right", "more sizes") as check:
 
 
 # %% [markdown]
-# Here each word is one token, with an integer as its id. Both vocabularies have three special tokens: `<pad>`, `<begin>` and `<end>`. Elsewhere they are called PAD, **BOS** (beginning of sequence) and **EOS** (end of sequence).
+# Here each word is one token, with an integer as its id. Both vocabularies have three special tokens: `<pad>`, `<begin>` and `<end>`. Elsewhere they are called PAD, **BOS** (beginning of sequence) and **EOS** (end of sequence). Real systems split rare words into **subwords**, so that a small vocabulary covers every word.
 
 # %%
 PADDING, BEGIN, END = 0, 1, 2
@@ -1613,7 +1613,7 @@ print(f"{sum(part.numel() for part in translator().parameters()):,} parameters")
 # **Exercise** (25 minutes). Write greedy decoding for a batch. `step` is any function that gives logits for the next token.
 #
 # <details><summary>Hint 1</summary>Start with a column of <code>begin</code>, and keep a Boolean for each row: has it ended?</details>
-# <details><summary>Hint 2</summary>Where a row has ended, overwrite its next token by <code>end</code>: <code>masked_fill</code>. Stop when all have ended, or after max_length calls.</details>
+# <details><summary>Hint 2</summary>Where a row has ended, overwrite its next token with <code>end</code>: <code>masked_fill</code>. Stop when all have ended, or after max_length calls.</details>
 # <details><summary>Hint 3</summary><code>begin</code> and <code>end</code> may be the same id. So a row has ended when it <em>wrote</em> the end token.</details>
 
 
@@ -2401,20 +2401,20 @@ for one, choices in list(NEXT.items())[1:3]:
         print(f"{one} {two}   probability {joint:.2f}   log {math.log(joint):.2f}")
 
 # %% [markdown]
-# **Beam search** keeps the `width` likeliest partial sentences at each step. A **hypothesis** is a sentence that the search has begun or finished. Its score is its log-probability:
+# **Beam search** keeps the `width` likeliest partial sentences at each step. A **hypothesis** is a sentence that the search has begun or finished. Its score is its log-probability, given the source $x$:
 #
 # $$\log p(y_1 \dots y_n \mid x) = \sum_{t=1}^{n} \log p(y_t \mid y_1 \dots y_{t-1}, x)$$
 #
-# Here $x$ is the source. At each step, all continuations of all hypotheses compete. The `width` likeliest are kept, and those of them that end with `<end>` are set aside. With width 2:
+# The `width` likeliest continuations of all open hypotheses are kept: those ending in `<end>` are set aside, the others stay open. With width 2:
 #
 # | step | kept | dropped |
 # | --- | --- | --- |
 # | 1 | *a* −0.51, *b* −0.92 | |
 # | 2 | *b d* −1.02, *a c* −1.11 | *a d* −1.31, *b c* −3.22 |
-# | 3 | *b d* `<end>` −1.02, *a c* `<end>` −1.11: both are set aside, none is open | |
+# | 3 | *b d* `<end>` −1.02, *a c* `<end>` −1.11: both set aside | |
 
 # %% [markdown]
-# Each further word lowers the score, which favours short sentences. **Length normalisation** divides the log-probability by a power of the length: $\log p\, /\, n^{\alpha}$.
+# Each word lowers the score, favouring short sentences. **Length normalisation** divides the log-probability by a power of the length: $\log p\, /\, n^{\alpha}$. It decides only the final choice.
 #
 # **Predict.** One hypothesis has 2 tokens and log-probability −1.2, another 4 tokens and −1.6. Which wins with α = 0, and with α = 1?
 #
@@ -2426,7 +2426,7 @@ for one, choices in list(NEXT.items())[1:3]:
 #
 # <details><summary>Hint 1</summary>Keep open hypotheses as pairs of tokens and score. Call <code>step</code> once for all of them: (hypotheses, length) in, (hypotheses, vocabulary) out.</details>
 # <details><summary>Hint 2</summary>Add each hypothesis's score to its row of <code>log_softmax</code>, flatten, and take <code>topk</code>. An index of the flat list is row · vocabulary + token.</details>
-# <details><summary>Hint 3</summary>At the end, both finished and open hypotheses take part in the choice. Divide by length**alpha only there.</details>
+# <details><summary>Hint 3</summary>At the end, both finished and open hypotheses take part in the choice. Divide by <code>length**alpha</code> only there.</details>
 
 
 # %% exercise beam_search
@@ -2777,7 +2777,7 @@ for beam_width in (1, 3, 4):
 # **Puzzle.** The view runs your `beam_search` with width 3. It draws the hypotheses that are kept, and the best of those that are dropped. At which step does width 3 lose the right sentence? And why does that sentence win if it is kept?
 #
 # <details><summary>Hint</summary>Change the width in the cell from 3 to 4, and follow the winner back from its end. At which step is it the last of the four?</details>
-# <details><summary>Answer</summary>In our model at step 7: <em>… pas ma</em> ranks only fourth, behind <em>… pas mes</em> with three verbs. The words after <em>ma</em> are likelier than those after <em>mes</em>, because <em>petite femme blanche</em> agrees with <em>ma</em>. A search that has dropped <em>ma</em> cannot come back to it.</details>
+# <details><summary>Answer</summary>In our model at step 7: <em>… pas ma</em> ranks only fourth, behind <em>… pas mes</em> with three verbs. The words after <em>ma</em> are likelier than those after <em>mes</em>: <em>petite femme blanche</em> agrees with <em>ma</em>, not with <em>mes</em>. A search that has dropped <em>ma</em> cannot come back to it.</details>
 
 # %%
 from transformer_course.widgets import show_beam
@@ -3026,7 +3026,7 @@ for name, wrong_word in {"wrong ending": False, "wrong word": True}.items():
     print(f"one {name:12} in each of {len(with_error)} sentences: BLEU {score:.1f}")
 
 # %% [markdown]
-# So BLEU cannot tell a slip from a mistranslation. It compares *systems*, on many sentences. It does not say whether one sentence is right.
+# So BLEU cannot tell a slip from a mistranslation. It compares *systems*, on many sentences. It does not say whether one sentence is right. (Newer metrics, such as COMET, are networks trained on human judgements.)
 #
 # ### Does the beam help?
 #
@@ -3083,7 +3083,7 @@ recorded_lengths = {  # words in a sentence, for the seeds 0, 1 and 2
 figures.runs(recorded_lengths, "words", "Mean length of the translations", linked=True)
 
 # %% [markdown]
-# What to see: width 16 writes too few words. Without the brevity penalty, BLEU falls in only one seed, by 1.2. α = 1 nearly restores the lengths, and both widths then beat greedy decoding in every seed.
+# What to see: width 16 writes too few words. Most of the fall is brevity penalty: without it, BLEU falls in one seed. α = 1 nearly restores the lengths: both widths beat greedy decoding in every seed.
 
 # %% [markdown]
 # ## 10 · In your own words
@@ -3192,7 +3192,7 @@ figures.runs(recorded_models, "share of sentences correct", "The RNN and the Tra
 # %% [markdown]
 # What to see: on this task the RNN learns *faster* per step, in every seed. After 150 steps it is still a little ahead. So learning from fewer examples is not the Transformer's advantage here.
 #
-# Then why did the field change? These short sentences do not show it. In training, the RNN needs the state of step $t$ before it can compute step $t + 1$. The Transformer computes all positions of a layer at once.
+# Then why did the field change? These short sentences do not show it. One reason is the time of training. The RNN needs the state of step $t$ before it can compute step $t + 1$. The Transformer computes all positions of a layer at once.
 #
 # **Predict.** Sentences of 160 tokens, one processor core. Which training step takes less time?
 #
@@ -3388,7 +3388,7 @@ for name, better, worse in (
 # | --- | --- | --- |
 # | label or embed a text | encoder | each position sees the whole text, in one pass |
 # | continue text of any kind | decoder | one stack, one loss, any text without labels |
-# | turn one sequence into another | both, or a decoder | two stacks need fewer steps here; most large language models are decoder-only |
+# | turn one sequence into another | both, or a decoder | two stacks were ahead here after 150 steps; most large language models are decoder-only |
 
 # %% [markdown]
 # ## 13 · The real thing
@@ -3436,6 +3436,8 @@ print(f"largest difference {difference.abs().max():.0e}")
 # | both embeddings, output layer | three matrices | one matrix, shared (tied) |
 # | training | no dropout | dropout 0.1; label smoothing (target probabilities of about 0.9) |
 # | dropout, where used | also on attention weights and after the ReLU | on the output of each sublayer and on the embedding sums |
+# | tokens | whole words | subwords |
+# | decoding | greedy, or beam search | beam search of width 4, α = 0.6 (another formula for the length) |
 # | size | 2 + 2 layers, $d_\text{model}$ 64 | 6 + 6 layers, $d_\text{model}$ 512 |
 #
 # ### Two norms too many (optional)
@@ -3457,7 +3459,7 @@ in_norms = sum(parameters(norm) for norm in norms if isinstance(norm, nn.Module)
 print(f"{parameters(base):,} parameters, {in_norms:,} of them in these two norms")
 
 # %% [markdown]
-# `nn.Transformer` always adds both norms, whatever `norm_first` says (checked in the source of the PyTorch version that ran this cell). To build the paper's stacks, use `nn.TransformerEncoder(layer, 6)` and `nn.TransformerDecoder(layer, 6)` without a norm.
+# `nn.Transformer` always adds both norms, whatever `norm_first` says (as of PyTorch 2.13). To build the paper's stacks, use `nn.TransformerEncoder(layer, 6)` and `nn.TransformerDecoder(layer, 6)` without a norm.
 
 # %% [markdown]
 # ### BLEU, from the field's own library
@@ -3502,7 +3504,7 @@ show_progress("11_encoder_decoder")
 # - In training, the decoder reads the target, shifted right by one (teacher forcing). Thanks to the shift and the causal mask, all positions train at once and none sees its own target. Without the mask, the loss falls further, and the model cannot translate.
 # - If the mask is applied in training only, the *validation* loss is wrong: in your runs, too high. A test that changes later positions, in both modes, finds such a leak. It does not find a target that was never shifted: for that, print the decoder's input beside its targets.
 # - Greedy decoding takes the likeliest token at each step. Beam search keeps several hypotheses, and usually finds likelier sentences. If the score is a sum of log-probabilities, a wide beam can write sentences that are too short, as after 100 steps here; length normalisation helps.
-# - BLEU compares n-grams of a whole corpus with references: clipped precisions of 1- to 4-grams, times a brevity penalty. It does not know what a sentence means.
+# - BLEU compares n-grams of a whole corpus with references: the geometric mean of the clipped precisions of 1- to 4-grams, times a brevity penalty. It does not know what a sentence means.
 # - At equal parameters, the RNN with attention needs fewer steps on this small task. On long sentences the Transformer's training step is faster: it computes all positions at once.
 # - After 150 steps, two stacks were ahead of decoder-only of equal size in each of six seeds. A bidirectional source helped two stacks in five seeds, one stack in two.
 #
