@@ -280,7 +280,7 @@ for row_of_ids in some_pairs:
 # **Predict.** Why does the model not always read `[MASK]`?
 #
 # <details><summary>Because no row contains [MASK] when you classify later</summary>Yes, that is the paper's reason: a model that predicts only at <code>[MASK]</code> could neglect all other positions. Part 4 tests what the other 20 % do.</details>
-# <details><summary>To make the task easier</summary>It makes it harder: every word that the model reads may be wrong.</details>
+# <details><summary>To make the task easier</summary>That is not the aim: now every word that the model reads may be wrong.</details>
 # <details><summary>To save time</summary>It costs the same: one forward pass, and the same number of labels.</details>
 #
 # **Exercise** (25 minutes). Write the masking. All that is random comes from `generator`.
@@ -978,7 +978,7 @@ with Check("Bert", "the formulas, in other sizes and dtypes") as check:
 #
 # **Predict.** The table of tokens is used at the input and at the output. What does a gradient step on a hidden *skip* change?
 #
-# <details><summary>The row of [MASK] at the input, and rows of all tokens at the output</summary>Yes: softmax pushes the logit of <em>skip</em> up and all others down. The rows of the words that were read change too.</details>
+# <details><summary>The row of [MASK] at the input, and rows of all tokens at the output</summary>Yes: the step pushes the logit of <em>skip</em> up and all others down. The rows of the words that were read change too.</details>
 # <details><summary>Only the row of “skip”</summary>Softmax compares all logits, so every row of the table gets a gradient at the output.</details>
 # <details><summary>Nothing at the input: “skip” was hidden</summary><code>[MASK]</code> and all the other words were read, and their rows were used.</details>
 #
@@ -1311,7 +1311,7 @@ show_masked_words(
 # **Predict.** Which change does the most harm to the prediction of hidden verbs?
 #
 # <details><summary>Without segments</summary>The first <code>[SEP]</code> still tells where the second sentence begins.</details>
-# <details><summary>[MASK] alone</summary>It makes the training more like the test: there, the verb is always behind <code>[MASK]</code>. But look at the figure.</details>
+# <details><summary>[MASK] alone</summary>It makes the training more like the test: there, the verb is always hidden by <code>[MASK]</code>. But look at the figure.</details>
 # <details><summary>Never hidden</summary>Yes. The label is among the inputs, so the model copies it, and its loss goes to 0. It has learned nothing about words that it cannot see.</details>
 
 
@@ -2278,13 +2278,13 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: fine-tuned on two adjectives, our pretrained encoders get 95 to 100 % on the other ten in four of five runs, and 67 % in the fifth: the run in which only 65 % of the hidden verbs agreed.
+# What to see: fine-tuned on two adjectives, our pretrained encoders get 95 to 100 % on the other ten in four of five runs. In the fifth, where only 65 % of the hidden verbs agreed, it is 67 %.
 #
 # From scratch, accuracy is at chance: 32 labels say nothing about *dull*. The control is at chance as well (on the two other seeds, at all six rates). So what helps is what the second sentences tell about the first.
 #
 # The frozen encoders lie between, and vary: 50 to 92 % at `[CLS]`, 62 to 89 % with the mean.
 #
-# **Predict.** The others had 600 steps of pretraining. What if the new encoder gets 700 steps?
+# **Predict.** The others had 600 steps of pretraining. What if the new encoder gets 700 with labels?
 #
 # <details><summary>It catches up</summary>It has the same 32 sentences, over and over.</details>
 # <details><summary>It stays at chance</summary>Yes. More steps do not help: no text has told it that <em>dull</em> is like <em>bad</em>.</details>
@@ -2308,14 +2308,14 @@ figures.runs(
 )
 
 # %% [markdown]
-# Why is the same encoder worse when it is frozen? Not for lack of labels. Even with 2,000 of them, on all 24 different sentences about *good* and *bad*, logistic regression on the frozen outputs varies: 53 to 97 % at `[CLS]` over five runs, 69 to 93 % with the mean.
+# Why is the same encoder worse when it is frozen? More labels are not enough. With 2,000 of them, the accuracy of logistic regression on the frozen outputs still varies: 53 to 97 % at `[CLS]` over five runs, 69 to 93 % with the mean.
 #
 # One explanation: two adjectives do not tell a linear head which direction all adjectives share, and in pretraining no label was ever at `[CLS]`. Fine-tuning can change the outputs themselves. (Devlin and co-authors also found fine-tuning ahead of frozen features, but only slightly.)
 
 # %% [markdown]
 # ### What does [CLS] attend to?
 #
-# Choose a layer and a head of your fine-tuned classifier, and read the row of `[CLS]`. (The static picture shows layer 0.)
+# Choose a layer and a head of your fine-tuned classifier, and read the row of `[CLS]`, the top one. (The static picture shows layer 0.)
 
 # %%
 from transformer_course.widgets import show_attention
@@ -2374,9 +2374,9 @@ figures.steps(
 # %% [markdown]
 # What to see (in our run; yours may differ): in layer 0, `[CLS]` gives *dull* 0.69 and *not* 0.00; in layer 1, *dull* 0.01 and *not* 0.32. Masking *dull* lowers the logit difference by 12.7, and masking *not* by 2.9.
 #
-# Neither map has these proportions. In layer 1, a key no longer stands for one word: the output of layer 0 mixes several. And a weight does not say what the value does to the logits. Here, attention weights do not tell how much the prediction depends on a word.
+# Layer 0 misses *not*, layer 1 nearly misses *dull*: the weights do not tell how much this prediction depends on a word. In layer 1, a key no longer stands for one word. And a weight does not say what the value does to the logits.
 #
-# **Predict.** Mask the negation of *it was not dull* and of *it was not very dull*, for all ten adjectives and each adverb. When is the classifier right more often?
+# **Predict.** Mask the negation of *it was not dull* and of *it was not very dull*, for all ten adjectives and each adverb. When does the classifier more often give the original sentence's label?
 #
 # <details><summary>Without an adverb</summary>Then less of the row tells what is missing. Think about what may come before <em>very</em>.</details>
 # <details><summary>With an adverb</summary>Yes, in four of our five runs. Only a negation fits before <em>very</em>: the first puzzle of part 4.</details>
@@ -2411,14 +2411,14 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: with an adverb, three of our classifiers stay right in every sentence. Without one, none does (40 to 80 %). In the fifth run, in which only 65 % of the hidden verbs agreed, the adverb does not help.
+# What to see: with an adverb, three of our classifiers stay right in every sentence, and a fourth in two of three. Without one, none is right in every sentence (40 to 80 %). In the fifth run, in which only 65 % of the hidden verbs agreed, the adverb does not help.
 #
 # (**From the lecture**: in *Transformers (Part 2)*, Data C182, the intuition is that `[CLS]` stores the “global” info about the sentence. Your frozen and your fine-tuned classifiers show how far that holds.)
 
 # %% [markdown]
 # ## 8 · The real thing
 #
-# Hugging Face's `BertModel` gets your model's weights, and both read the same pairs, in float64. (Its norms have an epsilon of 1e-12 by default, PyTorch's 1e-5.)
+# Hugging Face's `BertModel` gets your model's weights, and both read the same pairs, in float64. (Its norms get PyTorch's epsilon, 1e-5; the library's default is 1e-12.)
 
 
 # %% folded=true
@@ -2495,11 +2495,11 @@ else:
     print("Hugging Face's library is not installed here; `pip install transformers` installs it")
 
 # %% [markdown]
-# A difference below 1e-12 is rounding: your class is BERT's encoder. `bert-base` has 12 layers of width 768 and a vocabulary of 30,522 tokens. Its pretraining head has one more layer before the table, and its classifier one at `[CLS]`, the *pooler* (a linear layer and tanh). **Next sentence prediction**, BERT's second pretraining task, asks whether the second sentence followed the first in the original text.
+# A difference below 1e-12 is rounding: your class is BERT's encoder. `bert-base` has 12 layers of width 768 and 30,522 tokens. Its pretraining head has one more layer before the table, and its classifier one at `[CLS]`, the *pooler* (a linear layer and tanh). **Next sentence prediction**, BERT's second pretraining task, asks from the output at `[CLS]` whether the second sentence followed the first in the original text. (Yours has no label at `[CLS]`.)
 #
 # ### A model of real text
 #
-# If there is a folder `real_bert` beside this notebook, with a pretrained `BertModel` and its tokenizer, the next cells put its weights into your `SentenceClassifier` and repeat part 7. All our words are single tokens of BERT's vocabulary: your table gets their rows. Without the folder, you see what was recorded.
+# If there is a folder `real_bert` beside this notebook, with a pretrained `BertModel` and its tokenizer, the next cells put its weights into your `SentenceClassifier` and repeat part 7. Without it, you see recorded runs. All our words are single tokens of BERT's vocabulary.
 
 # %% folded=true
 # Fine-tunes a real pretrained BERT with your own classes, if one is on this machine: click to unfold.
