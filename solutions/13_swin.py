@@ -63,7 +63,7 @@ def draw_dots(pictures: dict[str, Tensor], window_size: int) -> figures.Picture:
         draw_windows(axes, picture.shape[-1], window_size)
         for channel, row, column in picture.nonzero().tolist():
             axes.plot(column, row, "os"[channel], color=DOTS[channel], markersize=15)
-            told.append(f"{title}: a {('orange', 'blue')[channel]} dot at {row}, {column}")
+            told.append(f"{title}: {('an orange', 'a blue')[channel]} dot at {row}, {column}")
         axes.set_title(title, fontsize=11)
     return figures.Picture(figure, f"Windows of {window_size} pixels a side. {'. '.join(told)}.")
 
@@ -79,7 +79,7 @@ def draw_sets(
     The colour of a cell is that of its number, or of its number in `coloured_by`.
     """
     side = len(next(iter(maps.values())))
-    figure = Figure(figsize=(0.4 + 3.2 * len(maps), 3.5), layout="constrained")
+    figure = Figure(figsize=(0.4 + 3.2 * len(maps), 3.7), layout="constrained")
     told = []
     for axes, (title, cells) in zip(
         figure.subplots(1, len(maps), squeeze=False)[0], maps.items(), strict=True
@@ -435,7 +435,7 @@ draw_sets({"block 1": right_windows, "block 2, shifted by 2": straddling}, 4, ma
 # %% [markdown]
 # What to see: in block 2 the framed pixel shares a window with pixels of all four windows of block 1. (The thick lines are still those of block 1.) But block 2 has nine windows, in four shapes, and only windows of the same shape fit into one batch.
 #
-# Swin's trick is a **cyclic shift**: roll the map by $-s$ on both axes, so that what leaves at the top comes in at the bottom, and what leaves on the left, on the right. Then cut it into the four windows of block 1.
+# Swin's trick is a **cyclic shift**: roll the map by $-s$ on both axes, so that what leaves at the top comes in at the bottom, and what leaves on the left, on the right. Then cut it into four windows, as in block 1.
 #
 # **Predict.** A row of 8 pixels, `0 1 2 3 4 5 6 7`, is rolled by −2 and cut into windows of 4. What is in the second one?
 #
@@ -763,7 +763,7 @@ with Check("relative_position_index", "every pair") as check:
 # END HIDDEN TESTS
 
 # %% [markdown]
-# The row of one query, as a map over its window:
+# Three rows of the index, each drawn as a map of the window:
 
 # %%
 some_index = relative_position_index(4)
@@ -1296,7 +1296,7 @@ figures.stations(
 )
 
 # %% [markdown]
-# What to see: only the branch is rolled, cut and masked. The residual stream keeps every pixel in its place, so the branch has to put them back before it is added.
+# What to see: only the branch is rolled, cut and masked. The residual stream keeps every pixel in its place, so the branch has to put its pixels back before it is added.
 #
 # **Predict.** Someone forgets to roll back. What shape does the output have, and what is wrong?
 #
@@ -1631,7 +1631,7 @@ show_reach(
 # %% [markdown]
 # **Puzzle.** Take the shifts 0, 2, 0 with the mask. After block 2, how many pixels depend on all 64, and how many on 16 only? After which block does every pixel depend on every other?
 #
-# <details><summary>My answer is ready</summary>After block 2, the 16 pixels in the middle (rows and columns 2 to 5) depend on all 64. The 16 in the corners, 4 in each, still depend on their own 16, and the other 32 on 32. After block 3, every pixel depends on all: its window holds some of the pixels in the middle.</details>
+# <details><summary>My answer is ready</summary>After block 2, the 16 pixels in the middle (rows and columns 2 to 5) depend on all 64. The 16 in the corners, 4 in each, still depend on the 16 of their own window, and the other 32 on 32. After block 3, every pixel depends on all: its window holds some of the pixels in the middle.</details>
 #
 # Without the mask, the corner (0, 0) depends on all 64 pixels after block 2, on the opposite corner among them. They are not neighbours: they met because the map was rolled.
 
@@ -2151,7 +2151,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: averaging costs about five points in the mean, and no run with it reaches the worst one without it. Leaving out the shift costs less than one point, which five seeds cannot tell from chance.
+# What to see: with means for merging, the average accuracy is about five points lower, and the best run stays below the worst of all others. Leaving out the shift costs less than one point, which five seeds cannot tell from chance.
 
 # %% [markdown]
 # **A good place to stop.** You have built Swin. What follows uses it: a decoder for every pixel, and the comparison with Hugging Face's model. (Back later? Run all cells above first.)
