@@ -203,7 +203,7 @@ def draw_maps(
 draw_networks(["7", "3", "9", "2"], ["7", "3", "9", "2"])
 
 # %% [markdown]
-# What to see: the left network, the *encoder*, reads. Each state depends on the state before it and on one new token. The right network, the *decoder*, starts from the encoder's last state. It reads the token *begin*, and a linear layer turns its new state into logits, here for 7. Then it reads 7 and writes 3, and so on. Only the thick arrow connects the two: all that the decoder knows about the source comes from h4. Encoder and decoder form a **sequence-to-sequence** model (*seq2seq*): one sequence in, another out.
+# What to see: the left network, the *encoder*, reads. Each state depends on the state before it and on one new token. The right network, the *decoder*, starts from the encoder's last state. It reads the token *begin*, and a linear layer turns its new state into logits, here for 7. Then it reads the 7 that it wrote, and writes 3, and so on. Only the thick arrow connects the two: all that the decoder knows about the source comes from h4. Encoder and decoder form a **sequence-to-sequence** model (*seq2seq*): one sequence in, another out.
 #
 # Both are GRUs, explained below. PyTorch's layer returns all states, and the last one again:
 
@@ -233,7 +233,7 @@ print("new state:", gate * old_state + (1 - gate) * candidate)
 #
 # $$z_t = \sigma(x_t W_z + h_{t-1} U_z + b_z) \qquad n_t = \tanh(x_t W_n + h_{t-1} U_n + b_n)$$
 #
-# The **sigmoid** $\sigma(a) = 1 / (1 + e^{-a})$ turns every number into one between 0 and 1. Where $z_t$ is near 1, a token hardly changes the state, so a GRU can keep a feature over many tokens.
+# The **sigmoid** $\sigma(a) = 1 / (1 + e^{-a})$ turns every number into one between 0 and 1. Where $z_t$ is near 1, a token hardly changes the state, so a GRU can keep a feature over many tokens. (The **LSTM**, long short-term memory, is the other common gated RNN: it has a second state and one more gate.)
 #
 # PyTorch's GRU also has a *reset gate*: computed like $z_t$, it scales the old state's part of $n_t$. The rows of its weight matrices belong to the reset gate, the update gate and the candidate, in this order.
 #
@@ -812,7 +812,7 @@ figures.curves(
 draw_networks(["7", "3", "9", "2"], ["7", "3", "9", "2"], [0.08, 0.8, 0.08, 0.04])
 
 # %% [markdown]
-# What to see: c2 is a mean of all encoder states, weighted by the green numbers. The decoder gets it, beside the token 7, to write its second digit. The next step needs other weights. So *the decoder* chooses them: its state is the query (the dashed arrow), and the encoder's states are keys and values.
+# What to see: c2 is a mean of all encoder states, weighted by the green numbers. (Every step has its own; only the second is drawn.) The decoder gets c2, beside the token 7, to write its second digit. The next step needs other weights. So *the decoder* chooses them: its state is the query (the dashed arrow), and the encoder's states are keys and values.
 #
 # Let $s_{t-1}$ be the decoder's state before step $t$ ($s_0$ is the encoder's last state; in the example below it is zero), and $h_1, \dots, h_n$ the states of the encoder. Then
 #
@@ -1989,7 +1989,7 @@ draw_maps(
 # %% [markdown]
 # ## 8 · Dates
 #
-# In a copy the alignment is always the same diagonal. Now a task in which it depends on the source: people write dates in many ways, computers in one.
+# In a copy the alignment is always the same diagonal. Now a task in which it depends on the source: dates in many forms become dates in one form (ISO 8601).
 
 # %% folded=true
 # Writes dates in eleven forms, and draws batches of them: click to unfold.
@@ -2195,7 +2195,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: all three scores are far above one vector after every number of steps. Additive and dot are close. General learns more slowly, and one of its five runs is still at 92 % after 300 steps. The dot score has no parameters, so the advantage over one vector does not come from more parameters. One vector is still rising at 79 %.
+# What to see: all three scores are far above one vector at every number of steps. Additive and dot are close. General learns more slowly, and one of its five runs is still at 92 % after 300 steps. The dot score has no parameters, so the advantage over one vector does not come from more parameters. One vector is still rising at 79 %.
 #
 # The rate was 0.01 for all. With 0.02 (200 steps, 3 seeds), one vector is better (66 % instead of 56) and general worse (91 instead of 95). Additive and dot change by less than one point.
 
@@ -2651,7 +2651,7 @@ show_progress("10_rnn_attention")
 # - With attention, the decoder's old state is the query, and all encoder states are keys and values: cross-attention. The context is their mean, weighted anew in each step.
 # - Scores: dot, general (a matrix between), additive (a small network, in which tanh lets the query matter). On your dates all three did far better than one vector.
 # - Teacher forcing: in training, each step reads the target's token of the step before.
-# - Weights that come from the decoder's state alone score positions, not the states that stand there. With attention, permuting the keys permutes the weights. A high accuracy does not show which of the two a decoder does.
+# - Weights that come only from the decoder's token and state score positions, not the states that stand there. With attention, permuting the keys permutes the weights. A high accuracy does not show which of the two a decoder does.
 # - A map of weights says where a step reads, not what it needs: other states, the tokens already written or `last` may hold it too.
 #
-# **What comes next.** Your decoder no longer has to squeeze everything into one vector. But both networks still go through their sequences one token after another, so a long one takes many steps that must wait for one another. The Transformer keeps the attention and drops the recurrence: lesson 11 builds its encoder and decoder, and translates whole sentences.
+# **What comes next.** Your encoder no longer has to squeeze everything into one vector. But both networks still go through their sequences one token after another, so a long one takes many steps that must wait for one another. The Transformer keeps the attention and drops the recurrence: lesson 11 builds its encoder and decoder, and translates whole sentences.
