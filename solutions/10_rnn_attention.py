@@ -233,11 +233,11 @@ print("new state:", gate * old_state + (1 - gate) * candidate)
 #
 # $$z_t = \sigma(x_t W_z + h_{t-1} U_z + b_z) \qquad n_t = \tanh(x_t W_n + h_{t-1} U_n + b_n)$$
 #
-# The **sigmoid** $\sigma(a) = 1 / (1 + e^{-a})$ turns every number into one between 0 and 1. Where $z_t$ is near 1, a token hardly changes the state, so a GRU can keep a feature over many tokens. (The **LSTM**, long short-term memory, is the other common gated RNN: it has a second state and one more gate.)
+# The **sigmoid** $\sigma(a) = 1 / (1 + e^{-a})$ turns every number into one between 0 and 1. Where $z_t$ is near 1, a token hardly changes the state, so a GRU can keep a feature over many tokens. (The **LSTM**, long short-term memory, is the other common gated RNN.)
 #
 # PyTorch's GRU also has a *reset gate*: computed like $z_t$, it scales the old state's part of $n_t$. The rows of its weight matrices belong to the reset gate, the update gate and the candidate, in this order.
 #
-# The next cell makes a GRU that you can compute by hand: all its gates are 1/2, and each token proposes 1 or −1.
+# Next comes a GRU to compute by hand: all its gates are 1/2, and each token proposes 1 or −1.
 
 
 # %% given halving_gru folded=true
@@ -812,7 +812,7 @@ figures.curves(
 draw_networks(["7", "3", "9", "2"], ["7", "3", "9", "2"], [0.08, 0.8, 0.08, 0.04])
 
 # %% [markdown]
-# What to see: c2 is a mean of all encoder states, weighted by the green numbers. (Every step has its own; only the second is drawn.) The decoder gets c2, beside the token 7, to write its second digit. The next step needs other weights. So *the decoder* chooses them: its state is the query (the dashed arrow), and the encoder's states are keys and values.
+# What to see: c2 is a mean of all encoder states, weighted by the green numbers. (Only the second step's is drawn.) The decoder gets c2, beside the token 7, to write its second digit. The next step needs other weights. So *the decoder* chooses them: its state is the query (the dashed arrow), and the encoder's states are keys and values.
 #
 # Let $s_{t-1}$ be the decoder's state before step $t$ ($s_0$ is the encoder's last state; in the example below it is zero), and $h_1, \dots, h_n$ the states of the encoder. Then
 #
