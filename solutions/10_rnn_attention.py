@@ -812,7 +812,7 @@ figures.curves(
 draw_networks(["7", "3", "9", "2"], ["7", "3", "9", "2"], [0.08, 0.8, 0.08, 0.04])
 
 # %% [markdown]
-# What to see: c2 is a mean of all encoder states, weighted by the green numbers. (Only the second step's is drawn.) The decoder gets c2, beside the token 7, to write its second digit. The next step needs other weights. So *the decoder* chooses them: its state is the query (the dashed arrow), and the encoder's states are keys and values.
+# What to see: c2 is a mean of all encoder states, weighted by the green numbers. (c2 alone is drawn.) The decoder gets c2 and the token 7, to write its second digit. Other steps need other weights. So *the decoder* chooses them: its state is the query (the dashed arrow), and the encoder's states are keys and values.
 #
 # Let $s_{t-1}$ be the decoder's state before step $t$ ($s_0$ is the encoder's last state; in the example below it is zero), and $h_1, \dots, h_n$ the states of the encoder. Then
 #
