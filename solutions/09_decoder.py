@@ -3,7 +3,7 @@
 #
 # **You build** a GPT: a causal block, the model around it, sampling, and a cache that speeds up generation. You train it on a text that comes with Python.
 #
-# **You need** the causal mask (lesson 2), learned positions (lesson 6) and the pre-norm block (lesson 7).
+# **You need** the causal mask (lesson 2), attention with several heads (lesson 3), learned positions (lesson 6) and the pre-norm block (lesson 7).
 #
 # **You take away** `GPT`. With the sizes of the smallest GPT-2, it has GPT-2's 124,439,808 parameters. With the same weights, it computes the logits of Hugging Face's GPT-2 (set to the exact GELU).
 #
@@ -827,7 +827,7 @@ figures.stations(
 #
 # $$\text{logits} = \mathrm{norm}(x)\, E^\top \qquad E \text{: the table of tokens, (vocab, } d_{\text{model}})$$
 #
-# So a token's logit is the dot product of the output with the token's own vector. Using one table for the embeddings and for the logits is called **weight tying**.
+# So a token's logit is the dot product of the norm's output with the token's own vector. Using one table for embeddings and logits is called **weight tying**.
 #
 # **Predict.** GPT-2 has 50,257 tokens and a width of 768. How many parameters does weight tying save?
 #
@@ -835,7 +835,7 @@ figures.stations(
 # <details><summary>768, one for each feature</summary>That is a single row. A table has a row for each token.</details>
 # <details><summary>None: the table must be learned anyway</summary>Once, not twice. A separate output layer would be as large as the table of tokens.</details>
 #
-# Large embeddings make large logits. So you initialise both tables with a standard deviation of 0.1, not 1 (part 5 shows why).
+# Large rows of tokens make large logits. So you initialise both tables with a standard deviation of 0.1, not 1 (part 5 shows why).
 #
 # **Exercise** (25 minutes). Build the model from your blocks. If there are more tokens than positions, raise a `ValueError` whose message contains both numbers. Leave `caches` and `start` alone until part 7.
 #
@@ -1206,7 +1206,7 @@ with Check("GPT", "another rate") as check:
 # **Predict.** What changes?
 #
 # <details><summary>Nothing, however many blocks there are</summary>Right for one block. But follow one of the two swapped tokens through the first block. At position 0 it attends to itself alone. Which keys does it attend to at position 1?</details>
-# <details><summary>Nothing with one block; something with two</summary>Yes. After one block, token 1 is a mixture of tokens 0 and 1, and token 0 is not. So the second block can tell which came first.</details>
+# <details><summary>Nothing with one block; something with two</summary>Yes. After one block, the vector at position 1 is a mixture of both tokens. The one at position 0 is not. So the second block can tell which came first.</details>
 # <details><summary>Something, with one block already</summary>The last token attends to the same five keys in both orders, and a sum has no order.</details>
 
 
@@ -1417,9 +1417,9 @@ for title, of_token, of_position, is_tied in (
 print(f"the same probability for every character: {math.log(len(symbols)):.2f} nats")
 
 # %% [markdown]
-# What to see: your untrained model is a little worse than equal probabilities. With standard deviations of 1, it would start at about 40 nats, because of the table of tokens. With that table alone at 1, the loss is higher: the token's row is a larger share of x.
+# What to see: your untrained model is a little worse than equal probabilities. With standard deviations of 1, it would start at about 40 nats, because of the table of tokens. With that table alone at 1, at about 53: the token's row is a larger share of x.
 #
-# Without tying, it starts at about 20 nats: the logits are large. Tying adds the rest: the residual stream carries the row of the token just read to the output, so that token gets the largest logit.
+# Without tying, that starts at about 20: the logits are large. Tying adds the rest: the residual stream carries the row of the token just read to the output, so that token gets the largest logit.
 #
 # You train with AdamW and a warm-up of 50 steps, for about 15 seconds. Only the **cosine schedule** is new: after the warm-up, the learning rate falls along half a cosine to 0.
 
@@ -1594,7 +1594,7 @@ for name, gpt, those in (
     )
 
 # %% [markdown]
-# What to see: after 2,400 steps the Transformer is ahead of the 6-grams, in all seeds. On all targets it is level with the 10-grams. On the new passages, the 6-grams and the 10-grams are level: the longer context gained on copied passages only. The Transformer is ahead of both by 0.05 nats. After 9,600 steps it is ahead in both figures. (But on the copied passages alone, the 10-grams are still ahead: 0.41 against 0.50 nats.) So whether this GPT beats n-grams depends on how long it trains.
+# What to see: after 2,400 steps the Transformer is ahead of the 6-grams, in all seeds. On all targets it is level with the 10-grams. On the new passages, the 6-grams and the 10-grams are level: the longer context gained on copied passages only. The Transformer is ahead of both by 0.05 nats. After 9,600 steps it is ahead in both figures. (But on the copied passages alone, the 10-grams are still ahead: 0.41 against 0.50 nats. This follows from both figures and the share of copied targets.) So whether this GPT beats n-grams depends on how long it trains.
 #
 # **And without positions?** Here are three recorded seeds with the positions fixed at zero:
 
@@ -1669,7 +1669,7 @@ for some_context in ("The while stateme", "If the object is "):
     print(f"{some_context!r:20}", *(f" {shown(symbols[i])} {p:.2f}" for i, p in listed))
 
 # %% [markdown]
-# What to see: here, in the middle of a word, one character has nearly all the probability. Between words, many are possible. Three rules are common:
+# What to see: in the middle of a word, one character has nearly all the probability. Between words, many are possible. Common rules:
 #
 # - Greedy decoding (lesson 2) takes the likeliest.
 # - In **top-k sampling**, only the k likeliest tokens are allowed, with probabilities rescaled to sum to 1.
@@ -2220,7 +2220,7 @@ figures.curves(
 # %% [markdown]
 # ### Watch it choose
 #
-# The next view steps through a text that your model wrote. The bars are what your own `next_token_probabilities` returns before each choice. Move the sliders for temperature and top-k.
+# The next view steps through a text that your model wrote. The bars are what your own `next_token_probabilities` returns before each choice. Move the sliders for temperature and top-k. (Many models use **nucleus sampling** (top-p) in place of top-k: it allows the fewest likeliest tokens whose probabilities sum to at least $p$.)
 
 # %%
 from transformer_course.widgets import show_generation
@@ -2632,7 +2632,7 @@ print(f"causal_lower_right: largest difference {(outputs - right).abs().max():.0
 #
 # **Predict.** Three tokens have been processed, and their keys and values are cached. The next call gets one token. Which position does it have?
 #
-# <details><summary>Position 0, because it is the first of this call</summary>Then the model would believe that a text begins here.</details>
+# <details><summary>Position 0, because it is the first of this call</summary>Then the token would get the position vector of the first token of a text.</details>
 # <details><summary>Position 4, because it is the fourth token</summary>Counted from 0, the fourth token has position 3.</details>
 # <details><summary>Position 3, and the call must say so</summary>Yes: a single token does not show its position. That is what <code>start</code> is for.</details>
 #
@@ -3194,7 +3194,7 @@ else:
     print("Hugging Face's library is not installed here; `pip install transformers` installs it")
 
 # %% [markdown]
-# Differences below 1e-12 are rounding errors: your class is GPT-2's architecture, but for the tanh in its GELU. OpenAI's smallest GPT-2 has 12 blocks, was trained on 40 gigabytes of text, and its 50,257 tokens are words or parts of words.
+# Differences below 1e-12 are rounding errors: your class is GPT-2's architecture, except for the tanh in its GELU. OpenAI's smallest GPT-2 has 12 blocks, was trained on 40 gigabytes of text, and its 50,257 tokens are words or parts of words.
 
 # %% [markdown]
 # ## 9 · In your own words

@@ -216,7 +216,7 @@ draw_scenes(
 # %% [markdown]
 # What to see: a feature is strong in some cells and weak in the others. So the grid says what is there, and roughly where.
 #
-# Attention needs a sequence of keys. The grid has (batch, channels, height, width); the sequence should have (batch, cells, channels), a vector for each cell.
+# Attention needs a sequence of keys. The grid has the shape (batch, channels, height, width); the sequence should have the shape (batch, cells, channels), a vector for each cell.
 #
 # **Hunt.** This line runs, and its result has the right shape:
 #
@@ -224,7 +224,7 @@ draw_scenes(
 # sequence = features.reshape(batch, cells, channels)
 # ```
 #
-# Write a test that it fails, before you read on: fill in `an_example` with a small feature map in which you can tell every number's cell, for instance `torch.arange(…).reshape(1, 2, 2, 3)`. Then say what the first vector *should* be.
+# Before you read on, write a test that this line fails: fill in `an_example` with a small feature map in which you can tell every number's cell, for instance `torch.arange(…).reshape(1, 2, 2, 3)`. Then say what the first vector *should* be.
 
 # %%
 an_example = torch.zeros(1, 2, 2, 3)  # change this: 2 channels, 2 × 3 cells
@@ -337,7 +337,7 @@ figures.Picture(figure, f"The pixels on which one cell depends: {span}; its tile
 # %% [markdown]
 # What to see: the cell depends on 15 × 15 pixels, 14 times the area of its tile, which lies near the middle.
 #
-# A cell's **receptive field** is the part of the input on which it can depend. Along one axis, two neighbouring outputs of a convolution are `stride` inputs apart, and each sees `kernel` inputs. Padding moves the first one to the left. By hand, for two convolutions (kernel 3, stride 2, padding 1):
+# A cell's **receptive field** is the part of the input on which it can depend. Along one axis, two neighbouring outputs of a convolution are `stride` inputs apart, and each sees `kernel` inputs. Padding moves the first window to the left. By hand, for two convolutions (kernel 3, stride 2, padding 1):
 
 
 # %% folded=true
@@ -547,7 +547,7 @@ figures.steps(
 # **Predict.** The gate of a word is 0.01. What does the map of its weights show?
 #
 # <details><summary>A dark map: all weights are near 0</summary>Weights sum to 1, whatever the gate is.</details>
-# <details><summary>A map like any other, although the word hardly uses it</summary>Yes. The gate scales the context, not the weights. That is another reason for doubt, beside the receptive field.</details>
+# <details><summary>A map like any other, although the word hardly uses it</summary>Yes. The gate scales the context, not the weights. That is another reason for doubt, beside the receptive field. (Recorded, in part 4's captioners: in scenes of two shapes, the mean gate is 0.83 to 0.92 at colours and 0.39 to 0.65 at shapes.)</details>
 # <details><summary>Equal weights</summary>The weights come from the scores alone. The gate does not enter them.</details>
 #
 # **Exercise** (30 minutes). Write the module.
@@ -1250,7 +1250,7 @@ for seed in range(3):
 # %% [markdown]
 # What to see: the percentage above a map is its largest weight, shown brightest. At the colours, all three attend to the object that they name. At the shapes, two of them do; seed 0 attends to cells beside the object. At *and*, the three maps differ.
 #
-# One scene proves nothing. The scenes come with a **segmentation mask** for each word (not an attention mask): the pixels of the object that it names. So you can measure the *share* of the weight that is on the object. Without a comparison it means nothing: an object that touches 6 of 32 cells gets 19 % even of equal weights. So you also return this *chance*.
+# One scene proves nothing. The scenes come with a **segmentation mask** for each word (not an attention mask): the pixels of the object that it names. So you can measure the *share* of the weight that is on the object. Without a comparison, the share means nothing: an object that touches 6 of 32 cells gets 19 % even of equal weights. So you also return this *chance*.
 #
 # **Exercise** (25 minutes). Measure it.
 #
@@ -1424,7 +1424,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: each line joins the values of one network. At colours, all three have at least 93 % of their weight on the object; equal weights would put 17 % there. For the shapes, two have 95 and 96 % there. The third has 13 %, *below* chance, and writes 89 % of the captions without an error, against 92 %.
+# What to see: each line joins the values of one network. At colours, all three have at least 93 % of their weight on the object; equal weights would put 17 % there. For the shapes, two have 95 and 96 % there. Seed 0 has 13 %, *below* chance, and writes 89 % of the captions without an error, against 92 %.
 #
 # How does it know the shape? A cell sees 15 × 15 pixels, so the context of the *colour* can already hold the shape, and the state can keep it for one word. Part 7 tests whether it does.
 #
@@ -1449,7 +1449,7 @@ draw_scenes(
 #
 # $$\sum_{i \in \text{cells}} \Big(1 - \sum_{t} \alpha_{ti}\Big)^2$$
 #
-# They call it *doubly stochastic attention*. The **coverage penalty**, as it is called here, is zero if every cell gets a total weight of 1. Here it cannot be: the totals of 32 cells sum to the number of words, 3 to 9. It is smallest if all totals are equal.
+# They call it *doubly stochastic attention*. The **coverage penalty**, as it is called here, is zero if every cell gets a total weight of 1. It cannot be zero in the paper, with 196 cells, nor here: the totals of 32 cells sum to the number of words, 3 to 9. It is smallest if all totals are equal.
 #
 # **Exercise** (15 minutes). Write it for a batch of captions of different lengths.
 #
@@ -1753,9 +1753,9 @@ for seed in (0, 1):
     )
 
 # %% [markdown]
-# What to see (a drop below 1 is dark): shapes lose most at their own object, though seed 0 attends elsewhere. Seed 1 attends to the object, but at *square* to a cell whose tile matters little. Colours lose almost nothing: the rest of the object shows them. (Recorded: with the whole first object covered, 81 % change; guesses would change 75 %.)
+# What to see (small drops are dark): shapes lose most at their own object, though seed 0 attends elsewhere. Seed 1 attends to the object, but at *square* to a cell whose tile matters little. Colours lose almost nothing: the rest of the object shows them. (Recorded: with the whole first object covered, 81 % of its colours change; guesses would change 75 %.)
 #
-# Over many scenes, does a colour or shape *change* with one tile covered? Five choices: the tile with the largest weight, largest drop, or most of the object; another of the object's tiles; one elsewhere.
+# Over many scenes, how often does a colour or shape *change*? Cover one of five tiles: that with the largest weight, largest drop, or most of the object; another of the object's; one elsewhere.
 #
 # **Predict.** Which changes more words when covered: the tile with the largest weight, or the one with most of the object?
 #
@@ -1939,7 +1939,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: covering the second object turns *and* into *&lt;end&gt;* in every scene. A paper could stop here. But covering the *first* object, which is already named, has almost the same effect (93 to 97 %), whatever its weight. Covering as many tiles of the background has no effect. So what counts is how many shapes the scene shows, not which of them is covered.
+# What to see: covering the second object turns *and* into *&lt;end&gt;* in every scene. One could stop here. But covering the *first* object, which is already named, has almost the same effect (93 to 97 %), whatever its weight. Covering as many tiles of the background has no effect. So what counts is how many shapes the scene shows, not which of them is covered.
 #
 # **Predict.** How does it know? The first state comes from the mean of all cells. Give *attention* the covered scene, and the *first state* the whole one; then the other way round. Which of the two ends the caption?
 #
@@ -1989,7 +1989,7 @@ show_caption(
 # %% [markdown]
 # **Puzzle.** Take scene 0. Find a tile that ends the caption after the first shape when it is covered. Is it the tile of a cell to which *and* attends? Then find a tile that changes *both* words of the first shape.
 #
-# <details><summary>Answer (in the recorded run)</summary>Row 2, column 5 ends it, and so do columns 4 and 5 of row 3: tiles of the triangle. <em>and</em> has 97 % of its weight on row 3, column 6; cover that tile, and nothing changes. Row 1, column 3, to which <em>red</em> attends, makes the caption “green triangle and green triangle”: the network names the second shape twice.</details>
+# <details><summary>Answer (in the recorded run; rows and columns count from 0)</summary>Row 2, column 5 ends it, and so do columns 4 and 5 of row 3: tiles of the triangle. <em>and</em> has 97 % of its weight on row 3, column 6; cover that tile, and nothing changes. Row 1, column 3, to which <em>red</em> attends, makes the caption “green triangle and green triangle”: the network names the second shape twice.</details>
 
 # %% [markdown]
 # ## 9 · The real thing
