@@ -3,7 +3,7 @@
 #
 # **You build** an encoder that learns from text without labels, by filling in masked words, and a classifier that starts from it and needs 32 labels.
 #
-# **You need** the ideas of lessons 2, 6, 7 and 9: padding masks, position tables, the encoder, and the loss of the next token.
+# **You need** the ideas of lessons 2, 6, 7, 8 and 9: padding masks, position tables, the encoder, class tokens and fine-tuning, and the loss of the next token.
 #
 # **You take away** `Bert`, which computes what Hugging Face's `BertModel` computes, `fine_tune`, a test for sentence vectors, and a measurement of what pretraining is worth.
 #
@@ -42,7 +42,9 @@ for review in balanced(8, seed=7, adjectives=("good", "dull", "clever", "awful")
 # %% [markdown]
 # That was easy. Yet no word decides alone: *not* occurs in positive reviews and in negative ones, and so does *good*.
 #
-# **Predict.** A linear classifier gets the *counts* of all words. Half of the reviews are negated. How many can the best such classifier get right?
+# A **bag of words** tells how often each word occurs in a text, but not where.
+#
+# **Predict.** A linear classifier gets the bag of words of each review. Half of the reviews are negated. How many can the best such classifier get right?
 #
 # <details><summary>Nearly all: it knows “good”, and it knows “not”</summary>It adds a weight for each word. Which weight would it give <em>not</em>? With <em>good</em> it should lower the sum, with <em>bad</em> raise it.</details>
 # <details><summary>Three of four</summary>Yes. <em>good</em>, <em>not good</em>, <em>bad</em>, <em>not bad</em>: if <em>not</em> has a negative weight, <em>not bad</em> comes out wrong; if positive, <em>not good</em>. Training does not even find that rule: run the next cell.</details>
@@ -117,7 +119,7 @@ print(f"{len(VOCABULARY)} tokens:", *VOCABULARY)
 # | token | `[CLS]` | it | was | not | good | `[SEP]` | skip | it | `[SEP]` | `[PAD]` |
 # | segment | 0 | 0 | 0 | 0 | 0 | 0 | 1 | 1 | 1 | 0 |
 #
-# A **segment** is the number, 0 or 1, that tells which of the two sentences a token belongs to. A **segment embedding** is a learned vector for each segment, added to the embeddings of its tokens.
+# A **segment** is the number, 0 or 1, that tells which sentence a token belongs to. A **segment embedding** is a learned vector for each segment, added to the embeddings of its tokens. (Hugging Face: `token_type_ids`.)
 #
 # **Predict.** How many tokens does the row of *it was good* and *love it* have, without padding?
 #
@@ -974,9 +976,9 @@ with Check("Bert", "the formulas, in other sizes and dtypes") as check:
 # %% [markdown]
 # ## 4 · Pretraining
 #
-# One part is missing: logits over the vocabulary, for each position. You could add a linear layer. BERT uses a table that is there already: a token's logit is the dot product of the output with the token's *own embedding*, plus a bias. (That is *weight tying*, which your GPT of lesson 9 had too. The real BERT puts one more layer between: part 8.)
+# One part is missing: logits over the vocabulary, for each position. You could add a linear layer. BERT uses a table that is there already: a token's logit is the dot product of the output with the token's *own embedding*, plus a bias. (That is *weight tying*, as in your GPT of lesson 9. The real BERT puts one more layer between: part 8.)
 #
-# **Predict.** The table of tokens is used at the input and at the output. What does a gradient step on a hidden *skip* change?
+# **Predict.** The table of tokens is used at input and output. Which of its rows does a gradient step on a hidden *skip* change?
 #
 # <details><summary>The row of [MASK] at the input, and rows of all tokens at the output</summary>Yes: the step pushes the logit of <em>skip</em> up and all others down. The rows of the words that were read change too.</details>
 # <details><summary>Only the row of “skip”</summary>Softmax compares all logits, so every row of the table gets a gradient at the output.</details>
@@ -1284,7 +1286,7 @@ show_masked_words(
 # %% [markdown]
 # **Puzzle.** In *it was not very good · skip it*, hide *not*, then *skip* as well. How sure is the model of each, and how can it be, if both are hidden?
 #
-# <details><summary>Answer</summary>In our five runs it gives <em>not</em> and <em>never</em> at least 98 % together, with the verb or without it. The three verbs of dislike get 93 to 97 % in four runs, and 55 % in the fifth. In these reviews only a negation can come between <em>was</em> and <em>very</em>. The position gives it away, and so the verb as well.</details>
+# <details><summary>Answer</summary>In our five runs it gives <em>not</em> and <em>never</em> at least 98 % together, whether the verb is hidden or not. The three verbs of dislike get 93 to 97 % in four runs, and 55 % in the fifth. In these reviews only a negation can come between <em>was</em> and <em>very</em>. The position gives it away, and so the verb as well.</details>
 #
 # **Puzzle.** Take row 2, without *very*, and hide *not* alone. How sure should a perfect reader be that a negation is missing? How sure is the model?
 #
@@ -1357,7 +1359,7 @@ figures.runs(
 #
 # With nothing hidden, the model gets *no* verb right, at a loss of 0.002 nats: it copies.
 #
-# With `[MASK]` alone, four of five runs stay at chance. More steps do not help (1,200: all five at 48 to 52 %), nor do other rates (1e-3, 2.5e-3 and 1e-2: 14 of 15 runs at chance), nor drawn words. Kept words help: with them but no drawn ones, all five runs leave chance (64 to 100 %). The paper's reason does not explain that, nor do these runs.
+# With `[MASK]` alone, four of five runs get 48 to 56 %, near chance. More steps do not help (1,200: 48 to 52 %), nor do other rates (1e-3, 2.5e-3 and 1e-2: 14 of 15 runs at chance), nor drawn words (*no kept words*). Kept words help: without drawn ones, all five runs get 64 to 100 %. The paper's reason does not explain that, nor do these runs.
 
 # %% [markdown]
 # ## 5 · From a row of vectors to one
@@ -2258,7 +2260,7 @@ def trained_classifier(arm: str) -> tuple[float, SentenceClassifier]:
 
 
 # %% [markdown]
-# Each column has five runs, each with its own pretraining and its own labels. The runs of seed 0 are made here, in your notebook; those of seeds 1 to 4, and the last column, are recorded. `classify("fine-tuned", pretrain(1)[0], 1)[0]` makes one again. Each learning rate is the best of six, chosen on two other seeds.
+# Each column has five runs, each with its own labels and, except from scratch, its own pretraining. The runs of seed 0 are made here, in your notebook; those of seeds 1 to 4, and the last column, are recorded. `classify("fine-tuned", pretrain(1)[0], 1)[0]` makes one again. Each learning rate is the best of six, chosen on two other seeds.
 
 # %%
 recorded_labels = {
@@ -2280,7 +2282,7 @@ figures.runs(
 # %% [markdown]
 # What to see: fine-tuned on two adjectives, our pretrained encoders get 95 to 100 % on the other ten in four of five runs. In the fifth, where only 65 % of the hidden verbs agreed, it is 67 %.
 #
-# From scratch, accuracy is at chance: 32 labels say nothing about *dull*. The control is at chance as well (on the two other seeds, at all six rates). So what helps is what the second sentences tell about the first.
+# From scratch, accuracy is at chance: 32 labels say nothing about *dull*. The control is at chance as well (also on the two other seeds, at all six rates). So what helps is what the second sentences tell about the first.
 #
 # The frozen encoders lie between, and vary: 50 to 92 % at `[CLS]`, 62 to 89 % with the mean.
 #
@@ -2308,7 +2310,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# Why is the same encoder worse when it is frozen? More labels are not enough. With 2,000 of them, the accuracy of logistic regression on the frozen outputs still varies: 53 to 97 % at `[CLS]` over five runs, 69 to 93 % with the mean.
+# Why is the same encoder worse when it is frozen? More labels are not enough: two adjectives make only 24 sentences. With 2,000 labels on these, logistic regression on the frozen outputs still varies: 53 to 97 % at `[CLS]` over five runs, 69 to 93 % with the mean.
 #
 # One explanation: two adjectives do not tell a linear head which direction all adjectives share, and in pretraining no label was ever at `[CLS]`. Fine-tuning can change the outputs themselves. (Devlin and co-authors also found fine-tuning ahead of frozen features, but only slightly.)
 
@@ -2344,7 +2346,7 @@ show_attention(
 )
 
 # %% [markdown]
-# Does the map tell which words the prediction depends on? Test it: mask one word after another, and see how far the logit difference (*positive* minus *negative*) falls. (Each panel has its own colour scale: compare the numbers.)
+# Does the map tell which words the prediction depends on? Test it: mask one word at a time, and see how far the logit difference (*positive* minus *negative*) falls. (Each panel has its own colour scale: compare the numbers.)
 
 
 # %%

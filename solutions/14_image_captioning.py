@@ -379,7 +379,7 @@ draw_fields()
 # **Predict.** A third convolution follows, with kernel 3, *stride 1* and padding 1. How many more pixels does a cell see along this axis?
 #
 # <details><summary>2: a kernel of 3 adds one cell on each side</summary>It adds one cell on each side, but cells of the layer before are 4 pixels apart.</details>
-# <details><summary>8: one cell on each side, and cells are 4 pixels apart</summary>Yes: 7 + 8 = 15. A layer's own stride does not count yet: it moves the cells of the layers after it.</details>
+# <details><summary>8: one cell on each side, and cells are 4 pixels apart</summary>Yes: 7 + 8 = 15. A layer's own stride does not count yet: it sets how far apart this layer's cells are, which matters for the layers after it.</details>
 # <details><summary>None: its stride is 1</summary>The stride says how far apart cells are. What a cell sees grows with the kernel.</details>
 #
 # **Exercise** (20 minutes). Compute it for any layers.
@@ -547,7 +547,7 @@ figures.steps(
 # **Predict.** The gate of a word is 0.01. What does the map of its weights show?
 #
 # <details><summary>A dark map: all weights are near 0</summary>Weights sum to 1, whatever the gate is.</details>
-# <details><summary>A map like any other, although the word hardly uses it</summary>Yes. The gate scales the context, not the weights. That is another reason for doubt, beside the receptive field. (Recorded, in part 4's captioners: in scenes of two shapes, the mean gate is 0.83 to 0.92 at colours and 0.39 to 0.65 at shapes.)</details>
+# <details><summary>A map like any other, although the word hardly uses it</summary>Yes. The gate scales the context, not the weights. That is another reason for doubt, besides the receptive field. (Recorded, in part 4's captioners: in scenes of two shapes, the mean gate is 0.83 to 0.92 at colours and 0.39 to 0.65 at shapes.)</details>
 # <details><summary>Equal weights</summary>The weights come from the scores alone. The gate does not enter them.</details>
 #
 # **Exercise** (30 minutes). Write the module.
@@ -1212,9 +1212,9 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: with attention, almost all captions of one shape are right, and about four in five of three shapes. With the mean as context, 8 % are right for three: a mean of red and blue does not say which shape is red. Without positions, 47 to 60 % are right for two shapes and 19 to 26 % for three. Guessing the order is right in 1 of 2 and in 1 of 6.
+# What to see: with attention, almost all captions of one shape are right, and about four in five of three shapes. With the mean as context, 8 % are right for three: a mean of red and blue does not say which shape is red, nor which one is to the left. Without positions, 47 to 60 % are right for two shapes and 19 to 26 % for three. Guessing the order is right in 1 of 2 and in 1 of 6.
 #
-# All are trained alike. With the mean there are 3,649 fewer parameters (`w_query`, `w_key`, `gate`), without positions 1,536.
+# With the mean there are 3,649 fewer parameters (`w_query`, `w_key`, `gate`), without positions 1,536.
 
 # %% [markdown]
 # ## 5 · Where did it attend?
@@ -1248,9 +1248,9 @@ for seed in range(3):
     display(picture)
 
 # %% [markdown]
-# What to see: the percentage above a map is its largest weight, shown brightest. At the colours, all three attend to the object that they name. At the shapes, two of them do; seed 0 attends to cells beside the object. At *and*, the three maps differ.
+# What to see: the percentage above a map is its largest weight, shown brightest. At the colours, all three attend to the object that they name. At the shapes, two of them do; seed 0 attends to empty cells. At *and*, the three maps differ.
 #
-# One scene proves nothing. The scenes come with a **segmentation mask** for each word (not an attention mask): the pixels of the object that it names. So you can measure the *share* of the weight that is on the object. Without a comparison, the share means nothing: an object that touches 6 of 32 cells gets 19 % even of equal weights. So you also return this *chance*.
+# One scene proves nothing. The scenes come with a **segmentation mask** for each word (not an attention mask): the pixels of the object that it names. So you can measure the *share* of the weight that is on the object. Without a comparison, the share means nothing: an object that touches 6 of 32 cells gets 19 % even with equal weights. So you also return this *chance*.
 #
 # **Exercise** (25 minutes). Measure it.
 #
@@ -1886,7 +1886,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: covered for the shape's attention, 1 % of seed 0's shapes change. Covered for the colour's, 65 % do, although the true colour is read. So it knew the word before it attended: the opening's second answer. It is not the third: with the object covered, no cell could see it at *square*. In seeds 1 and 2 the shape's own attention counts more: 40 and 33 % against 22 and 8 %. With both words covered, 71 to 78 % change; guesses would change 75 %.
+# What to see: covered for the shape's attention, 1 % of seed 0's shapes change. Covered for the colour's, 65 % do, although the GRU still reads the true colour. So it knew the word before it attended: the opening's second answer. Not the third: with the object covered, no cell could see it at *square*. In seeds 1 and 2 the shape's own attention counts more: 40 and 33 % against 22 and 8 %. With both words covered, 71 to 78 % change; guesses would change 75 %.
 #
 # ### The word “and”
 #
