@@ -2401,11 +2401,11 @@ for one, choices in list(NEXT.items())[1:3]:
         print(f"{one} {two}   probability {joint:.2f}   log {math.log(joint):.2f}")
 
 # %% [markdown]
-# **Beam search** keeps the `width` likeliest partial sentences at each step. A **hypothesis** is a sentence that the search has begun or finished. Its score is its log-probability, given the source $x$:
+# **Beam search** keeps the `width` likeliest partial sentences at each step. A **hypothesis** is a sentence that the search has begun or finished. Hypotheses are compared by log-probability, given the source $x$:
 #
 # $$\log p(y_1 \dots y_n \mid x) = \sum_{t=1}^{n} \log p(y_t \mid y_1 \dots y_{t-1}, x)$$
 #
-# The `width` likeliest continuations of all open hypotheses are kept: those ending in `<end>` are set aside, the others stay open. With width 2:
+# It keeps the `width` likeliest continuations of all open hypotheses. Those ending in `<end>` are set aside. With width 2:
 #
 # | step | kept | dropped |
 # | --- | --- | --- |
@@ -2414,7 +2414,7 @@ for one, choices in list(NEXT.items())[1:3]:
 # | 3 | *b d* `<end>` −1.02, *a c* `<end>` −1.11: both set aside | |
 
 # %% [markdown]
-# Each word lowers the score, favouring short sentences. **Length normalisation** divides the log-probability by a power of the length: $\log p\, /\, n^{\alpha}$. It decides only the final choice.
+# Each word lowers the log-probability, favouring short sentences. **Length normalisation** divides it by a power of the length: $\log p\, /\, n^{\alpha}$. The result, the *score*, decides only the final choice.
 #
 # **Predict.** One hypothesis has 2 tokens and log-probability −1.2, another 4 tokens and −1.6. Which wins with α = 0, and with α = 1?
 #
@@ -2424,8 +2424,8 @@ for one, choices in list(NEXT.items())[1:3]:
 #
 # **Exercise** (45 minutes). Write beam search, for one source sentence.
 #
-# <details><summary>Hint 1</summary>Keep open hypotheses as pairs of tokens and score. Call <code>step</code> once for all of them: (hypotheses, length) in, (hypotheses, vocabulary) out.</details>
-# <details><summary>Hint 2</summary>Add each hypothesis's score to its row of <code>log_softmax</code>, flatten, and take <code>topk</code>. An index of the flat list is row · vocabulary + token.</details>
+# <details><summary>Hint 1</summary>Keep open hypotheses as pairs of tokens and log-probability. Call <code>step</code> once for all of them: (hypotheses, length) in, (hypotheses, vocabulary) out.</details>
+# <details><summary>Hint 2</summary>Add each hypothesis's log-probability to its row of <code>log_softmax</code>, flatten, and take <code>topk</code>. An index of the flat list is row · vocabulary + token.</details>
 # <details><summary>Hint 3</summary>At the end, both finished and open hypotheses take part in the choice. Divide by <code>length**alpha</code> only there.</details>
 
 
@@ -2488,7 +2488,7 @@ def tree(chances: dict[str, str]) -> Step:
 
 
 # %% check beam_search points=3
-hint = "each time: scores of all open hypotheses + log-softmax of all logits, then the top `width`"
+hint = "each time: the open hypotheses' log-probabilities + log-softmax, then the top `width` of all"
 with Check("beam_search", "trees that you can search by hand", hint) as check:
     trap = {"": "5 50 40 5", "a": "20 30 26 24", "aa": "50 20 20 10", "b": "80 10 6 4"}
     rivals = {

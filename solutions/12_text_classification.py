@@ -2277,6 +2277,7 @@ figures.runs(
     },
     "accuracy on ten adjectives without labels",
     "32 labels, 100 steps: five seeds",
+    bottom=0.0,
 )
 
 # %% [markdown]
@@ -2310,9 +2311,9 @@ figures.runs(
 )
 
 # %% [markdown]
-# Why is the same encoder worse when it is frozen? More labels are not enough: two adjectives make only 24 sentences. With 2,000 labels on these, logistic regression on the frozen outputs still varies: 53 to 97 % at `[CLS]` over five runs, 69 to 93 % with the mean.
+# Why is the same encoder worse when it is frozen? More labels are not enough: two adjectives make only 24 sentences. With 2,000 labels, logistic regression still varies on the ten new adjectives: 53 to 97 % with the frozen output at `[CLS]` (five runs), 69 to 93 % with the mean.
 #
-# One explanation: two adjectives do not tell a linear head which direction all adjectives share, and in pretraining no label was ever at `[CLS]`. Fine-tuning can change the outputs themselves. (Devlin and co-authors also found fine-tuning ahead of frozen features, but only slightly.)
+# Perhaps two adjectives do not tell a linear head which direction all adjectives share, and in pretraining no label was ever at `[CLS]`. Fine-tuning can change the outputs themselves. (In Devlin et al., fine-tuning is only slightly ahead of frozen features.)
 
 # %% [markdown]
 # ### What does [CLS] attend to?
@@ -2410,6 +2411,7 @@ figures.runs(
     },
     "right answers, negation masked",
     "Yours and four recorded runs",
+    bottom=0.0,
 )
 
 # %% [markdown]
@@ -2566,6 +2568,7 @@ figures.runs(
     real_runs,
     "accuracy on ten adjectives without labels",
     "A model of real text in your classes: 32 labels, 100 steps, three seeds",
+    bottom=0.0,
 )
 
 # %% [markdown]

@@ -1827,9 +1827,9 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: covering a tile elsewhere changes at most 1 % of words. In all networks, the tile with most of the object changes more words than that with the largest weight: 40 to 46 % against 8, 29 and 34 %. So the largest weight does not say which pixels count most, nor this experiment which cell was read.
+# What to see: covering a tile elsewhere changes at most 1 % of words. In all networks, the tile with most of the object changes more words than that with the largest weight: 40 to 46 % against 8, 29 and 34 %. So the largest weight does not say which pixels count most. (*Largest drop* was chosen by its effect.)
 #
-# One limit: the CNN was never trained on covered scenes.
+# The CNN was never trained on covered scenes.
 #
 # **A good place to stop.** Next: two more experiments. (Back later? Run all cells above first.)
 #
