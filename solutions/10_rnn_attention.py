@@ -203,13 +203,13 @@ def draw_maps(
 draw_networks(["7", "3", "9", "2"], ["7", "3", "9", "2"])
 
 # %% [markdown]
-# What to see: the left network, the *encoder*, reads. Each state depends on the state before it and on one new token. The right network, the *decoder*, starts from the encoder's last state. It reads the token *begin*, and a linear layer turns its new state into logits, here for 7. Then it reads the 7 that it wrote, and writes 3, and so on. Only the thick arrow connects the two: all that the decoder knows about the source comes from h4. Encoder and decoder form a **sequence-to-sequence** model (*seq2seq*): one sequence in, another out.
+# What to see: the left network, the *encoder*, reads. Each state depends on the state before it and on one new token. The right network, the *decoder*, starts from the encoder's last state. It reads the token *begin*, and a linear layer turns its new state into logits, here for 7. Then it reads the 7 that it wrote, and so on. Only the thick arrow connects the two: all that the decoder knows about the source comes from h4. Encoder and decoder form a **sequence-to-sequence** model (*seq2seq*): one sequence in, another out.
 #
-# Both are GRUs, explained below. PyTorch's layer returns all states, and the last one again:
+# Both are GRUs, explained below. PyTorch's layer returns all states, (batch, length, features), and the last one again. The last one's axes are always (directions, batch, features):
 
 # %%
-some_states, last_state = nn.GRU(3, 2, batch_first=True)(torch.zeros(1, 4, 3))
-print("4 tokens → states", tuple(some_states.shape), "and last", tuple(last_state.shape))
+some_states, last_state = nn.GRU(3, 2, batch_first=True)(torch.zeros(5, 4, 3))
+print("5 rows of 4 tokens: states", tuple(some_states.shape), "last", tuple(last_state.shape))
 
 # %% [markdown]
 # A **GRU** (gated recurrent unit) is an RNN that decides at each token, for each feature, how much of the old state to keep:
@@ -274,7 +274,7 @@ def fixed_gru(d_embedding: int, d_hidden: int, bidirectional: bool = False) -> n
 #
 # <details><summary>[−0.5, 0.5]: padding is no token</summary>The GRU does not know that. It reads padding like every other token.</details>
 # <details><summary>[−0.875, −0.625]: it has read the padding too</summary>Yes: [−0.5, 0.5] → [−0.75, −0.25] → [−0.875, −0.625]. Run the next cell.</details>
-# <details><summary>[0, 0]: padding is set to zero</summary>That has to be done first. The GRU does not do it by itself.</details>
+# <details><summary>[0, 0]: padding is set to zero</summary>The GRU computes a state at every position. Zeros as <em>input</em> would not help: it would read them too, and end at [−0.125, 0.875].</details>
 
 # %%
 proposals = {"a": [1.0, -1.0], "b": [-1.0, 1.0], "c": [1.0, 1.0], "_": [-1.0, -1.0]}
@@ -294,7 +294,7 @@ draw_maps(
 # %% [markdown]
 # What to see: at the end of the second row, the GRU has read padding, and the state is no longer that of *b*. Attention can mask padding. A recurrent network must *stop* before it.
 #
-# PyTorch does that with **packed sequences**: `pack_padded_sequence` keeps the real tokens of a batch only, and `pad_packed_sequence` puts the states back into a padded tensor. Here are the same two rows, packed (`enforce_sorted=False`: rows may come in any order of length):
+# PyTorch does that with **packed sequences**: `pack_padded_sequence` keeps only the real tokens of a batch, and `pad_packed_sequence` puts the states back into a padded tensor. Here are the same two rows, packed (`enforce_sorted=False`: rows may come in any order of length):
 
 # %%
 two_packed = pack_padded_sequence(
@@ -304,7 +304,7 @@ print("tokens:", two_packed.data[:, :2].tolist())
 print("rows read at each step:", two_packed.batch_sizes.tolist())
 
 # %% [markdown]
-# What to see: the four real tokens, ordered by step. Step 1 reads two rows; steps 2 and 3 read one each.
+# What to see: the four real tokens. Step 1 reads one of each row; steps 2 and 3 read the first row's *b* and *c*.
 #
 # A forward state knows only its token and those before it. In *7 June 1984*, the state at 7 cannot know that a month follows. A **bidirectional RNN** has a second direction, with its own weights, that reads each sequence from its last token to its first.
 #
@@ -562,7 +562,7 @@ with Check("encode", "two directions, the gradients of each row alone") as check
 
 
 # %% [markdown]
-# Run your encoder on the two rows: the row `b` now ends where its token ends.
+# Run your encoder on the two rows: padding no longer changes the row `b`.
 
 # %%
 some_states, last_state = encode(halving_gru(bidirectional=True), two_rows, torch.tensor([3, 1]))
@@ -703,7 +703,7 @@ class OneVector(SequenceModel):
 # %% [markdown]
 # Most sequences of eight digits come back with an error. Where in the sequence?
 #
-# From here on you train one network of each kind, with seed 0. What the figures show of other seeds is recorded.
+# From here on you train networks with seed 0. What the figures show of other seeds is recorded, and is marked so.
 #
 # **Predict.** Which of the eight digits is correct most often, after 200 steps?
 #
@@ -812,7 +812,7 @@ figures.curves(
 draw_networks(["7", "3", "9", "2"], ["7", "3", "9", "2"], [0.08, 0.8, 0.08, 0.04])
 
 # %% [markdown]
-# What to see: c2 is a mean of all encoder states, weighted by the green numbers. (c2 alone is drawn.) The decoder gets c2 and the token 7, to write its second digit. Other steps need other weights. So *the decoder* chooses them: its state is the query (the dashed arrow), and the encoder's states are keys and values.
+# What to see: c2 is a mean of all encoder states, weighted by the green numbers (made up). The decoder gets c2 and the token 7, to write its second digit. Other steps need other weights. So *the decoder* chooses them: its state is the query (the dashed arrow), and the encoder's states are keys and values.
 #
 # Let $s_{t-1}$ be the decoder's state before step $t$ ($s_0$ is the encoder's last state; in the example below it is zero), and $h_1, \dots, h_n$ the states of the encoder. Then
 #
@@ -870,7 +870,7 @@ draw_maps(
 #
 # How well does a state $h$ match the query $s$? Three scores are common. Luong, Pham and Manning (2015) call the first two *dot* and *general*:
 #
-# $$\text{dot: } s \cdot h \qquad\qquad \text{general: } s\, W h \qquad\qquad \text{additive: } v \cdot \tanh(s\, W_q + h\, W_k)$$
+# $$\text{dot: } s \cdot h \qquad\qquad \text{general: } (s\, W) \cdot h \qquad\qquad \text{additive: } v \cdot \tanh(s\, W_q + h\, W_k)$$
 #
 # **Predict.** The decoder's state has 64 features. The encoder is bidirectional, with 64 in each direction. Which scores can be computed?
 #
@@ -1322,7 +1322,7 @@ with Check("additive_attention", "a masked key has no influence") as check:
 # Now put the parts together. One step of the decoder gets a token, its old state, and all states of the encoder:
 #
 # 1. the old state is the query: weights and context, as in part 4,
-# 2. the cell reads [embedding of the token, context] and makes the new state,
+# 2. the **cell**, one step of a GRU, reads [embedding of the token, context] and makes the new state (`nn.GRUCell`: `cell(input, state)`, both (batch, features), without a time axis),
 # 3. the output layer reads [new state, context] and makes the logits.
 #
 # $$c = \mathrm{attention}(s, h) \qquad s' = \mathrm{GRU}([\mathrm{embedding}, c],\, s) \qquad \mathrm{logits} = [s', c]\, W_o + b_o$$
@@ -1650,7 +1650,7 @@ with Check("AttentionDecoder", "padding has no influence") as check:
 # **Predict.** You train without it: the decoder reads its own tokens, and the loss compares with the target. What does it learn?
 #
 # <details><summary>The same as with teacher forcing: the loss is the same</summary>The loss at step 4 then asks for a 6 after 1 9 4. That is a different question from a 6 after 2 0 2.</details>
-# <details><summary>At first, to continue wrong beginnings</summary>Yes: before it is trained, nearly all of its tokens are wrong. With teacher forcing, each step learns from a correct beginning. (How much that helps is not measured here.)</details>
+# <details><summary>At first, to predict the next token after a wrong beginning</summary>Yes: before it is trained, nearly all of its tokens are wrong. With teacher forcing, each step learns from a correct beginning. (How much that helps is not measured here.)</details>
 # <details><summary>To copy the target from its input</summary>That would be teacher forcing, off by one: step t must not read target t.</details>
 #
 # **Exposure bias** is the difference between training, where a decoder reads the target's tokens, and inference, where it reads its own. How far apart are the two? Let the networks of part 2 write eight digits again, reading the target's:
@@ -1674,7 +1674,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: at the last position, 88 % are correct when the network reads the target's digits, and 37 % when it reads its own. Two causes are possible; the figure does not separate them. After an error, the network continues from a beginning that does not match the source; in training, the two always matched. And correct digits may say more about the source than wrong ones.
+# What to see: at the last position, 88 % are correct when the network reads the target's digits, and 37 % when it reads its own. Two causes are possible; the figure does not separate them. After an error, the network continues from a beginning that does not match the source; in training, the two always matched. And each correct digit may say something about the next.
 #
 # (Not tested: why the upper curve rises at the end, perhaps because those digits were read last; and whether training on its own tokens would help.)
 
@@ -1984,7 +1984,7 @@ draw_maps(
 )
 
 # %% [markdown]
-# What to see: each step gives its largest weight, mostly around a half, to its own position, and most of the rest to the neighbours. Nobody told the decoder where to read. It has learned the alignment from the loss alone.
+# What to see: each step gives its largest weight, here 0.45 to 0.68, to its own position, and most of the rest to the neighbours. Nobody told the decoder where to read. It has learned the alignment from the loss alone.
 
 # %% [markdown]
 # ## 8 · Dates
@@ -2080,13 +2080,13 @@ figures.runs(
         "attention": [share_correct(date_writer(Translator, 0), held_out_dates), 1.0, 1.0],
     },
     "dates written without an error",
-    f"After {DATE_STEPS} steps: each line is a seed",
+    f"After {DATE_STEPS} steps: your run with attention, others recorded",
     linked=True,
     bottom=0.0,
 )
 
 # %% [markdown]
-# What to see: with attention, 99 to 100 % of the dates are correct for all three seeds (yours is the dot on the left). With one vector, 48 to 62 % are.
+# What to see: with attention, 99 to 100 % of the dates are correct for all three seeds (the left dot is your run, all others are recorded). With one vector, 48 to 62 % are.
 #
 # ### Does it matter how you score?
 #
@@ -2237,11 +2237,11 @@ show_alignment(
 )
 
 # %% [markdown]
-# What to see (yours may differ a little): the digits 9, 8, 4 and 7 attend to themselves in the source, the 6 to letters of *June*. The 1 of the year attends mostly to the 8. (Training may have contained these dates.)
+# What to see (yours may differ a little): the steps that write 9, 8, 4 and 7 attend to these digits in the source. The step that writes 6 attends to *June*, that of the year's 1 to the 8. (No date is held out.)
 #
 # **Puzzle.** Source `12.10.2010` and output `2010-10-12` contain three 1s each. Which 1 of the output attends to which 1 of the source?
 #
-# <details><summary>Answer (yours may differ by some percent)</summary>The first 1, in the year, attends to the last 1 of the source; that of the month to the middle one; that of the day to the first. Each has more than 0.9 of the weight on it. So the decoder does not just search for “a 1”: all three keys belong to a 1. Their states must differ in something else: the part of the date, or the position. This map does not tell which.</details>
+# <details><summary>Answer (yours may differ by some percent)</summary>The first 1, in the year, attends to the last 1 of the source; that of the month to the middle one; that of the day to the first. Each has more than 0.9 of the weight on it. So it does not just search for “a 1”: all three keys belong to a 1. Their states must differ in something else: the part of the date, or the position.</details>
 
 # %% [markdown]
 # **From the lecture**: *Transformers (Part 2)*, Data C182, slide “Attention”. Its motivation: the model should tell us “why”. Does it?
@@ -2331,9 +2331,9 @@ for name, (after_correct, correct, fits) in runs.items():
     print(f"{name:16} {after_correct:9.0%} {correct:30.0%} {fits:19.0%} {1 - correct - fits:8.0%}")
 
 # %% [markdown]
-# What to see: in part. After a wrong first digit, 23 to 65 % of the second are still correct, and 19 to 39 % fit the wrong one. The others fit neither: such a token never occurs in training.
+# What to see: in part. After a wrong first digit, 19 to 39 % of the second digits fit it; after the correct one, at most 14 % can. The others are correct or fit neither. (Such a first digit is new to the network.)
 #
-# So a small weight does not mean that a digit is lost, nor a large one that it is needed. (The debate, both 2019: Jain and Wallace, *Attention is not Explanation*; Wiegreffe and Pinter, *Attention is not not Explanation*.)
+# So a small weight does not mean that a digit is lost, nor a weight of a half that it is needed. For the last two digits, a large weight and need go together.
 
 # %% [markdown]
 # ## 10 · Bug hunt: a famous decoder
@@ -2345,7 +2345,7 @@ attn = nn.Linear(2 * 4, 6)
 
 
 def tutorial_attention(embedded: Tensor, state: Tensor, states: Tensor) -> tuple[Tensor, Tensor]:
-    """Compute context and weights as the tutorial did: (1, 4), (1, 4), (6, 4)."""
+    """As the tutorial: context (1, 1, 4) and weights (1, 6) from (1, 4), (1, 4), (6, 4)."""
     scores = attn(torch.cat((embedded, state), 1))
     weights = F.softmax(scores, dim=1)
     context = torch.bmm(weights.unsqueeze(0), states.unsqueeze(0))
@@ -2659,7 +2659,7 @@ show_progress("10_rnn_attention")
 # - With attention, the decoder's old state is the query, and all encoder states are keys and values: cross-attention. The context is their mean, weighted anew in each step.
 # - Scores: dot, general (a matrix between), additive (a small network, in which tanh lets the query matter). On your dates all three did far better than one vector.
 # - Teacher forcing: in training, each step reads the target's token of the step before.
-# - Weights that come only from the decoder's token and state score positions, not the states that stand there. With attention, permuting the keys permutes the weights. A high accuracy does not show which of the two a decoder does.
+# - Weights computed only from the decoder's token and state depend on positions, not on the encoder's states at these positions. With attention, permuting the keys permutes the weights. A high accuracy does not show which of the two a decoder does.
 # - A map of weights says where a step reads, not what it needs: other states, the tokens already written or `last` may hold it too.
 #
 # **What comes next.** Your encoder no longer has to squeeze everything into one vector. But both networks still go through their sequences one token after another, so a long one takes many steps that must wait for one another. The Transformer keeps the attention and drops the recurrence: lesson 11 builds its encoder and decoder, and translates whole sentences.
