@@ -333,7 +333,7 @@ with Check("window_partition", "refused and accepted") as check:
 #
 # **Exercise** (8 minutes). Write `window_reverse`. Four windows of 2 × 2 can be a map of 4 × 4, 2 × 8 or 8 × 2. So it takes the height and the width as arguments. It may assume that they fit: no check is needed.
 #
-# <details><summary>Hint</summary>The same six axes, and the same two change places.</details>
+# <details><summary>Hint</summary>The same six axes, and the same two are swapped.</details>
 
 
 # %% exercise window_reverse
@@ -453,7 +453,7 @@ draw_sets(
 )
 
 # %% [markdown]
-# What to see: the four windows have the same shape again. The first one is a window of the right picture above, as it should be. The others are patched together: the last one holds pixels of all four corners of the picture. Pixels of different corners must not attend to one another: a mask forbids it.
+# What to see: the four windows have the same shape again. On the right, each number is the pixel's window in block 2. The first window is complete: it is window 4. The others are patched together: the last one holds pixels of all four corners. The corners are far apart, but in the rolled map they look like neighbours. So a mask forbids pairs of pixels from different corners.
 
 # %%
 print("the last window holds these pixels:", rolled_pixels[4:, 4:], sep="\n")
@@ -587,7 +587,7 @@ show_windows(window_partition, shifted_window_mask, side=8, window_sizes=(2, 4, 
 # %% [markdown]
 # **Puzzle.** Take M = 4. Which shift masks the most pairs? And at which shifts is there a pixel that may attend to itself only?
 #
-# <details><summary>Shift 1</summary>One corner pixel wrapped around on both axes, and is alone: (0, 0). Of 1,024 pairs, 348 are masked.</details>
+# <details><summary>Shift 1</summary>One corner pixel wrapped around on both axes, and is alone: (0, 0). Of the 1,024 pairs on a map of 8 × 8, 348 are masked.</details>
 # <details><summary>Shift 2</summary>It masks the most: 448 of 1,024 pairs. But its smallest piece has 2 × 2 pixels, so no pixel is alone.</details>
 # <details><summary>Shift 3</summary>It masks 348 pairs, as shift 1 does, and (7, 7) is alone: here it is the pixel that did <em>not</em> wrap around.</details>
 #
@@ -789,7 +789,7 @@ print(torch.arange(16).reshape(4, 4))
 # **Predict.** In this numbering, a pixel and its right neighbour differ by 1. Which pairs at a *different* 2D offset differ by 1, too?
 #
 # <details><summary>None: each 2D offset has a difference of its own</summary>There are 49 offsets in two dimensions, but only 31 differences of numbers between 0 and 15.</details>
-# <details><summary>The end of a row and the beginning of the next</summary>Yes: pixels 3 and 4. They are neighbours in the numbering, and three columns apart in the window.</details>
+# <details><summary>The end of a row and the beginning of the next</summary>Yes: pixels 3 and 4. They are neighbours in the numbering, but one row and three columns apart in the window.</details>
 # <details><summary>A pixel and the one below it</summary>Their numbers differ by 4.</details>
 #
 # **Exercise** (15 minutes). Write the test that finds this. It receives an index computed by anyone's code, and says whether a bias by this index can tell all offsets apart. Any numbering will do, if it gives two pairs the same number exactly when they have the same offset.
@@ -1277,7 +1277,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: at 64² pixels, the windows are far faster. On a busy computer, some points may come out too high. On a quiet one, the windows went from 0.4 to 1.3 ms between 32² and 64², and attention over all pixels from 12 to 390 ms. That is more than 16 times as long. Like yours, it stores the weights of all its pairs; a likely reason is that they no longer fit into the processor's cache.
+# What to see: at 64² pixels, the windows are far faster. On a busy computer, some points may come out too high. On a quiet one, your window attention went from 0.4 to 1.3 ms between 32² and 64²: about 3 times as long. Attention over all pixels went from 12 to 390 ms: about 32 times, not 16. A likely reason: PyTorch's attention stores the weights of all its pairs, as yours does, and at 64² they no longer fit into the processor's cache.
 
 # %% [markdown]
 # ## 6 · The Swin block
@@ -1672,7 +1672,7 @@ draw_pyramid([56, 28, 14, 7], [96, 192, 384, 768], [2, 2, 6, 2])
 # %% [markdown]
 # What to see: this is Swin-T, the smallest of the paper's models, on an image of 224 × 224 pixels with patches of 4 × 4. Its windows have 7 × 7 pixels everywhere. A window of the first stage covers 28 × 28 pixels of the image, that of the last stage all of it.
 #
-# How are four pixels merged? A mean forgets which was where. Swin *concatenates* the four vectors into one, normalises it, and projects it to 2d:
+# How are four pixels merged? A mean forgets which was where. Swin *concatenates* the four vectors, normalises the result, and projects it to 2d:
 #
 # $$y = \mathrm{LayerNorm}\big([x_{00},\, x_{10},\, x_{01},\, x_{11}]\big)\, W \qquad W: 4d \to 2d \text{, without a bias}$$
 #
@@ -1863,16 +1863,16 @@ def cut_into_patches(images: Tensor, patch_size: int) -> Tensor:
 
 
 # %% [markdown]
-# **Predict.** The width doubles and the number of pixels falls to a quarter. What happens to the cost of one linear layer from d to d, applied to every pixel of the map?
+# **Predict.** Between two stages, the number of channels d doubles and the number of pixels falls to a quarter. What happens to the cost of one linear layer from d to d, applied to every pixel of the map?
 #
 # <details><summary>It stays the same</summary>Yes: d² grows by a factor of 4, and the number of pixels falls to a quarter. So the linear layers of a block cost the same in every stage.</details>
-# <details><summary>It doubles</summary>The matrix has d · d numbers: four times as many with twice the width, for a quarter of the pixels.</details>
+# <details><summary>It doubles</summary>The matrix has d · d numbers: four times as many with twice the channels, for a quarter of the pixels.</details>
 # <details><summary>It halves</summary>Four times the products for each pixel, and a quarter of the pixels.</details>
 #
 # **Exercise** (35 minutes). Build the model. `cut_into_patches`, in the folded cell above, makes a map of patches.
 #
 # <details><summary>Hint 1: names</summary><code>nn.ModuleList([nn.ModuleList([…]), …])</code> as <code>self.stages</code> gives names like <code>stages.0.1.norm1.weight</code>. <code>nn.Sequential</code> in the inner place does too.</details>
-# <details><summary>Hint 2: sizes</summary>Stage i has the width d_model · 2<sup>i</sup> and num_heads · 2<sup>i</sup> heads. There is one merging fewer than there are stages.</details>
+# <details><summary>Hint 2: sizes</summary>Stage i has d_model · 2<sup>i</sup> channels and num_heads · 2<sup>i</sup> heads. There is one merging fewer than there are stages.</details>
 # <details><summary>Hint 3: shifts</summary>Block j of a stage is shifted if j is odd. Every stage begins again with j = 0.</details>
 
 
@@ -2131,7 +2131,7 @@ def digits_accuracy(seed: int, kind: str = "as built", epochs: int = 8) -> float
 print(f"held-out accuracy: {digits_accuracy(seed=0):.1%}")
 
 # %% [markdown]
-# What do the parts of the model contribute? Each is switched off in turn: in one control the windows never shift; in the other, merging gets the mean of the four pixels four times. (Neither changes the number of parameters. All runs are recorded; `digits_accuracy(seed, kind)` repeats one.)
+# What do the parts of the model contribute? Each is switched off in turn: in one control the windows never shift; in the other, merging gets the mean of the four pixels four times. (Neither changes the number of parameters. But averaging leaves only d different inputs of the reduction, of 4d. All runs are recorded; `digits_accuracy(seed, kind)` repeats one.)
 #
 # **Predict.** Which of the two costs more on the digits?
 #
@@ -2202,7 +2202,7 @@ draw_classes({"picture": some_pictures[:, 0], "classes": some_classes}, "Shapes 
 # <details><summary>4 × 4</summary>Yes: 32 / 8. So an edge of a shape may run through the middle of such a pixel.</details>
 # <details><summary>8 × 8</summary>The map has 8 pixels along a side; the picture has 32.</details>
 #
-# The lecture says: “We need to fuse features from different hierarchies (resolutions) for dense prediction tasks.” **Swin-Unet** (Cao et al., 2022) fuses feature maps as a U-Net does: a decoder enlarges the coarse map, and a **skip connection** joins the encoder's map of the same size. To enlarge a map, **patch expanding** projects each vector from d to 2d, and lays these numbers out as 2 × 2 pixels of d/2 channels.
+# The lecture says: “We need to fuse features from different hierarchies (resolutions) for dense prediction tasks.” **Swin-Unet** (Cao et al., 2022) fuses feature maps as the U-Net does, a CNN for segmentation: a decoder enlarges the coarse map, and a **skip connection** concatenates the encoder's map of the same size with it. To enlarge a map, **patch expanding** projects each vector from d to 2d, and lays these numbers out as 2 × 2 pixels of d/2 channels.
 
 
 # %% folded=true
@@ -2327,7 +2327,7 @@ for scales in ("both", "coarse", "fine"):
 # **Predict.** Which network has the best mean IoU?
 #
 # <details><summary>Both scales, fused</summary>The lecture's sentence leads one to expect this. Run the next cell.</details>
-# <details><summary>Coarse alone</summary>Not in these runs. It has lost the direct way from the fine map. But all that the coarse map knows comes from the fine one.</details>
+# <details><summary>Coarse alone</summary>Not in these runs. Without the skip connection, the decoder gets details only through the coarse map, whose pixels have 32 channels each: these can hold some of them.</details>
 # <details><summary>Fine alone</summary>Yes, in these runs.</details>
 
 # %%
@@ -2349,7 +2349,7 @@ for measure, of_networks in recorded_segments.items():
     figures.runs(of_networks, measure, "300 held-out pictures, three seeds (recorded)")
 
 # %% [markdown]
-# What to see: first, cutting the skip connection costs nothing that three seeds can show, not even at the edges. Second, the single fine scale is the best of the three after 1,000 steps, in every seed.
+# What to see: compare the first three columns (the fourth comes below). First, cutting the skip connection costs nothing that three seeds can show, not even at the edges. Second, the single fine scale is the best of the three after 1,000 steps, in every seed.
 #
 # But is it the cheapest? Here is the time that these runs took:
 
@@ -2363,16 +2363,16 @@ for name, of_runs in recorded_seconds.items():
     print(f"{name:18} {sum(of_runs) / 3:.0f} s")
 
 # %% [markdown]
-# The fused network does 1,400 steps in about the time of the fine one's 1,000. The last column of the figures shows these: two runs of three match the fine scale.
+# The fused network does 1,400 steps in about that time. The last column of the figures shows these: two runs of three match the fine scale.
 #
-# So these runs, with one untuned learning rate, do not support the lecture's “we need to fuse”. They do not refute it either: the shapes are only 4 to 7 pixels of the fine map across, and the lecture's detectors take far larger images.
+# So these runs, with one untuned rate, do not support the lecture's “we need to fuse”. They do not refute it either: the shapes are only 4 to 7 fine pixels across, and the networks of the table below take far larger images.
 #
 # **From the lecture**: STATS 403, lecture 7, the reference to Swin-UNet; CS7150, Transformer Part I, “Hierarchical Representations in SwinTransformer”.
 
 # %% [markdown]
 # ### A table of the lecture
 #
-# CS7150, Transformer Part I, “Transformer vs CNN”, compares a ResNet-50 (a CNN) and Swin-T in four detectors: average precision (AP), operations (FLOPs), frames per second (FPS).
+# CS7150, Part I, “Transformer vs CNN”, compares a ResNet-50 and Swin-T as the encoder of four *detectors*, networks that draw a box around each object. The columns: average precision (AP), billions of operations (GFLOPs), frames per second (FPS).
 
 # %%
 detectors = {  # name -> (AP, GFLOPs, FPS) of ResNet-50, then of Swin-T
@@ -2388,7 +2388,7 @@ for name, (resnet, swin_t) in detectors.items():
 # **Predict.** With Swin-T, the FLOPs rise by 1 to 5 %. How much slower is it, in frames per second?
 #
 # <details><summary>1 to 5 % too</summary>That would be so if every operation took the same time.</details>
-# <details><summary>12 to 21 %</summary>Yes. Rolling, cutting and masking move numbers in memory, and count as no operation at all; and convolutions have been optimised for longer.</details>
+# <details><summary>12 to 21 %</summary>Yes. Rolling, cutting and masking read and write memory, and are not counted as FLOPs; and convolutions have been optimised for longer.</details>
 # <details><summary>It is faster: windows are cheap</summary>Cheaper than attention over all pixels. The rival here is a CNN.</details>
 
 # %%
@@ -2397,7 +2397,7 @@ for name, (resnet, swin_t) in detectors.items():
     print(f"{name:18} {more:.1%} more FLOPs, {slower:.0%} fewer frames per second")
 
 # %% [markdown]
-# What to see: Swin-T has a ResNet-50's FLOPs, not its speed. FLOPs are counted; seconds are measured. (The reasons given in the feedback are the usual explanation; the slide does not test them.)
+# What to see: with Swin-T, each detector gains 3.4 to 4.2 points of AP at nearly the same FLOPs, and processes 12 to 21 % fewer frames per second. FLOPs are counted; seconds are measured. (The reasons given in the feedback are the usual explanation; the slide does not test them.)
 
 # %% [markdown]
 # ## 11 · The real thing
@@ -2516,7 +2516,7 @@ show_progress("13_swin")
 # - Full attention compares $n^2$ pairs, window attention $n \cdot M^2$: linear in the area of the image.
 # - Blocks with the same windows never attend across a border. On two dots across a border, three in four is their limit; in every run they stayed at a half. With shifted windows, all six runs classified all pictures correctly.
 # - The shift is a roll; the mask forbids the pairs whose offset the roll has changed. A missing mask showed in gradients, not in the accuracy on the dots.
-# - The relative position bias is a table of $(2M-1)^2$ offsets for each head, added to the scaled scores. Offsets need two axes: numbering the pixels in one merges 49 into 31 (for M = 4).
+# - The relative position bias is a table of $(2M-1)^2$ offsets for each head, added to the scaled scores. Offsets need two axes: 1D offsets merge the 49 into 31 (for M = 4).
 # - Patch merging concatenates 2 × 2 pixels, which a mean would not tell apart. On the digits, averaging cost about five points.
 # - Decoders for dense prediction often fuse feature maps of several scales. On small pictures of shapes, three seeds showed no gain from the skip connection. A single fine scale of about as many parameters was better at equal steps (mean IoU 0.84 against 0.73), and no worse at equal time (0.84 against 0.81).
 #
