@@ -2365,14 +2365,14 @@ for name, of_runs in recorded_seconds.items():
 # %% [markdown]
 # The fused network does 1,400 steps in about that time. The last column of the figures shows these: two runs of three match the fine scale.
 #
-# So these runs, with one untuned rate, do not support the lecture's “we need to fuse”. They do not refute it either: the shapes are only 4 to 7 fine pixels across, and the networks of the table below take far larger images.
+# So these runs, with one untuned rate, do not support the lecture's “we need to fuse”. Nor do they refute it: the shapes are only 4 to 7 fine pixels across, and the detectors below take far larger images.
 #
 # **From the lecture**: STATS 403, lecture 7, the reference to Swin-UNet; CS7150, Transformer Part I, “Hierarchical Representations in SwinTransformer”.
 
 # %% [markdown]
 # ### A table of the lecture
 #
-# CS7150, Part I, “Transformer vs CNN”, compares a ResNet-50 and Swin-T as the encoder of four *detectors*, networks that draw a box around each object. The columns: average precision (AP), billions of operations (GFLOPs), frames per second (FPS).
+# CS7150, Part I, “Transformer vs CNN”, compares a ResNet-50 and Swin-T as the encoder of four *detectors*, networks that draw a box around each object: average precision (AP), billions of operations (GFLOPs), frames per second (FPS).
 
 # %%
 detectors = {  # name -> (AP, GFLOPs, FPS) of ResNet-50, then of Swin-T
