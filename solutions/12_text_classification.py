@@ -2503,7 +2503,7 @@ else:
 #
 # ### A model of real text
 #
-# If there is a folder `real_bert` beside this notebook, with a pretrained `BertModel` and its tokenizer (from text to ids), the next cells load it into your `SentenceClassifier` and repeat part 7. Without it, you see recorded runs. All our words are single tokens of BERT's vocabulary.
+# If a folder `real_bert` beside this notebook holds a pretrained `BertModel` and its tokenizer (from text to ids), the next cells load it into your `SentenceClassifier`. They repeat part 7. Without it, you see recorded runs. All our words are single tokens of BERT's vocabulary.
 
 # %% folded=true
 # Fine-tunes a real pretrained BERT with your own classes, if one is on this machine: click to unfold.
