@@ -111,7 +111,7 @@ print(f"their product: {given.prod():.2f}; mean of −ln p: {-given.log().mean()
 #
 # **Predict.** A model knows nothing, and gives each of the $V$ tokens the same probability. What is its loss?
 #
-# <details><summary>ln V nats: 4.63 for 103 tokens</summary>Yes: −ln(1/V) = ln V. So its perplexity is V: it is as unsure as a uniform choice among V tokens. An untrained model should start near this loss.</details>
+# <details><summary>ln V nats: 4.63 for 103 tokens</summary>Yes: −ln(1/V) = ln V. So its perplexity is V: it is as uncertain as a uniform choice among V tokens. An untrained model should start near this loss.</details>
 # <details><summary>1 nat</summary>That would be a probability of 1/e, about 0.37, for the right character.</details>
 # <details><summary>V nats</summary>Each probability is 1/V. Its −ln is the logarithm of V, not V.</details>
 #
@@ -259,11 +259,11 @@ for some_context in ("e", "he", "the", " the"):
     print(f"{len(following):3} characters follow {some_context!r:7}:", ", ".join(shares))
 
 # %% [markdown]
-# What to see: the longer the context, the fewer different characters follow it. But some n-grams of a new text never occurred in the training text. Their frequency is 0, and $-\ln 0$ is infinite. **Smoothing** gives a little probability to unseen n-grams. Here are two ways. In both, *count* is how often the n-gram occurs, and *total* how often its first n − 1 characters do:
+# What to see: the longer the context, the fewer different characters follow it. But some n-grams never occurred in the training text. Their frequency is 0, and $-\ln 0$ is infinite. **Smoothing** gives a little probability to unseen n-grams. Here are two ways. In both, *count* is how often the n-gram occurs, and *total* how often its first n − 1 characters do:
 #
 # $$p_{\text{added}} = \frac{\text{count} + \delta}{\text{total} + V\,\delta} \qquad p_n = \frac{\text{count} + \lambda\, p_{n-1}}{\text{total} + \lambda}$$
 #
-# The first adds a constant δ to each count. **Interpolation** adds λ imaginary examples to each context, distributed as the context one character shorter predicts. The recursion ends at $p_0 = 1/V$. Here is one step, for a context that occurred 4 times, 3 of them followed by *e*:
+# The first adds a constant δ to each count. **Interpolation** takes a weighted mean of the relative frequency and the prediction from the context one character shorter. (It adds λ imaginary examples.) The recursion ends at $p_0 = 1/V$. Here is one step, for a context that occurred 4 times, 3 of them followed by *e*:
 
 
 # %%
@@ -1359,7 +1359,7 @@ for width in (5120, 5140):
     print(f"13B with width {width}: {gpt_parameters(50257, 2048, width, 40) / 1e9:.2f} billion")
 
 # %% [markdown]
-# What to see: 24 heads of 128 need a width of 3,072, not 2,048, and 40 heads need 5,120, not 5,140. The count reveals neither. The number of heads is not in it, and 20 more features change it by only 0.8 %. Projections that are not square would explain the 13B row, but not XL: 1.52 billion is too many.
+# What to see: 24 heads of 128 need a width of 3,072, not 2,048, and 40 heads need 5,120, not 5,140. (The lecture copied them correctly: the paper has the same.) The count reveals neither. The number of heads is not in it, and 20 more features change it by only 0.8 %. Projections that are not square would explain the 13B row, but not XL: 1.52 billion is too many.
 
 # %% [markdown]
 # ## 5 · Train it
@@ -1417,9 +1417,9 @@ for title, of_token, of_position, is_tied in (
 print(f"the same probability for every character: {math.log(len(symbols)):.2f} nats")
 
 # %% [markdown]
-# What to see: your untrained model is a little worse than equal probabilities. With standard deviations of 1, it would start at about 40 nats, because of the table of tokens. With that table alone at 1, at about 53: the token's row is a larger share of x.
+# What to see: your untrained model is a little worse than equal probabilities. With standard deviations of 1, it would start at about 40 nats; with the table of tokens alone at 1, at about 53.
 #
-# Without tying, that starts at about 20: the logits are large. Tying adds the rest: the residual stream carries the row of the token just read to the output, so that token gets the largest logit.
+# Without tying, the same tables start at about 20 nats: the logits are large. Tying adds the rest: the residual stream carries the row of the token just read to the output, so that token gets the largest logit. But only 11 % of the characters repeat the one before.
 #
 # You train with AdamW and a warm-up of 50 steps, for about 15 seconds. Only the **cosine schedule** is new: after the warm-up, the learning rate falls along half a cosine to 0.
 
@@ -1558,14 +1558,14 @@ change = (trained_gpt().positions.weight / fresh_gpt.positions.weight)[32]
 print(f"vector 32, trained / untrained: {change.min():.3f} to {change.max():.3f}")
 
 # %% [markdown]
-# What to see: one more character costs about one nat. Position 32 gets no gradient: only AdamW's weight decay changed its vector. With vector 31 copied, the *last* two characters share it, and most of the extra loss stays. If all vectors move up by one, the *first* two share vector 0, and nothing is lost.
+# What to see: one more character costs about one nat. Position 32 gets no gradient: only AdamW's weight decay changed its vector. With vector 31 copied, the *last* two characters share it, and most of the extra loss stays. If all move up by one, the *first* two share vector 0, and nothing is lost.
 #
-# So generate with `CONTEXT`, never with 33. With windows of 32, position 31 would stay untrained, and long texts use it for *every* prediction. (Other code feeds only 32 of the 33 tokens, and has no such position.)
+# So generate with `CONTEXT`, never with 33. With windows of 32, position 31 would stay untrained, and in a long text *every* prediction uses it.
 
 # %% [markdown]
 # ### Does the Transformer ever win?
 #
-# The next figures show the loss after 32 characters. The GPT's values are recorded, from `trained_gpt(seed, steps)`. (9,600 steps take about four minutes.)
+# The figures show the loss after 32 characters. As the interpolated loss was still falling at 6-grams (part 2), 10-grams join. The GPT's values are recorded, from `trained_gpt(seed, steps)`. (9,600 steps take about four minutes.)
 
 # %%
 LONGER = {  # steps: (all targets, new passages), for seeds 0, 1 and 2
@@ -1594,7 +1594,13 @@ for name, gpt, those in (
     )
 
 # %% [markdown]
-# What to see: after 2,400 steps the Transformer is ahead of the 6-grams, in all seeds. On all targets it is level with the 10-grams. On the new passages, the 6-grams and the 10-grams are level: the longer context gained on copied passages only. The Transformer is ahead of both by 0.05 nats. After 9,600 steps it is ahead in both figures. (But on the copied passages alone, the 10-grams are still ahead: 0.41 against 0.50 nats. This follows from both figures and the share of copied targets.) So whether this GPT beats n-grams depends on how long it trains.
+# What to see:
+#
+# - *All targets*: after 2,400 steps the Transformer is ahead of the 6-grams in all seeds, and level with the 10-grams. After 9,600 steps it is ahead of both.
+# - *New passages*: the 10-grams are no better than the 6-grams, so longer context helps on copied passages only. After 2,400 steps the Transformer is ahead of both by 0.05 nats, after 9,600 by more.
+# - *Copied passages alone*: after 9,600 steps the 10-grams are still ahead, 0.41 against 0.50 nats. (It follows from both figures and the share copied.)
+#
+# So whether this GPT beats n-grams depends on how long it trains.
 #
 # **And without positions?** Here are three recorded seeds with the positions fixed at zero:
 
@@ -1610,7 +1616,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: without positions, the model does better than counted bigrams (2.32 nats in part 2). But each seed is about half a nat behind the same seed with positions. So after 600 steps, the mask does not replace positions. (Longer training was not tried.)
+# What to see: without positions, the model does better than counted bigrams (2.32 nats in part 2). But each seed is about half a nat behind the same seed with positions. So after 600 steps, the mask does not replace positions. (Longer training was not tried here. Much larger models without positions came close to those with positions: Haviv et al., 2022.)
 #
 # **From the lecture**: “Transformer – Wrap Up” in *Transformers*, CSCI 4360/6360: for an autoregressive language model, which writes a text token by token, one uses a Transformer decoder, with future masking in every self-attention.
 
@@ -2220,7 +2226,7 @@ figures.curves(
 # %% [markdown]
 # ### Watch it choose
 #
-# The next view steps through a text that your model wrote. The bars are what your own `next_token_probabilities` returns before each choice. Move the sliders for temperature and top-k. (Many models use **nucleus sampling** (top-p) in place of top-k: it allows the fewest likeliest tokens whose probabilities sum to at least $p$.)
+# The next view steps through a text that your model wrote. The bars are what your own `next_token_probabilities` returns before each choice. Move the sliders for temperature and top-k. (Many models use **nucleus sampling** (top-p) in place of top-k: it allows the smallest set of likeliest tokens whose probabilities sum to at least $p$.)
 
 # %%
 from transformer_course.widgets import show_generation
@@ -2438,7 +2444,7 @@ difference = (friends_attention(some_query, some_key, some_value) - by_hand).abs
 print(f"six queries, six keys: largest difference {difference:.0e}")
 
 # %% [markdown]
-# The numbers agree, and a model trains with it without trouble. Is it also right when some keys are cached? Before you go on, think of an input that would reveal a fault.
+# The numbers agree, and a model trains with it without trouble. But lesson 2 warned of one case in which `is_causal=True` surprises. Which one? Would the comparison above have revealed it?
 #
 # **Exercise** (20 minutes). Write a *test* of causal attention. It gets a function like `friends_attention`, and says whether it is right, with cached keys and without. A good test returns False for every fault, and True for every right version, however it is written.
 #
@@ -2617,7 +2623,7 @@ figures.masks(
 print("your test accepts the friend's function:", test_of_cached_mask(friends_attention))
 
 # %% [markdown]
-# What to see: `is_causal=True` aligns the mask with the *upper left* corner. Query 4 attends to key 0 alone, and query 5 to keys 0 and 1. A single new query would attend only to the first token. With as many queries as keys, both corners agree. So training goes well, and only generation with a cache goes wrong. PyTorch documents this, and has a function for the other corner:
+# What to see: as in lesson 2, `is_causal=True` aligns the mask with the *upper left* corner. Query 4 attends to key 0 alone, and query 5 to keys 0 and 1. A single new query would attend only to the first token. With as many queries as keys, both corners agree. So training goes well, and only generation with a cache goes wrong. PyTorch documents this, and has a function for the other corner:
 
 # %%
 from torch.nn.attention.bias import causal_lower_right
@@ -2979,7 +2985,7 @@ print(repr(decode(fast[0])))
 print("the same text without a cache:", torch.equal(plain, fast))
 
 # %% [markdown]
-# The same text could be a coincidence. So compare the logits, in float64, for tokens that come in pieces of 10, 1, 4 and 17. There are two controls: the last 17 with empty caches, and the last 17 without `start`.
+# The same text does not prove the same logits. So compare the logits, in float64, for tokens that come in pieces of 10, 1, 4 and 17. There are two controls: the last 17 with empty caches, and the last 17 without `start`.
 
 
 # %%
@@ -3113,7 +3119,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: without a cache, the multiplications grow 46-fold, and the time 28- to 190-fold in several runs. (Scaling, mask and softmax, not counted, took 30 to 60 % of the time.) With a cache, the multiplications grow threefold. But a call after a *single* token takes over half as long as one after 1,000. One explanation: each operation has a fixed cost.
+# What to see: without a cache, the multiplications grow 46-fold, and the time 28- to 190-fold in several runs. (Scaling, mask and softmax, not counted, took 30 to 60 % of the time.) With a cache, they grow threefold. But a call after a *single* token takes over half as long as one after 1,000. (Each operation has a fixed cost.)
 #
 # **Predict.** GPT-3's cache has keys and values of 12,288 features in 96 blocks, at two bytes each. How large is it for *one* text of 2,048 tokens?
 #
