@@ -155,7 +155,7 @@ draw_scenes(
 )
 
 # %% [markdown]
-# A convolutional neural network (CNN, lesson 4) moves small filters over an image: each output number depends on a small window of the input. Three convolutions turn a scene into a feature map of 4 × 8 cells, a grid with a vector of 48 features in each cell. (Here the channels come first, as PyTorch's convolutions return them; in lesson 13 they came last.)
+# A convolutional neural network (CNN, lesson 8) moves small filters over an image: each output number depends on a small window of the input. Three convolutions turn a scene into a feature map of 4 × 8 cells, a grid with a vector of 48 features in each cell. (Here the channels come first, as PyTorch's convolutions return them; in lesson 13 they came last.)
 #
 # The CNN is trained first, on scenes with a single shape: it learns to name the colour and the shape. Then it is frozen, as in *Show, Attend and Tell* (Xu et al., 2015), where it was a VGG-19 trained on ImageNet. (**From the lecture**: “Use CNN to extract a grid of features”, CS7150.)
 
@@ -536,13 +536,13 @@ figures.steps(
 )
 
 # %% [markdown]
-# What to see: the weights sum to 1, and the weighted sum of the cells is multiplied by 0.2. As formulas:
+# What to see: the weights sum to 1, and the weighted sum is multiplied by 0.2. With the state $s$, cells $x_i$, scores $e_i$, weights $\alpha_i$ and the context $c$:
 #
 # $$e_i = \frac{(W_q\, s) \cdot (W_k\, x_i)}{\sqrt{d_\text{attention}}} \qquad \alpha = \mathrm{softmax}(e) \qquad c = \sigma(w_g \cdot s + b_g) \sum_i \alpha_i\, x_i$$
 #
-# A **gate** is a number between 0 and 1, computed from the state, that can turn the context down: here, the factor in front. Xu et al. added it, and report that their weights then lie more on objects. (Their attention is additive, as in lesson 10, and their decoder an LSTM.)
+# A **gate** is a number between 0 and 1, computed from the state, that can turn the context down: here, the factor in front. Xu et al. added it, and report that their weights then lie more on objects. (Their attention is additive, their decoder an LSTM.)
 #
-# (C182 calls the drawn weights “attention masks”. But a *mask* says which keys may be attended to, and applies *before* softmax.)
+# (C182 calls the drawn weights “attention masks”. But a *mask* applies *before* softmax.)
 #
 # **Predict.** The gate of a word is 0.01. What does the map of its weights show?
 #
@@ -819,7 +819,7 @@ draw_captioner()
 # **Predict.** Without these positions, what does the captioner lose?
 #
 # <details><summary>Nothing: the CNN's features contain the position</summary>A convolution treats all positions alike. (Padding tells it about the edges, no more.)</details>
-# <details><summary>The order of the shapes: it cannot know which one is to the left</summary>Yes. It still sees what is there. The figure below shows how much that costs.</details>
+# <details><summary>The order of the shapes: it cannot know which one is to the left</summary>Yes. It still sees what is there. The first figure after training shows how much that costs.</details>
 # <details><summary>The colours</summary>Colours are features. They need no position.</details>
 #
 # **Exercise** (40 minutes). Write it.
@@ -1102,9 +1102,9 @@ with Check("Captioner", "gradients through all words") as check:
 # %% [markdown]
 # ### Train it
 #
-# 4,000 scenes, 500 steps with batches of 64, AdamW with a one-cycle schedule, for each of three seeds. The CNN stays frozen, so its features are computed once. The metric on 500 new scenes is **exact match**: the share of captions in which *every* word is right. The code below trains six captioners in about half a minute.
+# For each of three seeds: 4,000 scenes, 500 steps with batches of 64, AdamW, a one-cycle schedule (the rate rises, then falls), and a frozen CNN of its own. The initial parameters are those of the recorded runs. The metric on 500 new scenes is **exact match**: the share of captions in which *every* word is right.
 #
-# **Predict.** To test a caption, the network should write by itself. But the code below only compares the argmax of each word with the truth, under teacher forcing, in a single pass. Is that the same?
+# **Predict.** A tested network should write by itself. But the code below compares the argmax of each word with the truth, under teacher forcing. Is that the same?
 #
 # <details><summary>No: by itself, it reads its own words</summary>True, but ask what those are in a caption that is right so far.</details>
 # <details><summary>Yes, for the share of captions without an error</summary>Yes. Up to its first error, it has written what teacher forcing would have given it. So both find the same first error, or none.</details>
@@ -1134,6 +1134,27 @@ def as_cells(images: Tensor, seed: int) -> Tensor:
         return grid_to_sequence(trained_cnn(seed)(images))
 
 
+def initial_values(seed: int, kind: str) -> dict[str, Tensor]:
+    """The parameters before training, in whatever order `Captioner` makes its parts."""
+    torch.manual_seed(seed)
+    parts: dict[str, nn.Module] = {}
+    if kind != "mean context":
+        parts["attend.w_query"] = nn.Linear(D_STATE, 32, bias=False)
+        parts["attend.w_key"] = nn.Linear(D_CELL, 32, bias=False)
+        parts["attend.gate"] = nn.Linear(D_STATE, 1)
+    parts["embedding"] = nn.Embedding(len(WORDS), 24)
+    positions = 0.1 * torch.randn(NUM_CELLS, D_CELL)
+    parts["start"] = nn.Linear(D_CELL, D_STATE)
+    parts["gru"] = nn.GRUCell(24 + D_CELL, D_STATE)
+    parts["output"] = nn.Linear(D_STATE, len(WORDS))
+    named = {
+        f"{part}.{name}": values
+        for part, module in parts.items()
+        for name, values in module.state_dict().items()
+    }
+    return {"positions": positions, **named}
+
+
 def trained_captioner(seed: int, kind: str = "attention", penalty: float = 0.0) -> Captioner:
     """A captioner: kind is "attention", "mean context", "no positions" or "reshaped"."""
     return train_once(seed, kind, penalty)
@@ -1143,9 +1164,9 @@ def trained_captioner(seed: int, kind: str = "attention", penalty: float = 0.0) 
 @torch.enable_grad()
 def train_once(seed: int, kind: str, penalty: float) -> Captioner:
     """Train a captioner with AdamW: 500 batches of 64 scenes, a one-cycle schedule."""
-    torch.manual_seed(seed)
     attend = MeanContext() if kind == "mean context" else GridAttention(D_STATE, D_CELL, 32)
     captioner = Captioner(attend, len(WORDS), NUM_CELLS, 24, D_CELL, D_STATE)
+    captioner.load_state_dict(initial_values(seed, kind), strict=False)
     if kind == "no positions":
         captioner.positions.requires_grad_(False).zero_()
     sequence, read = cells_for(train_set, seed, kind), inputs_of(train_set)
@@ -1212,9 +1233,9 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: with attention, almost all captions of one shape are right, and about four in five of three shapes. With the mean as context, 8 % are right for three: a mean of red and blue does not say which shape is red, nor which one is to the left. Without positions, 47 to 60 % are right for two shapes and 19 to 26 % for three. Guessing the order is right in 1 of 2 and in 1 of 6.
+# What to see: with attention, almost all captions of one shape are right, and about four in five of three shapes. With the mean as context, 8 % are right for three: a mean of red and blue does not say which shape is red, nor which one is left. (Colours and shapes known, their orders guessed: 10 %.) Without positions, 47 to 60 % are right for two, 19 to 26 % for three. (Objects known, their order guessed: 52 and 20 %; some are equal.)
 #
-# With the mean there are 3,649 fewer parameters (`w_query`, `w_key`, `gate`), without positions 1,536.
+# The mean has 3,649 fewer parameters, no positions 1,536.
 
 # %% [markdown]
 # ## 5 · Where did it attend?
@@ -1753,9 +1774,9 @@ for seed in (0, 1):
     )
 
 # %% [markdown]
-# What to see (small drops are dark): shapes lose most at their own object, though seed 0 attends elsewhere. Seed 1 attends to the object, but at *square* to a cell whose tile matters little. Colours lose almost nothing: the rest of the object shows them. (Recorded: with the whole first object covered, 81 % of its colours change; guesses would change 75 %.)
+# What to see (small drops are dark): shapes lose most at their own object, though seed 0 attends elsewhere. Seed 1 attends to the object, but at *square* to a cell whose tile matters little. Colours lose almost nothing: the rest of the object shows them. (With the whole object covered, 81 % of its colours change; guesses would change 75 %.)
 #
-# Over many scenes, how often does a colour or shape *change*? Cover one of five tiles: that with the largest weight, largest drop, or most of the object; another of the object's; one elsewhere.
+# Over many scenes, how often does a colour or shape *change*? Cover one tile: the one with the largest weight, with most of the object, or with the largest drop; another of the object's; or one elsewhere.
 #
 # **Predict.** Which changes more words when covered: the tile with the largest weight, or the one with most of the object?
 #
@@ -1827,9 +1848,9 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: covering a tile elsewhere changes at most 1 % of words. In all networks, the tile with most of the object changes more words than that with the largest weight: 40 to 46 % against 8, 29 and 34 %. So the largest weight does not say which pixels count most. (*Largest drop* was chosen by its effect.)
+# What to see: covering a tile elsewhere changes at most 1 % of words. In all networks, the tile with most of the object changes more words than that with the largest weight: 40 to 46 % against 8, 29 and 34 %. So the largest weight does not say which pixels count most.
 #
-# The CNN was never trained on covered scenes.
+# One limit: covers are new to the CNN, which may change a word, too.
 #
 # **A good place to stop.** Next: two more experiments. (Back later? Run all cells above first.)
 #
@@ -1886,7 +1907,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: covered for the shape's attention, 1 % of seed 0's shapes change. Covered for the colour's, 65 % do, although the GRU still reads the true colour. So it knew the word before it attended: the opening's second answer. Not the third: with the object covered, no cell could see it at *square*. In seeds 1 and 2 the shape's own attention counts more: 40 and 33 % against 22 and 8 %. With both words covered, 71 to 78 % change; guesses would change 75 %.
+# What to see: covered for the shape's attention, 1 % of seed 0's shapes change. Covered for the colour's, 65 % do, although the GRU still reads the true colour. So it knew the word before it attended: the opening's second answer. Not the third: with the object covered at *square*, no cell could see it. In seeds 1 and 2 the shape's own attention counts more: 40 and 33 % against 22 and 8 %. With both words covered, 71 to 78 % change; guesses would change 75 %.
 #
 # ### The word “and”
 #
@@ -1939,7 +1960,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: covering the second object turns *and* into *&lt;end&gt;* in every scene. One could stop here. But covering the *first* object, which is already named, has almost the same effect (93 to 97 %), whatever its weight. Covering as many tiles of the background has no effect. So what counts is how many shapes the scene shows, not which of them is covered.
+# What to see: covering the second object turns *and* into *&lt;end&gt;* in every scene. One could stop here. But covering the *first* object, which is already named, has almost the same effect (93 to 97 %), although at most 12 % of the weight is on it. Covering as many tiles of the background has no effect. So what counts is how many shapes the scene shows, not which of them is covered.
 #
 # **Predict.** How does it know? The first state comes from the mean of all cells. Give *attention* the covered scene, and the *first state* the whole one; then the other way round. Which of the two ends the caption?
 #
@@ -1968,11 +1989,11 @@ figures.runs(
 # %% [markdown]
 # What to see: if only the *first state* comes from the covered scene, 85 to 98 % of the captions end; if only *attention* does, 1 to 7 %. How many shapes there are is known before the first word. The map at *and* shows weights that hardly matter there.
 #
-# In 2019, Jain and Wallace wrote “Attention is not Explanation”; Wiegreffe and Pinter answered with “Attention is not not Explanation”. The map is correct: these were the weights. Whether they explain the output has to be tested.
+# In 2019, Jain and Wallace (“Attention is not Explanation”) found very different weights for nearly the same predictions. Wiegreffe and Pinter (“Attention is not not Explanation”) proposed stricter tests. The map shows the weights. Whether they explain the output has to be tested.
 #
 # ## 8 · The live view
 #
-# Your captioner (seed 0) writes by itself. Choose a word to see its weights; click a cell (or press Enter) to cover its tile, and read the caption.
+# Your captioner (seed 0) writes by itself. Choose a word to see its weights; click a cell (or press Enter) to cover its tile.
 
 # %%
 from transformer_course.widgets import show_caption
@@ -2039,10 +2060,10 @@ from transformer_course.progress import show_progress
 show_progress("14_image_captioning")
 
 # %% [markdown]
-# - A CNN's grid of features, flattened row by row with the channels last, is the keys and values of attention.
+# - A CNN's grid of features, flattened row by row with the channels last, gives the keys and values of attention.
 # - A cell's receptive field is larger than its tile: 15 × 15 pixels here. In Xu et al.'s VGG-19 it is 252 × 252, more than the image. A bright tile says where a cell is, not what it has seen.
 # - The old state attends, the GRU reads the context, the new state writes. Without attention, only 8 % of the captions of three shapes are right.
 # - Networks that write about equally well attend differently: at shapes, 13 % or 95 % of the weight is on the object (chance: 17 %). The coverage penalty moved the weights, too.
-# - Occlusion is the control: cover the tile of the cell that was attended to, and others. In no network did covering the tile with the largest weight change the most words. One knew the shape a word early; at *and*, the weights hardly mattered.
+# - Occlusion is the control: cover the tile of the cell that was attended to, and others. In no network did covering the tile with the largest weight change the most words. One network knew the shape one word early; at *and*, the weights hardly mattered.
 #
 # **What comes next.** So far a token was a word from a list, or a single character. Lesson 15 cuts text into learned pieces, for words that no list holds.
