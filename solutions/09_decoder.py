@@ -263,7 +263,7 @@ for some_context in ("e", "he", "the", " the"):
 #
 # $$p_{\text{added}} = \frac{\text{count} + \delta}{\text{total} + V\,\delta} \qquad p_n = \frac{\text{count} + \lambda\, p_{n-1}}{\text{total} + \lambda}$$
 #
-# The first adds a constant δ to each count. **Interpolation** takes a weighted mean of the relative frequency and the prediction from the context one character shorter. (It adds λ imaginary examples.) The recursion ends at $p_0 = 1/V$. Here is one step, for a context that occurred 4 times, 3 of them followed by *e*:
+# The first adds a constant δ to each count. **Interpolation** takes a weighted mean: count/total gets the weight total/(total + λ), the prediction from the context one character shorter λ/(total + λ). The recursion ends at $p_0 = 1/V$. Here is one step, for a context that occurred 4 times, 3 of them followed by *e*:
 
 
 # %%
@@ -342,12 +342,12 @@ for begin in starts:
 print(f"{is_copied.double().mean():.0%} of the held-out characters are in a copied passage")
 
 # %% [markdown]
-# About a quarter of the held-out text is copied. On that part, a low loss can come from memorisation alone. So in part 5 you also compare the models on the new passages alone.
+# About a quarter of the held-out text occurs in the training text too. Half of it is runs of dashes and spaces, from tables; the rest is repeated prose and code. There, a low loss may come from runs or memorisation. So part 5 also compares the models on new passages alone.
 
 # %% [markdown]
 # ## 3 · The block
 #
-# **GPT** stands for generative pretrained transformer. The original Transformer has two halves, and the one that writes is called the *decoder*. A **decoder-only** model keeps this half without its second attention (lesson 11): all its attention is causal self-attention. The block is the pre-norm block of lesson 7 with two changes. Find them in the picture.
+# **GPT** stands for generative pretrained transformer. The original Transformer has two halves, and the one that writes is called the *decoder*. A **decoder-only** model keeps this half without its second attention (lesson 11): all its attention is causal self-attention. The block is the pre-norm block of lesson 7 with two changes. Find them in the picture. (A third does not show: no dropout after the nonlinearity.)
 
 # %%
 figures.stations(
@@ -832,10 +832,10 @@ figures.stations(
 # **Predict.** GPT-2 has 50,257 tokens and a width of 768. How many parameters does weight tying save?
 #
 # <details><summary>About 38.6 million, of the 163 million without it</summary>Yes: a second table would have 50,257 · 768 parameters.</details>
-# <details><summary>768, one for each feature</summary>That is a single row. A table has a row for each token.</details>
+# <details><summary>768, one for each feature</summary>A table has a row for each token.</details>
 # <details><summary>None: the table must be learned anyway</summary>Once, not twice. A separate output layer would be as large as the table of tokens.</details>
 #
-# Large rows of tokens make large logits. So you initialise both tables with a standard deviation of 0.1, not 1 (part 5 shows why).
+# Large rows of tokens make large logits. So both tables start with a standard deviation of 0.1, not 1 (part 5 shows why).
 #
 # **Exercise** (25 minutes). Build the model from your blocks. If there are more tokens than positions, raise a `ValueError` whose message contains both numbers. Leave `caches` and `start` alone until part 7.
 #
@@ -1230,7 +1230,7 @@ for setting, is_causal in (("causal", True), ("no mask", False)):
         print(f"{setting:7} blocks: {layer_count}  ", *(f"{change:.0e}" for change in changes))
 
 # %% [markdown]
-# What to see: with one block, only rounding errors are left. With two or more, the order matters. In the control, the same blocks without a mask, it never does. So the causal mask tells a stack something about order. Part 5 measures how much a model learns from that.
+# What to see: with one block, only rounding errors are left. With two or more, the order matters. In the control, the same blocks without a mask, it never does. So the causal mask tells a stack something about order. Part 5 measures how well a model predicts without positions.
 
 # %% [markdown]
 # ### How many parameters?
@@ -1419,7 +1419,7 @@ print(f"the same probability for every character: {math.log(len(symbols)):.2f} n
 # %% [markdown]
 # What to see: your untrained model is a little worse than equal probabilities. With standard deviations of 1, it would start at about 40 nats; with the table of tokens alone at 1, at about 53.
 #
-# Without tying, the same tables start at about 20 nats: the logits are large. Tying adds the rest: the residual stream carries the row of the token just read to the output, so that token gets the largest logit. But only 11 % of the characters repeat the one before.
+# Without tying, the same tables start at about 20 nats: the logits are large. Tying adds the rest: the residual stream carries the row of the token just read to the output, so that token gets the largest logit. But only 10 % of the characters repeat the one before.
 #
 # You train with AdamW and a warm-up of 50 steps, for about 15 seconds. Only the **cosine schedule** is new: after the warm-up, the learning rate falls along half a cosine to 0.
 
@@ -1471,7 +1471,7 @@ print(f"{sum(part.numel() for part in trained_gpt().parameters()):,} parameters"
 #
 # <details><summary>It helps up to 32</summary>That is what the model could do. Run the cell to see what it does.</details>
 # <details><summary>From about 8 on</summary>Yes. Four times as much, 32 characters, gains almost nothing.</details>
-# <details><summary>From 2 on: it has learned pairs</summary>It uses more than that.</details>
+# <details><summary>From 1 on: it has learned pairs</summary>It uses more than one character.</details>
 
 
 # %%
@@ -1560,7 +1560,7 @@ print(f"vector 32, trained / untrained: {change.min():.3f} to {change.max():.3f}
 # %% [markdown]
 # What to see: one more character costs about one nat. Position 32 gets no gradient: only AdamW's weight decay changed its vector. With vector 31 copied, the *last* two characters share it, and most of the extra loss stays. If all move up by one, the *first* two share vector 0, and nothing is lost.
 #
-# So generate with `CONTEXT`, never with 33. With windows of 32, position 31 would stay untrained, and in a long text *every* prediction uses it.
+# So generate with `CONTEXT`, never with 33. With training windows of 32, position 31 would be untrained, and a text longer than that would use it for *every* prediction.
 
 # %% [markdown]
 # ### Does the Transformer ever win?
@@ -1598,7 +1598,7 @@ for name, gpt, those in (
 #
 # - *All targets*: after 2,400 steps the Transformer is ahead of the 6-grams in all seeds, and level with the 10-grams. After 9,600 steps it is ahead of both.
 # - *New passages*: the 10-grams are no better than the 6-grams, so longer context helps on copied passages only. After 2,400 steps the Transformer is ahead of both by 0.05 nats, after 9,600 by more.
-# - *Copied passages alone*: after 9,600 steps the 10-grams are still ahead, 0.41 against 0.50 nats. (It follows from both figures and the share copied.)
+# - *Copied passages alone*: after 9,600 steps the 10-grams are still ahead, 0.41 against 0.50 nats. (Computed from unrounded means, with 26.7 % of the targets copied.)
 #
 # So whether this GPT beats n-grams depends on how long it trains.
 #
@@ -1616,7 +1616,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: without positions, the model does better than counted bigrams (2.32 nats in part 2). But each seed is about half a nat behind the same seed with positions. So after 600 steps, the mask does not replace positions. (Longer training was not tried here. Much larger models without positions came close to those with positions: Haviv et al., 2022.)
+# What to see: without positions, the model does better than counted bigrams (2.32 nats), which does not show that it knows the order. But each seed is about half a nat behind the same seed with positions. So after 600 steps, the mask does not replace positions. (Much larger models without positions came close to those with: Haviv et al., 2022.)
 #
 # **From the lecture**: “Transformer – Wrap Up” in *Transformers*, CSCI 4360/6360: for an autoregressive language model, which writes a text token by token, one uses a Transformer decoder, with future masking in every self-attention.
 
@@ -3119,7 +3119,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: without a cache, the multiplications grow 46-fold, and the time 28- to 190-fold in several runs. (Scaling, mask and softmax, not counted, took 30 to 60 % of the time.) With a cache, they grow threefold. But a call after a *single* token takes over half as long as one after 1,000. (Each operation has a fixed cost.)
+# What to see: without a cache, the multiplications grow 46-fold, and the time 28- to 190-fold in several runs. (Recorded: scaling, mask and softmax, not counted, took 30 to 60 % of it.) With a cache, they grow threefold. But a call after a *single* token takes over half as long as one after 1,000. (Each operation has a fixed cost.)
 #
 # **Predict.** GPT-3's cache has keys and values of 12,288 features in 96 blocks, at two bytes each. How large is it for *one* text of 2,048 tokens?
 #
@@ -3224,7 +3224,7 @@ show_progress("09_decoder")
 
 # %% [markdown]
 # - A language model predicts each next token from the tokens before it. Under a causal mask, one pass makes all predictions of a window; the logits at position t belong to token t + 1.
-# - Counts are strong baselines. After 600 steps your GPT was behind 4-grams, and used little more than the last 8 of its 32 characters. After 2,400 steps it was ahead of 6-grams. About a quarter of the held-out text was copied, so a fair comparison includes the new passages alone.
+# - Counts are strong baselines. After 600 steps your GPT was behind 4-grams, and used little more than the last 8 of its 32 characters. After 2,400 steps it was ahead of 6-grams. About a quarter of the held-out text occurs in the training text too (half of it runs of dashes and spaces), so a fair comparison includes the new passages alone.
 # - A GPT has tables of tokens and positions, a stack of pre-norm blocks with causal attention and GELU, and a final norm. By weight tying, the table of tokens makes the logits too.
 # - A position keeps its random vector if its logits never have a target and no later query attends to it. Windows need one more token than the context.
 # - Temperature divides the logits; top-k removes all but the likeliest tokens. In your model, low temperatures led to repeated words, and high ones to made-up words.

@@ -7,7 +7,7 @@
 #
 # **You take away** `WindowAttention`, `SwinBlock`, `PatchMerging` and `Swin`, with the same logits as Hugging Face's `SwinForImageClassification`; and a decoder that segments images.
 #
-# **Time**: about 305 minutes: 215 for the exercises. Good places to stop are marked after about 130 and 260. Part 10 has no exercise.
+# **Time**: about 305 minutes: 215 for the exercises. Good places to stop are marked after about 130, 210 and 265. Part 10 has no exercise.
 
 # %% given imports
 import importlib
@@ -109,7 +109,7 @@ crossing = across_pictures[34]
 draw_dots({"inside a square": crossing.roll(-1, 1), "across a border": crossing}, 4)
 
 # %% [markdown]
-# What to see: on the right, the same pair of dots is one pixel lower. The thick lines are borders that *we* have drawn: both networks have two blocks, and in each of them a pixel attends only to the pixels of its own square. In network B, the squares of the second block are displaced. Nothing else differs: each is trained for 350 steps. (The accuracies are recorded; in part 7 you train your own.)
+# What to see: on the right, the same pair of dots is one pixel lower. The thick lines are borders that *we* have drawn: both networks have two blocks, and in each of them a pixel attends only to the pixels of its own square. In network B, the squares of the second block are displaced. Nothing else differs. Each network is trained twice, for 350 steps: once on pairs inside a square, and once on pairs across a border. (The accuracies are recorded; in part 7 you train your own.)
 
 # %%
 recorded_dots = {
@@ -405,13 +405,13 @@ with Check("window_reverse", "its gradient") as check:
 #
 # The two blocks of network A use the *same* windows. So what a pixel becomes depends on its own window alone, however many blocks follow.
 #
-# Then the network averages all pixels, and a linear layer makes two logits. Take two dots side by side in two windows. Then the difference of the logits, *same colour* minus *different colour*, is a sum $f(\text{left dot}) + g(\text{right dot})$. If it is positive, the network answers *same colour*.
+# At the end, the network averages all pixels, and a linear layer makes two logits. Both add up shares of windows. So for two dots in two windows, the difference of the logits, *same colour* minus *different colour*, is a sum $f(\text{left dot}) + g(\text{right dot})$. If it is positive, the network answers *same colour*.
 #
 # **Predict.** Of the four colourings of one pair of positions (orange-orange, orange-blue, blue-orange, blue-blue), how many can such a sum get right?
 #
-# <details><summary>All four, with enough training</summary>Then f(orange) + g(orange) > 0 and f(blue) + g(blue) > 0, but f(orange) + g(blue) < 0 and f(blue) + g(orange) < 0. Add the first two, then the last two: the sums are equal.</details>
+# <details><summary>All four</summary>Then f(orange) + g(orange) > 0 and f(blue) + g(blue) > 0, but f(orange) + g(blue) < 0 and f(blue) + g(orange) < 0. Add the first two, then the last two: the sums are equal.</details>
 # <details><summary>Three at most</summary>Yes. The first two inequalities say that f(orange) + f(blue) + g(orange) + g(blue) > 0, the last two that it is < 0. One of the four must fail.</details>
-# <details><summary>Two at most</summary>Take f = g = 1 for orange and −2 for blue: orange-orange gives 2, both mixed pairs −1, and only blue-blue, with −4, is wrong.</details>
+# <details><summary>Two at most</summary>Take f = g = 1 for orange and −2 for blue: orange-orange gives 2, both mixed pairs −1, and only blue-blue is wrong.</details>
 #
 # “Different colours” is the **exclusive or** (XOR) of the two dots: true if exactly one is orange. No such sum computes it. A search confirms it:
 
@@ -453,7 +453,7 @@ draw_sets(
 )
 
 # %% [markdown]
-# What to see: the four windows have the same shape again. On the right, each number is the pixel's window in block 2. The first window is complete: it is window 4. The others are patched together: the last one holds pixels of all four corners. The corners are far apart, but in the rolled map they look like neighbours. So a mask forbids pairs of pixels from different corners.
+# What to see: the four windows have the same shape again. On the right, each number is the pixel's window in block 2. The first window is complete: it is window 4. Each of the others is made of two or four pieces: the last one holds all four corners. The pieces are far apart, but in the rolled map they look like neighbours. So a mask forbids pairs of pixels from different pieces.
 
 # %%
 print("the last window holds these pixels:", rolled_pixels[4:, 4:], sep="\n")
@@ -465,7 +465,7 @@ print("the last window holds these pixels:", rolled_pixels[4:, 4:], sep="\n")
 #
 # <details><summary>All 16</summary>They come from the four corners of the picture.</details>
 # <details><summary>8</summary>Rows and columns both count: a key has to agree with the pixel on both. By rows alone, there would be 8.</details>
-# <details><summary>4</summary>Yes: the window is patched together from four pieces of 2 × 2.</details>
+# <details><summary>4</summary>Yes: the window is made of four pieces of 2 × 2.</details>
 #
 # **Exercise** (25 minutes). Write the mask. Test it at shifts other than $s = M/2$, too.
 #
@@ -1631,9 +1631,11 @@ show_reach(
 # %% [markdown]
 # **Puzzle.** Take the shifts 0, 2, 0 with the mask. After block 2, how many pixels depend on all 64, and how many on 16 only? After which block does every pixel depend on every other?
 #
-# <details><summary>My answer is ready</summary>After block 2, the 16 pixels in the middle (rows and columns 2 to 5) depend on all 64. The 16 in the corners, 4 in each, still depend on the 16 of their own window, and the other 32 on 32. After block 3, every pixel depends on all: its window holds some of the pixels in the middle.</details>
+# <details><summary>My answer is ready</summary>After block 2, the 16 pixels in the middle (rows and columns 2 to 5) depend on all 64. The 16 in the corners, 4 in each, still depend on the 16 of their own window, and the other 32 on 32. After block 3, every pixel depends on all: its window holds pixels from the middle.</details>
 #
-# Without the mask, the corner (0, 0) depends on all 64 pixels after block 2, on the opposite corner among them. They are not neighbours: they met because the map was rolled.
+# Without the mask, the corner (0, 0) depends on all 64 pixels after block 2, also on the opposite corner. They met because the map was rolled.
+#
+# **A good place to stop.** Next, the map shrinks. (Back later? Run all cells above first.)
 
 # %% [markdown]
 # ## 8 · A pyramid
@@ -2202,7 +2204,9 @@ draw_classes({"picture": some_pictures[:, 0], "classes": some_classes}, "Shapes 
 # <details><summary>4 × 4</summary>Yes: 32 / 8. So an edge of a shape may run through the middle of such a pixel.</details>
 # <details><summary>8 × 8</summary>The map has 8 pixels along a side; the picture has 32.</details>
 #
-# The lecture says: “We need to fuse features from different hierarchies (resolutions) for dense prediction tasks.” **Swin-Unet** (Cao et al., 2022) fuses feature maps as the U-Net does, a CNN for segmentation: a decoder enlarges the coarse map, and a **skip connection** concatenates the encoder's map of the same size with it. To enlarge a map, **patch expanding** projects each vector from d to 2d, and lays these numbers out as 2 × 2 pixels of d/2 channels.
+# The lecture says: “We need to fuse features from different hierarchies (resolutions) for dense prediction tasks.”
+#
+# The decoder of the U-Net, a CNN for segmentation, enlarges the coarse map, and a **skip connection** concatenates the encoder's map of the same size with it. **Swin-Unet** (Cao et al., 2022) does so with Swin blocks. To enlarge a map, **patch expanding** projects each vector from d to 2d, and lays these numbers out as 2 × 2 pixels of d/2 channels.
 
 
 # %% folded=true
@@ -2363,16 +2367,16 @@ for name, of_runs in recorded_seconds.items():
     print(f"{name:18} {sum(of_runs) / 3:.0f} s")
 
 # %% [markdown]
-# The fused network does 1,400 steps in about that time. The last column of the figures shows these: two runs of three match the fine scale.
+# The fused network does 1,400 steps in that time. The last column of the figures shows these: two runs of three match the fine scale.
 #
-# So these runs, with one untuned rate, do not support the lecture's “we need to fuse”. Nor do they refute it: the shapes are only 4 to 7 fine pixels across, and the detectors below take far larger images.
+# So these runs, with one untuned rate, do not support “we need to fuse”. Nor do they refute it: the shapes are only 4 to 7 fine pixels across, and the detectors below take far larger images.
 #
-# **From the lecture**: STATS 403, lecture 7, the reference to Swin-UNet; CS7150, Transformer Part I, “Hierarchical Representations in SwinTransformer”.
+# **From the lecture**: STATS 403, lecture 7, on Swin-UNet; CS7150, Part I, “Hierarchical Representations in SwinTransformer”.
 
 # %% [markdown]
 # ### A table of the lecture
 #
-# CS7150, Part I, “Transformer vs CNN”, compares a ResNet-50 and Swin-T as the encoder of four *detectors*, networks that draw a box around each object: average precision (AP), billions of operations (GFLOPs), frames per second (FPS).
+# CS7150, Part I, “Transformer vs CNN”, compares a ResNet-50 and Swin-T as the encoder of four *detectors*, which draw a box around each object (Liu et al., table 2). Average precision (AP) rates them; GFLOPs are billions of operations an image.
 
 # %%
 detectors = {  # name -> (AP, GFLOPs, FPS) of ResNet-50, then of Swin-T

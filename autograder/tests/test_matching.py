@@ -81,6 +81,17 @@ def test_no_other_lesson_is_taken_for_it(name):
             assert not match(read(data(notebook)).cells, released_of(name)).is_the_lesson, other
 
 
+def test_an_exercise_of_the_same_name_does_not_make_it_the_lesson():
+    own, other = LESSONS[:2]
+    notebook = filled(lesson_of(other), solved(lesson_of(other)))
+    name = next(cell.name for cell in released_of(own).cells if cell.solution)
+    of_exercises = (c for c in notebook.cells if c.metadata.get("nbgrader", {}).get("solution"))
+    next(of_exercises).metadata["nbgrader"]["grade_id"] = name
+    matching = match(read(data(notebook)).cells, released_of(own))
+    assert name in matching.of
+    assert not matching.is_the_lesson
+
+
 @pytest.mark.parametrize("name", LESSONS)
 def test_the_untouched_notebook_is_known_too(name):
     notebook = student_version(source_notebook(lesson_of(name)))
