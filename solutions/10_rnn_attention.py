@@ -7,7 +7,7 @@
 #
 # **You take away** `encode`, three scores, `AttentionDecoder`, `unroll`, and a test that tells attention from an imitation.
 #
-# **Time**: about 260 minutes: 175 for the exercises. Good places to stop are marked after about 75 and 180. Parts 7 to 9 have no exercise.
+# **Time**: about 280 minutes: 175 for the exercises. Good places to stop are marked after about 75 and 180. Parts 7 to 9 have no exercise.
 
 # %% given imports
 import math
@@ -56,7 +56,7 @@ print(f"twelve digits: {12 * math.log2(10):.0f} bits; 64 numbers of 32 bits: {64
 #
 # <details><summary>The vector is too small for twelve digits</summary>It has room for fifty times as much. Part 2 tests what a larger vector changes.</details>
 # <details><summary>There is room, but the network has not learned to use it</summary>Possible. Part 2 tests it, with more training and with a wider state.</details>
-# <details><summary>It cannot count to twelve</summary>It need not: it is asked for as many digits as the sequence has.</details>
+# <details><summary>It does not know when to stop</summary>It need not: it is asked for as many digits as the sequence has.</details>
 #
 # How can a network that writes use *all* that was read, whatever its length? That is the question of this lesson. The answer of 2014 was attention, three years before the Transformer.
 
@@ -203,9 +203,9 @@ def draw_maps(
 draw_networks(["7", "3", "9", "2"], ["7", "3", "9", "2"])
 
 # %% [markdown]
-# What to see: the left network, the *encoder*, reads. Each state depends on the state before it and on one new token. The right network, the *decoder*, starts from the encoder's last state. It reads the token *begin*, and a linear layer turns its new state into logits, here for 7. Then it reads the 7 that it wrote, and so on. Only the thick arrow connects the two: all that the decoder knows about the source comes from h4. Encoder and decoder form a **sequence-to-sequence** model (*seq2seq*): one sequence in, another out.
+# What to see: the left network, the *encoder*, reads. Each state depends on the state before it and on one new token. The right network, the *decoder*, starts from the encoder's last state. It reads *begin*, and a linear layer turns its new state into logits, here for 7. Then it reads its own 7, and so on. Only the thick arrow connects the two: all that the decoder knows about the source comes from h4. Encoder and decoder form a **sequence-to-sequence** model (*seq2seq*).
 #
-# Both are GRUs, explained below. PyTorch's layer returns all states, (batch, length, features), and the last one again. The last one's axes are always (directions, batch, features):
+# Both are GRUs, explained below. PyTorch's layer returns all states, (batch, length, features), and the last one again. Only the first is batch first; the last state of a one-layer GRU is (directions, batch, features):
 
 # %%
 some_states, last_state = nn.GRU(3, 2, batch_first=True)(torch.zeros(5, 4, 3))
@@ -229,13 +229,13 @@ gate, old_state, candidate = 0.5, 0.5, -1.0
 print("new state:", gate * old_state + (1 - gate) * candidate)
 
 # %% [markdown]
-# Learned weights compute gate and candidate from the token and the old state:
+# Learned weights compute gate and candidate from the token's embedding $x_t$ and the old state $h_{t-1}$:
 #
 # $$z_t = \sigma(x_t W_z + h_{t-1} U_z + b_z) \qquad n_t = \tanh(x_t W_n + h_{t-1} U_n + b_n)$$
 #
-# The **sigmoid** $\sigma(a) = 1 / (1 + e^{-a})$ turns every number into one between 0 and 1. Where $z_t$ is near 1, the state hardly changes, so a GRU can keep a feature over many tokens. (The **LSTM**, long short-term memory, is the other common gated RNN.)
+# The **sigmoid** $\sigma(a) = 1 / (1 + e^{-a})$ turns every number into one between 0 and 1. Where $z_t$ is near 1, the state hardly changes: a GRU can keep a feature over many tokens. (The **LSTM**, long short-term memory, is the other common gated RNN.)
 #
-# The full GRU also has a **reset gate**: computed like $z_t$, it scales the old state's part of $n_t$. In PyTorch, the rows of a GRU's weight matrices belong to the reset gate, the update gate and the candidate, in this order.
+# The full GRU also has a **reset gate**: computed like $z_t$, it scales the old state's part of $n_t$. In PyTorch, the rows of a GRU's matrices belong to reset gate, update gate and candidate, in this order.
 #
 # Next comes a GRU to compute by hand: all its gates are 1/2, and each token proposes 1 or −1.
 
@@ -1653,7 +1653,7 @@ with Check("AttentionDecoder", "padding has no influence") as check:
 # <details><summary>At first, to predict the next token after a wrong beginning</summary>Yes: before it is trained, nearly all of its tokens are wrong. With teacher forcing, each step learns from a correct beginning. (How much that helps is not measured here.)</details>
 # <details><summary>To copy the target from its input</summary>That would be teacher forcing, off by one: step t must not read target t.</details>
 #
-# **Exposure bias** is the difference between training, where a decoder reads the target's tokens, and inference, where it reads its own. How far apart are the two? Let the networks of part 2 write eight digits again, reading the target's:
+# **Exposure bias** is the difference between training, where a decoder reads the target's tokens, and *inference* (using it), where it reads its own. How far apart are the two? Let the networks of part 2 write eight digits again, reading the target's:
 
 # %%
 forced_digits = [
@@ -1674,7 +1674,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: at the last position, 88 % are correct when the network reads the target's digits, and 37 % when it reads its own. Two causes are possible; the figure does not separate them. After an error, the network continues from a beginning that does not match the source; in training, the two always matched. And each correct digit may say something about the next.
+# What to see: at the last position, 88 % are correct when the network reads the target's digits, and 37 % when it reads its own. Two causes are possible; the figure does not separate them. After an error, the network continues from a beginning that does not match the source; in training, the two always matched. And reading a correct digit may help to find the next one in the vector.
 #
 # (Not tested: why the upper curve rises at the end, perhaps because those digits were read last; and whether training on its own tokens would help.)
 
@@ -2080,7 +2080,7 @@ figures.runs(
         "attention": [share_correct(date_writer(Translator, 0), held_out_dates), 1.0, 1.0],
     },
     "dates written without an error",
-    f"After {DATE_STEPS} steps: your run with attention, others recorded",
+    f"Dates after {DATE_STEPS} steps: your run, 5 recorded",
     linked=True,
     bottom=0.0,
 )
@@ -2237,7 +2237,7 @@ show_alignment(
 )
 
 # %% [markdown]
-# What to see (yours may differ a little): the steps that write 9, 8, 4 and 7 attend to these digits in the source. The step that writes 6 attends to *June*, that of the year's 1 to the 8. (No date is held out.)
+# What to see (yours may differ a little): the steps that write 9, 8, 4 and 7 attend to these digits in the source. The step that writes 6 attends to *June*, that of the year's 1 to the 8. (None is held out.)
 #
 # **Puzzle.** Source `12.10.2010` and output `2010-10-12` contain three 1s each. Which 1 of the output attends to which 1 of the source?
 #
@@ -2331,9 +2331,9 @@ for name, (after_correct, correct, fits) in runs.items():
     print(f"{name:16} {after_correct:9.0%} {correct:30.0%} {fits:19.0%} {1 - correct - fits:8.0%}")
 
 # %% [markdown]
-# What to see: in part. After a wrong first digit, 19 to 39 % of the second digits fit it; after the correct one, at most 14 % can. The others are correct or fit neither. (Such a first digit is new to the network.)
+# What to see: yes, in part. After a wrong first digit, 19 to 39 % of the second digits fit it; after the correct one, at most 14 % can. The others are correct or fit neither. (In training, it never contradicts the source.)
 #
-# So a small weight does not mean that a digit is lost, nor a weight of a half that it is needed. For the last two digits, a large weight and need go together.
+# So a small weight does not mean that a digit is lost, and a half does not mean that it is needed. For the last two digits, a large weight and need go together.
 
 # %% [markdown]
 # ## 10 · Bug hunt: a famous decoder
@@ -2358,7 +2358,7 @@ print(f"all positive: {bool((some_weights > 0).all())}, sum {some_weights.sum().
 # %% [markdown]
 # It trains, too. Is it this lesson's attention? Compare it with the formula of part 3, symbol by symbol. (The answer follows the exercise.)
 #
-# **Exercise** (20 minutes). Now test it. Write a *test* that takes any function `attend(state, states)` and says whether it attends. It should accept every score of this lesson, and scores that you have not seen.
+# **Exercise** (20 minutes). Now test it. Write a *test* that takes any function `attend(state, states)` (the token is kept fixed) and says whether it attends. It should accept every score of this lesson, and scores that you have not seen.
 #
 # <details><summary>Hint 1</summary>You do not know which weights are correct. But you know what must happen to them if you change an input: think of recall question 3.</details>
 # <details><summary>Hint 2</summary>The order of the states is one of three things that you can change. What are the other two, and what must the weights do then?</details>
@@ -2510,7 +2510,7 @@ with Check("test_of_attention", "more functions that do not attend") as check:
 # 2. With other states, do the weights change?
 # 3. With another state of the decoder, do they change?
 #
-# The tutorial fails the first two: its scores have no $h_j$ in them. For the same token and state, its score for position 3 is the same, whatever the source has there: `states` only enters the mean. It can learn *where* to read, but not *what* to search for. (Luong, Pham and Manning call such scores *location-based*. Here, *attention* means the other kind, *content-based*.) Here is your test, on your own decoders and on that one, as `PositionDecoder`:
+# The tutorial fails the first two: its scores have no $h_j$ in them. For the same token and state, its score for position 3 is the same, whatever the source has there: `states` only enters the mean. It can learn *where* to read, but not *what* to search for. (Luong, Pham and Manning call such scores *location-based*. Here, *attention* means the other kind, *content-based*.) The next cell runs your test on your decoders and on the tutorial's, called `PositionDecoder`:
 
 
 # %%
@@ -2591,14 +2591,14 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: *positions* copies even better than attention, up to 12 digits. Positions 13 and 14 have untrained weights, and almost no copy is correct. On dates it learns more slowly: after 100 steps 56 % are correct (attention: 88 %), after 300 steps 98 %. (Its state can tell where to read: it starts from `last`, and every context adds to it. The eleven forms have some 60 layouts, as months and days differ in length.)
+# What to see: *positions* copies even better than attention, up to 12 digits. Positions 13 and 14 have untrained weights, and almost no copy is correct. On dates it learns more slowly: after 100 steps 56 % are correct (attention: 88 %), after 300 steps 98 %. (Its state may tell where to read: it starts from `last`. Months and days differ in length, so there are some 60 layouts.)
 #
-# So a high accuracy does not show attention to content. The three questions find this fault before any training. (Passing is no proof.)
+# High accuracy does not show attention to content. The three questions find this before any training. (Passing is no proof.)
 
 # %% [markdown]
 # ## 11 · The real thing
 #
-# PyTorch has no additive attention. For `encode` and the other two scores it has counterparts: compare, in float64.
+# PyTorch has no additive attention. The dot and the general score have counterparts; `encode` is compared with the GRU itself, which reads each row alone. All in float64:
 
 # %%
 one_gru = nn.GRU(5, 4, batch_first=True, bidirectional=True).double()

@@ -2488,7 +2488,7 @@ def tree(chances: dict[str, str]) -> Step:
 
 
 # %% check beam_search points=3
-hint = "each time: the open hypotheses' log-probabilities + log-softmax, then the top `width` of all"
+hint = "each time: the open hypotheses' log-probabilities + log-softmax; of all, the top `width`"
 with Check("beam_search", "trees that you can search by hand", hint) as check:
     trap = {"": "5 50 40 5", "a": "20 30 26 24", "aa": "50 20 20 10", "b": "80 10 6 4"}
     rivals = {

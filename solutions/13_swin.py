@@ -403,17 +403,17 @@ with Check("window_reverse", "its gradient") as check:
 # %% [markdown]
 # ## 3 · The wall between windows
 #
-# The two blocks of network A use the *same* windows. So what a pixel becomes depends on its own window alone, however many blocks follow.
+# The two blocks of network A use the *same* windows. So a pixel depends on its own window alone, however many blocks follow.
 #
-# At the end, the network averages all pixels, and a linear layer makes two logits. Both add up shares of windows. So for two dots in two windows, the difference of the logits, *same colour* minus *different colour*, is a sum $f(\text{left dot}) + g(\text{right dot})$. If it is positive, the network answers *same colour*.
+# At the end, the network averages all pixels, and a linear layer makes two logits: sums over windows. For two dots in two windows, the difference of the logits, *same colour* minus *different colour*, is a sum $f(\text{left dot}) + g(\text{right dot})$. If it is positive, the answer is *same colour*.
 #
-# **Predict.** Of the four colourings of one pair of positions (orange-orange, orange-blue, blue-orange, blue-blue), how many can such a sum get right?
+# **Predict.** Of the four colourings of a pair of positions (orange-orange, orange-blue, blue-orange, blue-blue), how many can such a sum get right?
 #
-# <details><summary>All four</summary>Then f(orange) + g(orange) > 0 and f(blue) + g(blue) > 0, but f(orange) + g(blue) < 0 and f(blue) + g(orange) < 0. Add the first two, then the last two: the sums are equal.</details>
-# <details><summary>Three at most</summary>Yes. The first two inequalities say that f(orange) + f(blue) + g(orange) + g(blue) > 0, the last two that it is < 0. One of the four must fail.</details>
-# <details><summary>Two at most</summary>Take f = g = 1 for orange and −2 for blue: orange-orange gives 2, both mixed pairs −1, and only blue-blue is wrong.</details>
+# <details><summary>All four</summary>Then f(orange) + g(orange) > 0 and f(blue) + g(blue) > 0, but f(orange) + g(blue) < 0 and f(blue) + g(orange) < 0. Add the first two, and the last two: equal sums.</details>
+# <details><summary>Three at most</summary>Yes. The first two inequalities say that f(orange) + f(blue) + g(orange) + g(blue) > 0, the last two that it is < 0. One must fail.</details>
+# <details><summary>Two at most</summary>Take f = g = 1 for orange and −2 for blue: orange-orange gives 2, mixed pairs −1, and only blue-blue is wrong.</details>
 #
-# “Different colours” is the **exclusive or** (XOR) of the two dots: true if exactly one is orange. No such sum computes it. A search confirms it:
+# “Different colours” is the **exclusive or** (XOR) of the two dots: true if exactly one is orange. A search confirms that no such sum computes it:
 
 # %%
 levels = torch.linspace(-2, 2, 9)
@@ -1633,7 +1633,7 @@ show_reach(
 #
 # <details><summary>My answer is ready</summary>After block 2, the 16 pixels in the middle (rows and columns 2 to 5) depend on all 64. The 16 in the corners, 4 in each, still depend on the 16 of their own window, and the other 32 on 32. After block 3, every pixel depends on all: its window holds pixels from the middle.</details>
 #
-# Without the mask, the corner (0, 0) depends on all 64 pixels after block 2, also on the opposite corner. They met because the map was rolled.
+# Without the mask, corner (0, 0) depends on all 64 pixels after block 2, also on the opposite corner. Rolling brought them together.
 #
 # **A good place to stop.** Next, the map shrinks. (Back later? Run all cells above first.)
 
