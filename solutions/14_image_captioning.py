@@ -1104,7 +1104,7 @@ with Check("Captioner", "gradients through all words") as check:
 #
 # For each of three seeds: 4,000 scenes, 500 steps with batches of 64, AdamW, a one-cycle schedule (the rate rises, then falls), and a frozen CNN of its own. The initial parameters are those of the recorded runs. The metric on 500 new scenes is **exact match**: the share of captions in which *every* word is right.
 #
-# **Predict.** A tested network should write by itself. But the code below compares the argmax of each word with the truth, under teacher forcing. Is that the same?
+# **Predict.** At test time, a captioner writes by itself. But the code below compares the argmax of each word with the truth, under teacher forcing. Is the exact match the same?
 #
 # <details><summary>No: by itself, it reads its own words</summary>True, but ask what those are in a caption that is right so far.</details>
 # <details><summary>Yes, for the share of captions without an error</summary>Yes. Up to its first error, it has written what teacher forcing would have given it. So both find the same first error, or none.</details>
@@ -1774,9 +1774,9 @@ for seed in (0, 1):
     )
 
 # %% [markdown]
-# What to see (small drops are dark): shapes lose most at their own object, though seed 0 attends elsewhere. Seed 1 attends to the object, but at *square* to a cell whose tile matters little. Colours lose almost nothing: the rest of the object shows them. (With the whole object covered, 81 % of its colours change; guesses would change 75 %.)
+# What to see (small drops are dark; at 0.0, the outline means nothing): shapes lose most at their own object, though seed 0 attends elsewhere. Seed 1 attends to the object, but at *square* to a cell whose tile matters little. Colours lose almost nothing: the rest of the object shows them. (With the whole object covered, 81 % of its colours change; guesses would change 75 %.)
 #
-# Over many scenes, how often does a colour or shape *change*? Cover one tile: the one with the largest weight, with most of the object, or with the largest drop; another of the object's; or one elsewhere.
+# Over many scenes, how often does a colour or shape (the argmax) *change*? Compare five tiles.
 #
 # **Predict.** Which changes more words when covered: the tile with the largest weight, or the one with most of the object?
 #
@@ -1848,17 +1848,17 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: covering a tile elsewhere changes at most 1 % of words. In all networks, the tile with most of the object changes more words than that with the largest weight: 40 to 46 % against 8, 29 and 34 %. So the largest weight does not say which pixels count most.
+# What to see: covering a tile elsewhere changes at most 1 % of words. In all networks, the tile with most of the object changes more than that with the largest weight: 40 to 46 % against 8, 29 and 34 %. In seeds 1 and 2, the largest weight beats another tile of the object (17, 18 %): it is a hint, at best.
 #
-# One limit: covers are new to the CNN, which may change a word, too.
+# One limit: covers are new to the CNN.
 #
 # **A good place to stop.** Next: two more experiments. (Back later? Run all cells above first.)
 #
 # ### One word early
 #
-# How does the opening's network 1 know *square*? In scenes of two shapes, cover the first object for *one* word's attention only.
+# How does the opening's network 1 know *square*? In scenes of two shapes, cover the first object for *one* word only.
 #
-# **Predict.** For seed 0 (network 1): when does the *shape* change?
+# **Predict.** For seed 0: when does the *shape* change?
 #
 # <details><summary>If the object is covered for the shape's attention</summary>Its weights are elsewhere: 1 % of the shapes change.</details>
 # <details><summary>If it is covered for the colour's attention, one word before</summary>Yes: 65 % change.</details>
@@ -1907,7 +1907,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: covered for the shape's attention, 1 % of seed 0's shapes change. Covered for the colour's, 65 % do, although the GRU still reads the true colour. So it knew the word before it attended: the opening's second answer. Not the third: with the object covered at *square*, no cell could see it. In seeds 1 and 2 the shape's own attention counts more: 40 and 33 % against 22 and 8 %. With both words covered, 71 to 78 % change; guesses would change 75 %.
+# What to see: covered for the shape's attention, 1 % of seed 0's shapes change. Covered for the colour's, 65 % do, although the GRU still reads the true colour. So in most scenes it had read the shape one word early: the opening's second answer. Not the third: with the object covered at *square*, no cell could see it. In seeds 1 and 2 the shape's own attention counts more: 40 and 33 % against 22 and 8 %. With both covered, 71 to 78 % change (guesses: 75 %).
 #
 # ### The word “and”
 #
@@ -1960,7 +1960,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: covering the second object turns *and* into *&lt;end&gt;* in every scene. One could stop here. But covering the *first* object, which is already named, has almost the same effect (93 to 97 %), although at most 12 % of the weight is on it. Covering as many tiles of the background has no effect. So what counts is how many shapes the scene shows, not which of them is covered.
+# What to see: covering the second object turns *and* into *&lt;end&gt;* in every scene. One could stop here. But covering the *first* object, which is already named, has almost the same effect (93 to 97 %), although at most 12 % of the weight is on it. Covering as many tiles of the background has no effect (the cover has its mean). So what counts is how many shapes the scene shows, not which of them is covered.
 #
 # **Predict.** How does it know? The first state comes from the mean of all cells. Give *attention* the covered scene, and the *first state* the whole one; then the other way round. Which of the two ends the caption?
 #
@@ -1987,7 +1987,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: if only the *first state* comes from the covered scene, 85 to 98 % of the captions end; if only *attention* does, 1 to 7 %. How many shapes there are is known before the first word. The map at *and* shows weights that hardly matter there.
+# What to see: if only the *first state* comes from the covered scene, 85 to 98 % of the captions end; if only *attention* does, 1 to 7 %. So the first state says whether a second shape follows. The map at *and* shows weights that hardly matter there.
 #
 # In 2019, Jain and Wallace (“Attention is not Explanation”) found very different weights for nearly the same predictions. Wiegreffe and Pinter (“Attention is not not Explanation”) proposed stricter tests. The map shows the weights. Whether they explain the output has to be tested.
 #
@@ -2064,6 +2064,6 @@ show_progress("14_image_captioning")
 # - A cell's receptive field is larger than its tile: 15 × 15 pixels here. In Xu et al.'s VGG-19 it is 252 × 252, more than the image. A bright tile says where a cell is, not what it has seen.
 # - The old state attends, the GRU reads the context, the new state writes. Without attention, only 8 % of the captions of three shapes are right.
 # - Networks that write about equally well attend differently: at shapes, 13 % or 95 % of the weight is on the object (chance: 17 %). The coverage penalty moved the weights, too.
-# - Occlusion is the control: cover the tile of the cell that was attended to, and others. In no network did covering the tile with the largest weight change the most words. One network knew the shape one word early; at *and*, the weights hardly mattered.
+# - Occlusion is the control: cover the tile of the cell that was attended to, and others. In all three networks, covering the tile with most of the object changed more words than covering the one with the largest weight. One network knew the shape one word early; at *and*, the weights hardly mattered.
 #
 # **What comes next.** So far a token was a word from a list, or a single character. Lesson 15 cuts text into learned pieces, for words that no list holds.
