@@ -1322,7 +1322,7 @@ with Check("additive_attention", "a masked key has no influence") as check:
 # Now put the parts together. One step of the decoder gets a token, its old state, and all states of the encoder:
 #
 # 1. the old state is the query: weights and context, as in part 4,
-# 2. the **cell**, one step of a GRU, reads [embedding of the token, context] and makes the new state (`nn.GRUCell`: `cell(input, state)`, both (batch, features), without a time axis),
+# 2. the *cell*, one step of a GRU, reads [embedding of the token, context] and makes the new state (`nn.GRUCell`: `cell(input, state)`, both (batch, features), without a time axis),
 # 3. the output layer reads [new state, context] and makes the logits.
 #
 # $$c = \mathrm{attention}(s, h) \qquad s' = \mathrm{GRU}([\mathrm{embedding}, c],\, s) \qquad \mathrm{logits} = [s', c]\, W_o + b_o$$

@@ -13,7 +13,6 @@
 import math
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any
 
 import numpy as np
 import torch
@@ -406,29 +405,11 @@ def receptive_field(layers: Sequence[tuple[int, int, int]]) -> tuple[int, int, i
     # END SOLUTION
 
 
-# %% given any_result folded=true
-# Lets a check receive whatever a function returns: click to unfold.
-class AnyType(type):
-    """A type of which every value is an instance."""
-
-    def __instancecheck__(cls, instance: Any) -> bool:
-        return True
-
-
-class AnyValue(metaclass=AnyType):
-    """What a check asks for if it examines the type itself."""
-
-
 # %% check receptive_field points=2
 hint = "a kernel of k sees k cells; how far apart these are is the product of the strides before it"
 
 
-def as_three(value):
-    """Three whole numbers as a tuple; anything else unchanged."""
-    several = isinstance(value, (tuple, list)) and len(value) == 3
-    return tuple(map(int, value)) if several and all(n == int(n) for n in value) else value
-
-
+three_numbers = {"size": int, "stride": int, "start": int}
 cases = {
     "without a layer, a cell is a pixel": ([], (1, 1, 0)),
     "one layer (3, 1, 0): cell 0 sees pixels 0 to 2": ([(3, 1, 0)], (3, 1, 0)),
@@ -460,13 +441,8 @@ cases = {
 }
 with Check("receptive_field", "layers you can do by hand", hint) as check:
     for told, (case, want) in cases.items():
-        answer = check.call(list(case), returns=AnyValue)
-        check.true(
-            isinstance(as_three(answer), tuple) and len(as_three(answer)) == 3,
-            f"it returns three whole numbers (size, stride, start); you return {answer!r}",
-            hint="return the three numbers with commas between them",
-        )
-        check.true(as_three(answer) == want, f"{told}: {want}; you return {answer}")
+        answer = check.call(list(case), returns=three_numbers)
+        check.equal(answer, want, told)
 # BEGIN HIDDEN TESTS
 with Check("receptive_field", "many layers, from the last one back") as check:
     for case in (
@@ -486,8 +462,8 @@ with Check("receptive_field", "many layers, from the last one back") as check:
                 low, high = low * jump - pad, high * jump - pad + window - 1
             ends.append((low, high))
         (low, high), (following, _) = ends
-        found = as_three(check.call(case, returns=AnyValue))
-        check.true(found == (high - low + 1, following - low, low), "size, stride and start")
+        found = check.call(case, returns=three_numbers)
+        check.equal(found, (high - low + 1, following - low, low), "size, stride and start")
 # END HIDDEN TESTS
 
 # %% [markdown]

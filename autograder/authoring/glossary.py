@@ -39,17 +39,26 @@ def page(course: Course) -> str:
     return "\n\n".join([HEAD.rstrip(), *(entries[key] for key in sorted(entries))]) + "\n"
 
 
-def _introduced(lesson: Lesson) -> Iterator[tuple[str, str]]:
-    """The terms of a lesson in order, each with its sentence."""
+def sentences(lesson: Lesson) -> Iterator[tuple[Cell, str]]:
+    """Each sentence of a lesson's text in order, with its cell."""
     for cell in lesson.cells:
         if cell.kind != "markdown" or cell.role:
             continue
         for paragraph in re.split(r"\n\s*\n|\n(?=[-*|#] |\d\. |<)", cell.source):
             text = re.sub(r"<[^>]+>", "", " ".join(paragraph.split()))
-            for sentence in SENTENCE_END.split(text):
-                for bold in BOLD.findall(sentence):
-                    if bold not in LABELS and bold[-1] not in ".:?":
-                        yield _term(lesson, cell, bold), _plain(sentence)
+            yield from ((cell, sentence) for sentence in SENTENCE_END.split(text))
+
+
+def terms(sentence: str) -> list[str]:
+    """What a sentence sets in bold, without labels."""
+    return [t for t in BOLD.findall(sentence) if t not in LABELS and t[-1] not in ".:?"]
+
+
+def _introduced(lesson: Lesson) -> Iterator[tuple[str, str]]:
+    """The terms of a lesson in order, each with its sentence."""
+    for cell, sentence in sentences(lesson):
+        for bold in terms(sentence):
+            yield _term(lesson, cell, bold), _plain(sentence)
 
 
 def _term(lesson: Lesson, cell: Cell, bold: str) -> str:

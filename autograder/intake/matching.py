@@ -34,11 +34,14 @@ class Matching:
     def is_the_lesson(self) -> bool:
         """Whether there is enough of what students solve, and of its checks.
 
-        Given cells tell nothing: other lessons have the same ones.
+        Given cells tell nothing: other lessons have the same ones. An exercise of another lesson
+        may have the same name; then most of the names are not the lesson's.
         """
+        names = {cell.name for cell in self.released.cells}
         own = [cell.name for cell in self.released.cells if cell.solution or cell.grade]
         known = [name for name in own if name in self.of]
-        if any(self.by[name] == METADATA for name in known):
+        foreign = sum(bool(cell.name) and cell.name not in names for cell in self.cells)
+        if sum(self.by[name] == METADATA for name in known) > foreign:
             return True
         return len(known) * ENOUGH >= len(own) > 0
 
