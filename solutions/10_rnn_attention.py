@@ -2331,7 +2331,7 @@ for name, (after_correct, correct, fits) in runs.items():
     print(f"{name:16} {after_correct:9.0%} {correct:30.0%} {fits:19.0%} {1 - correct - fits:8.0%}")
 
 # %% [markdown]
-# What to see: yes, in part. After a wrong first digit, 19 to 39 % of the second digits fit it; after the correct one, at most 14 % can. The others are correct or fit neither. (In training, it never contradicts the source.)
+# What to see: yes, in part. After a wrong first digit, 19 to 39 % of the second digits fit it; after the correct one, at most 14 % can. The others are correct or fit neither. (In training, the first digit never contradicts the source.)
 #
 # So a small weight does not mean that a digit is lost, and a half does not mean that it is needed. For the last two digits, a large weight and need go together.
 

@@ -2367,7 +2367,7 @@ for name, of_runs in recorded_seconds.items():
     print(f"{name:18} {sum(of_runs) / 3:.0f} s")
 
 # %% [markdown]
-# The fused network does 1,400 steps in that time. The last column of the figures shows these: two runs of three match the fine scale.
+# The fused network does 1,400 steps in the fine one's time. The figures' last column shows these: two runs of three match the fine scale.
 #
 # So these runs, with one untuned rate, do not support “we need to fuse”. Nor do they refute it: the shapes are only 4 to 7 fine pixels across, and the detectors below take far larger images.
 #

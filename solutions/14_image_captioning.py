@@ -536,7 +536,7 @@ figures.steps(
 )
 
 # %% [markdown]
-# What to see: the weights sum to 1, and the weighted sum is multiplied by 0.2. With the state $s$, cells $x_i$, scores $e_i$, weights $\alpha_i$ and the context $c$:
+# What to see: the weights sum to 1, and the weighted sum is multiplied by 0.2. As formulas, with the state $s$, cells $x_i$, scores $e_i$, weights $\alpha_i$ and the context $c$:
 #
 # $$e_i = \frac{(W_q\, s) \cdot (W_k\, x_i)}{\sqrt{d_\text{attention}}} \qquad \alpha = \mathrm{softmax}(e) \qquad c = \sigma(w_g \cdot s + b_g) \sum_i \alpha_i\, x_i$$
 #
@@ -1233,9 +1233,9 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: with attention, almost all captions of one shape are right, and about four in five of three shapes. With the mean as context, 8 % are right for three: a mean of red and blue does not say which shape is red, nor which one is left. (Colours and shapes known, their orders guessed: 10 %.) Without positions, 47 to 60 % are right for two, 19 to 26 % for three. (Objects known, their order guessed: 52 and 20 %; some are equal.)
+# What to see: with attention, almost all captions of one shape are right, and about four in five of three shapes. With the mean as context, 8 % are right for three: a mean of red and blue does not say which shape is red, nor which one is to the left. (Colours and shapes known, their orders guessed: 10 %.) Without positions, 47 to 60 % are right for two, 19 to 26 % for three. (Objects known, their order guessed: 52 and 20 %; some are equal.)
 #
-# The mean has 3,649 fewer parameters, no positions 1,536.
+# With the mean there are 3,649 fewer parameters, without positions 1,536.
 
 # %% [markdown]
 # ## 5 · Where did it attend?
@@ -1774,9 +1774,9 @@ for seed in (0, 1):
     )
 
 # %% [markdown]
-# What to see (small drops are dark; at 0.0, the outline means nothing): shapes lose most at their own object, though seed 0 attends elsewhere. Seed 1 attends to the object, but at *square* to a cell whose tile matters little. Colours lose almost nothing: the rest of the object shows them. (With the whole object covered, 81 % of its colours change; guesses would change 75 %.)
+# What to see (small drops are dark; at 0.0, the outline means nothing): shapes lose most at their own object, though seed 0 attends elsewhere. Seed 1 attends to the object, but at *square* to a cell whose tile matters little. Colours lose almost nothing: the rest of the object shows them. (Recorded: with the whole object covered, 81 % of its colours change; guesses would change 75 %.)
 #
-# Over many scenes, how often does a colour or shape (the argmax) *change*? Compare five tiles.
+# Over many scenes, how often does a colour or shape (the argmax) *change*? Compare the five tiles that the figure names.
 #
 # **Predict.** Which changes more words when covered: the tile with the largest weight, or the one with most of the object?
 #
@@ -1848,9 +1848,9 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: covering a tile elsewhere changes at most 1 % of words. In all networks, the tile with most of the object changes more than that with the largest weight: 40 to 46 % against 8, 29 and 34 %. In seeds 1 and 2, the largest weight beats another tile of the object (17, 18 %): it is a hint, at best.
+# What to see: covering a tile elsewhere changes at most 1 % of words. In all networks, the tile with most of the object changes more than the one with the largest weight: 40 to 46 % against 8, 29, 34 %. In seeds 1 and 2, the largest weight beats another tile of the object (17, 18 %): it is a hint, at best.
 #
-# One limit: covers are new to the CNN.
+# One limit: in training, the CNN met no covers.
 #
 # **A good place to stop.** Next: two more experiments. (Back later? Run all cells above first.)
 #
@@ -1960,7 +1960,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: covering the second object turns *and* into *&lt;end&gt;* in every scene. One could stop here. But covering the *first* object, which is already named, has almost the same effect (93 to 97 %), although at most 12 % of the weight is on it. Covering as many tiles of the background has no effect (the cover has its mean). So what counts is how many shapes the scene shows, not which of them is covered.
+# What to see: covering the second object turns *and* into *&lt;end&gt;* in every scene. But covering the *first* object, which is already named, has almost the same effect (93 to 97 %), although at most 12 % of the weight is on it. Covering as many tiles of the background has no effect (a weak control: the cover has its mean colour). So what counts is how many shapes the scene shows, not which of them is covered.
 #
 # **Predict.** How does it know? The first state comes from the mean of all cells. Give *attention* the covered scene, and the *first state* the whole one; then the other way round. Which of the two ends the caption?
 #
