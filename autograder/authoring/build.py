@@ -26,6 +26,7 @@ from autograder.authoring.answer_bank import read_answers
 from autograder.authoring.lesson import AuthoringError, Lesson, read_lesson
 from autograder.authoring.listed_checks import listed_checks
 from autograder.authoring.notebook import as_text, code_of, source_notebook, student_version
+from autograder.authoring.proofs import kit_behind
 
 STAMP = "built_from"
 VIEW = "application/vnd.jupyter.widget-view+json"
@@ -60,8 +61,9 @@ def build_misconceptions(lesson: Lesson, told: Step) -> list[Path]:
     target = lesson.course.misconceptions / f"{lesson.name}.jsonl"
     # what a check sees of an answer has crossed the channel
     channel = sorted((paths.ROOT / "autograder" / "execution" / "isolation").glob("*.py"))
+    checks = sorted((kit / "checks").rglob("*.py"))
     run = json.dumps([(cell.grade_id, cell.source) for cell in lesson.cells if cell.role])
-    built_from = _digest([bank, *_kit_files(kit / "checks"), *channel], run)
+    built_from = _digest([bank, *checks, *channel], run)
     if target.exists() and built_from in target.read_text(encoding="utf-8").split("\n")[0]:
         return []
     # these import torch, which a build without news does not need
@@ -80,7 +82,8 @@ def build_misconceptions(lesson: Lesson, told: Step) -> list[Path]:
 def build_solution(lesson: Lesson, source: NotebookNode, told: Step) -> list[Path]:
     """Execute the solved lesson, if its code or the kit changed since; prose is just replaced."""
     target = lesson.path.with_suffix(".ipynb")
-    built_from = _digest(_kit_files(lesson.course.kit), json.dumps(code_of(source)))
+    code = code_of(source)
+    built_from = _digest(kit_behind(lesson, code), json.dumps(code))
     before = nbformat.read(target, as_version=4) if target.exists() else source
     if before.metadata.get("transformer_course", {}).get(STAMP) == built_from:
         executed = _with_outputs_of(before, source)
@@ -134,10 +137,6 @@ def execute(notebook: NotebookNode, allow_errors: bool = False) -> NotebookNode:
         if cell.cell_type == "code":
             cell.outputs = kept
     return executed
-
-
-def _kit_files(folder: Path) -> list[Path]:
-    return sorted(file for file in folder.rglob("*") if file.suffix in (".py", ".js", ".css"))
 
 
 def _digest(files: Iterable[Path], text: str = "") -> str:

@@ -75,16 +75,17 @@ def digest_of_execution(lesson: Lesson, *files: Path) -> str:
     """All that decides about what a lesson does when it is executed."""
     code = code_of(source_notebook(lesson))
     run = [versions("torch", "numpy", "matplotlib"), code]
-    return digest(run, [*_kit_behind(lesson, "".join(code)), *files])
+    return digest(run, [*kit_behind(lesson, code), *files])
 
 
-def _kit_behind(lesson: Lesson, code: str) -> list[Path]:
-    """The kit's programs, without the views and the data that the code does not name.
+def kit_behind(lesson: Lesson, cells: list[str]) -> list[Path]:
+    """The kit's programs, without the views and the data that the cells' code does not name.
 
     No view uses another, nor do data. No misconceptions: what is said of a check that fails changes
     nothing that runs.
     """
-    kit = [f for f in lesson.course.kit.rglob("*") if f.suffix in (".py", ".js", ".css")]
+    code = "".join(cells)
+    kit = sorted(f for f in lesson.course.kit.rglob("*") if f.suffix in (".py", ".js", ".css"))
     views = [f.stem for f in kit if f"\ndef show_{f.stem}(" in f.read_text(encoding="utf-8")]
     data = [f.stem for f in kit if f.parent.name == "data" and f.stem != "__init__"]
     left_out = {"widgets/__init__", *(f"widgets/{v}" for v in views if f"show_{v}(" not in code)}

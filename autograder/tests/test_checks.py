@@ -82,7 +82,7 @@ FAILURES = {
     ),
     "no list": (WORDS, "def mix(*given):\n    return tuple(given[0])", ["expected a list"]),
     "a list of None": (WORDS, "def mix(*given):\n    return [None, 2]", ["got [None, 2]"]),
-    "a text cut short": (TEXT, "def mix(text):\n    return text[1:] + 'to be'", ["at 0"]),
+    "a text cut short": (TEXT, "def mix(text):\n    return text[1:] + 'to be'", ["at [0]"]),
     "forgotten return": (ONE, "def mix(x):\n    x + x", ["got None", "`return`"]),
     "wrong type": (ONE, "def mix(x):\n    return x.numpy() * 2", ["numpy.ndarray"]),
     "a tuple for a tensor": (ONE, "def mix(x):\n    return x, x", ["a tensor", "tuple"]),

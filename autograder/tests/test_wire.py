@@ -11,7 +11,8 @@ import torch
 from transformer_course.checks import numbers
 
 from autograder.execution.isolation.framing import LENGTHS, ChannelError
-from autograder.execution.isolation.wire import Foreign, receive, send
+from autograder.execution.isolation.gradients import leaves_of, with_tensors
+from autograder.execution.isolation.wire import DEEP, MOST, RESULT, Foreign, receive, send
 
 LIMIT = 1 << 20
 
@@ -76,6 +77,98 @@ def test_numbers_of_numpy_and_kinds_of_lists_cross_as_python_has_them():
     assert back[1].tolist() == [0, 1, 2]
     assert back[2:] == [(1, [2]), torch.Size([2, 3]), {"a": 1}, {1: {2}}, float("-inf")]
     assert [type(item) for item in back[2:5]] == [tuple, torch.Size, dict]
+
+
+class Text(str):
+    """Of a student's own class, as are the next."""
+
+    def __str__(self):
+        return "lie"
+
+    __slots__ = ()
+
+
+class Endless(list):
+    def __iter__(self):
+        while True:
+            yield 1
+
+    __len__ = None  # type: ignore[assignment]
+
+
+class Keyed(dict):
+    def items(self):
+        raise SystemExit
+
+
+class Listed(list):
+    __hash__ = object.__hash__  # type: ignore[assignment]
+
+
+class Data(bytes):
+    def __len__(self):
+        return 10**9
+
+
+def test_of_a_class_derived_from_pythons_own_the_value_crosses():
+    own = [Text("a"), Endless([1, 2]), Keyed(a=b"b"), Data(b"cd"), type("Two", (int,), {})(2)]
+    back = there_and_back([*own, type("Half", (float,), {})(0.5), np.str_("n"), np.float64(1.5)])
+    assert back == ["a", [1, 2], {"a": b"b"}, b"cd", 2, 0.5, "n", 1.5]
+    kinds = [str, list, dict, bytes, int, float, str, np.float64]
+    assert [type(item) for item in back] == kinds
+
+
+def test_what_can_be_no_key_crosses_by_name_alone():
+    keys = Listed([1]), (1, Listed()), frozenset([Listed()]), (2, "a")
+    back = there_and_back([{key: i for i, key in enumerate(keys)}, {keys[0]}])
+    assert [isinstance(key, Foreign) for key in back[0]] == [True, True, True, False]
+    assert list(back[0].values()) == [0, 1, 2, 3]
+    assert back[0][2, "a"] == 3
+    assert isinstance(back[1].pop(), Foreign)
+
+
+def nested(depth: int) -> list:
+    """An empty list in so many others."""
+    value: list = []
+    for _ in range(depth):
+        value = [value]
+    return value
+
+
+def test_nesting_has_an_end():
+    assert there_and_back(nested(DEEP)) == nested(DEEP)
+    back = there_and_back(nested(5000))
+    for _ in range(DEEP + 1):
+        (back,) = back
+    assert isinstance(back, Foreign)
+
+
+def test_a_message_of_too_many_values_is_not_written():
+    twice: list = []
+    twice += [twice, twice]
+    for value in [[0] * (MOST + 1), [0] * 30 * MOST, twice, dict.fromkeys(range(MOST))]:
+        with pytest.raises(ValueError, match="more than 1,000,000 values"):
+            send(io.BytesIO(), value, 1 << 40)  # type: ignore[arg-type]
+    for long in "ä" * (LIMIT + 1), [b"a" * LIMIT, "a"]:
+        with pytest.raises(ValueError, match="the limit is"):
+            send(io.BytesIO(), long, LIMIT)  # type: ignore[arg-type]
+
+
+def test_what_a_call_returns_is_searched_for_tensors_as_deep_as_it_crosses():
+    one = torch.ones(1)
+    holds_itself: list = [one]
+    holds_itself.append(holds_itself)
+    found = [leaf for leaf in leaves_of(holds_itself) if leaf is one]
+    assert len(found) == RESULT
+    (back,) = there_and_back([{"answer": {"result": holds_itself}}])
+    crossed = list(leaves_of(back["answer"]["result"]))
+    assert sum(isinstance(leaf, torch.Tensor) for leaf in crossed) == len(found)
+    swapped = with_tensors({"a": Endless([one, 2])}, iter([one + 1]))
+    assert swapped == {"a": [one + 1, 2]}
+    twice: list = []
+    twice += [twice, twice]
+    with pytest.raises(ValueError, match="more than"):
+        list(leaves_of(twice))
 
 
 def test_fractions_cross_as_they_are():

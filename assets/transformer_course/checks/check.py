@@ -9,7 +9,7 @@ from typing import Any, NoReturn, Self
 import torch
 from torch import Tensor, nn
 
-from transformer_course.checks import failure, formatting, plain_values
+from transformer_course.checks import failure, formatting, plain_differences
 from transformer_course.checks.module import Module
 from transformer_course.checks.outcomes import OUTCOMES
 from transformer_course.checks.runner import Returns, Runner
@@ -74,8 +74,13 @@ class Check:
     def call(self, *args: Any, returns: Returns = (), **kwargs: Any) -> Any:
         """Call the exercise's function; return its tensor, or one tensor per name in `returns`.
 
-        `returns=int` (float, bool, str, list, dict) asks for a plain value; `returns=None`
-        ignores what comes back.
+        `returns=int` (float, bool, str, bytes, list, tuple, dict) asks for a plain value;
+        `returns={"eigenvalue": float, "vector": Tensor}` for a tuple of these parts, in this
+        order; `returns=None` ignores what comes back.
+
+        A plain value comes in Python's own types, whatever it was derived from: a `Counter` as a
+        dict, a named tuple as a tuple, a NumPy number or a tensor of one number as a number,
+        inside of others too. It has at most 20 levels, 200,000 values and 4,000,000 characters.
         """
         runner = self._runner
         return runner.call(runner.work, runner.exercise, args, kwargs, returns)
@@ -116,7 +121,7 @@ class Check:
     def value(self, length: int | type) -> Any:
         """The exercise's answer as `length` float64 numbers, be it a list, an array or a tensor.
 
-        Or as a plain value: `value(float)`, and so for int, bool, str, list and dict.
+        Or as a plain value: `value(float)`, and so for every kind that `call` can return.
         """
         runner, work = self._runner, self._runner.work
         if isinstance(length, type):
@@ -160,12 +165,14 @@ class Check:
     ) -> None:
         """`actual` equals `expected`; `claim` says so in words.
 
-        Tensors and numbers to the accuracy of the dtype, or `within` an absolute difference; a
-        text, list, dictionary or None exactly, but for numbers' last digits.
+        Tensors and numbers to the accuracy of the dtype, or `within` an absolute difference. A
+        text, list, tuple, dictionary or None exactly, but for numbers' last digits, or `within`;
+        True is not 1, a list is no tuple, and the order of keys does not matter. The failure
+        names the first difference: `[3][1]`, `key (97, 98)`, `length 5, expected 7`.
         """
-        if not isinstance(actual, Tensor) and not isinstance(expected, (Tensor, int, float)):
-            if not plain_values.same(actual, expected):
-                self._runner.differ_plainly(claim, hint, actual, expected)
+        if formatting.are_plain(actual, expected):
+            if found := plain_differences.difference(actual, expected, within):
+                self._runner.differ_plainly(claim, hint, actual, expected, found)
             self._runner.calls.has_judged(actual)
             return
         judged, actual, expected = actual, formatting.tensor(actual), formatting.tensor(expected)

@@ -51,6 +51,19 @@ def tensor(value: Tensor | float) -> Tensor:
     return torch.tensor(value, dtype=torch.float64 if isinstance(value, float) else None)
 
 
+def are_plain(actual: Any, expected: Any) -> bool:
+    """Whether two values are compared as plain ones: no tensors, no two numbers that could be."""
+    pair = actual, expected
+    if any(isinstance(value, Tensor) for value in pair):
+        return False
+    return not all(type(value) is float or _fits(value) for value in pair)
+
+
+def _fits(value: Any) -> bool:
+    """Whether a value is a whole number that a tensor can hold."""
+    return type(value) is int and value.bit_length() < 64
+
+
 def mentions(text: str, number: float) -> bool:
     """Whether the text names this number, and not as a part of another."""
     return bool(re.search(rf"(?<![\d.]){re.escape(str(number))}(?!\.?\d)", text))
@@ -115,7 +128,8 @@ def _row(numbers: list[float], figures: int) -> str:
 
 def kind(value: Any) -> str:
     """The name of a value's type."""
-    return f"{type(value).__module__}.{type(value).__name__}".removeprefix("builtins.")
+    module = getattr(type(value), "__module__", "builtins")  # a class need not have one
+    return f"{module}.{type(value).__name__}".removeprefix("builtins.")
 
 
 def table(shapes: dict[str, tuple[int, ...]]) -> str:

@@ -13,6 +13,7 @@ from typing import NotRequired, TypedDict
 import numpy as np
 from torch import Tensor
 
+from transformer_course.checks.fingerprints import Fingerprint, abridged
 from transformer_course.checks.outcomes import holds
 
 KEPT = 48  # numbers stored of each tensor: enough to tell any two misconceptions apart
@@ -20,10 +21,11 @@ FIGURES = 6  # significant figures stored: the rest is noise of the platform
 
 
 class Result(TypedDict):
-    """A tensor, abridged."""
+    """A tensor or a plain value, abridged: the digest is of all of a plain value but its floats."""
 
     shape: list[int]
     values: list[float]
+    digest: NotRequired[str]
 
 
 class Clue(TypedDict):
@@ -45,8 +47,11 @@ class Misconception(Clue):
     alone: NotRequired[str]
 
 
-def clue(check: str, law: str, observed: list[list[Tensor]]) -> Clue:
-    """A clue as it is stored and compared: each tensor's shape and its first numbers."""
+def clue(check: str, law: str, observed: list[list[Tensor | Fingerprint]]) -> Clue:
+    """A clue as it is stored and compared: each tensor's shape and its first numbers.
+
+    A plain value's floats come in place of a tensor's numbers, with a digest of all else.
+    """
     return {"check": check, "law": law, "observed": [[_abridged(t) for t in o] for o in observed]}
 
 
@@ -78,9 +83,16 @@ def _known() -> dict[str, list[Misconception]]:
     return known
 
 
-def _abridged(tensor: Tensor) -> Result:
-    values = tensor.detach().flatten()[:KEPT].double().tolist()
-    return {"shape": list(tensor.shape), "values": [float(f"{v:.{FIGURES}g}") for v in values]}
+def _abridged(result: Tensor | Fingerprint) -> Result:
+    if isinstance(result, Fingerprint):
+        values = _rounded(abridged(result.floats, KEPT))
+        return {"shape": [len(result.floats)], "values": values, "digest": result.digest}
+    values = result.detach().flatten()[:KEPT].double().tolist()
+    return {"shape": list(result.shape), "values": _rounded(values)}
+
+
+def _rounded(values: list[float]) -> list[float]:
+    return [float(f"{value:.{FIGURES}g}") for value in values]
 
 
 def _same_results(stored: list[list[Result]], observed: list[list[Result]]) -> bool:
@@ -92,7 +104,7 @@ def _same_results(stored: list[list[Result]], observed: list[list[Result]]) -> b
 
 
 def _close(stored: Result, observed: Result) -> bool:
-    if stored["shape"] != observed["shape"]:
+    if any(stored.get(exact) != observed.get(exact) for exact in ("shape", "digest")):
         return False
     one, other = (np.array(result["values"]) for result in (stored, observed))
     return np.allclose(one, other, rtol=1e-4, atol=1e-5, equal_nan=True)

@@ -1,6 +1,6 @@
 """What every check does around a call of the student's work, and how it says what went wrong."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import partial
 from time import perf_counter
@@ -9,14 +9,18 @@ from typing import Any, NoReturn
 import torch
 from torch import Tensor, nn
 
-from transformer_course.checks import failure, formatting, plain_values
+from transformer_course.checks import failure, formatting, returned
 from transformer_course.checks.calls import Call, Calls
 from transformer_course.checks.failure import CheckFailed
+from transformer_course.checks.fingerprints import Fingerprint, fingerprint
 from transformer_course.checks.misconceptions import clue, recognise
+from transformer_course.checks.plain_differences import Difference, contrast
+from transformer_course.checks.plain_symptoms import symptom
 from transformer_course.checks.student_lines import StudentLine, student_lines
 from transformer_course.failure import Failure, Kind
 
-Returns = Sequence[str] | type | None  # names of tensors, a plain value's type, or whatever
+# names of tensors, names of parts and their types, a plain value's type, or whatever
+Returns = Sequence[str] | Mapping[str, type] | type | None
 Field = tuple[str, str]  # a label and its text
 QUICK = 1.0  # seconds: a call that takes longer is not made a second time
 
@@ -36,9 +40,9 @@ class Runner:
         self._namespace = namespace
         self._before = dict(namespace)
         self._called = ("you called", "")
-        self._returned: list[tuple[str, Tensor]] = []
+        self._returned: list[tuple[str, Any]] = []
         self.calls = Calls()
-        self._observed: list[list[Tensor]] = []
+        self._observed: list[list[Tensor | Fingerprint]] = []
 
     @property
     def work(self) -> Any:
@@ -64,9 +68,8 @@ class Runner:
         once = drawn or perf_counter() - began > QUICK
         self._observed.append([])  # a call that gives no tensor leaves a clue too
         answer = self._answer(result, returns, list(tensors.values()))
-        plain = [answer] if isinstance(returns, type) else []
-        results = [part for _, part in self._returned] or plain
-        self.calls.append(Call(self._called[1], results, before, None if once else again))
+        parts = [part for _, part in self._returned]
+        self.calls.append(Call(self._called[1], parts, before, None if once else again))
         for label, tensor in tensors.items():
             if not torch.equal(tensor.detach().nan_to_num(), before[label].nan_to_num()):
                 claim = f"your code changed its input `{label}`"
@@ -79,12 +82,33 @@ class Runner:
         if returns is None:
             return None
         if isinstance(returns, type):
-            return self.plain(result, returns)
-        parts = self._observed[-1] = self._parts(result, returns)
-        self._returned = list(zip(returns or ["the result"], parts, strict=True))
-        for label, part in self._returned:
-            self._examine(label, part, inputs)
-        return tuple(parts) if returns else parts[0]
+            answer = self.plain(result, returns)
+            self._returned = [("the result", answer)]
+            return answer
+        kinds = returns if isinstance(returns, Mapping) else dict.fromkeys(returns, Tensor)
+        with self._refusing():
+            self._returned = returned.parts(result, kinds)
+            self._observed[-1] = [_seen(part) for _, part in self._returned]
+            for label, part in self._returned:
+                returned.examine(label, part, kinds.get(label, Tensor), inputs)
+        answers = tuple(part for _, part in self._returned)
+        return answers if returns else answers[0]
+
+    def plain(self, result: Any, kind: type) -> Any:
+        """A result as the plain value that it should be."""
+        with self._refusing():
+            value = returned.plain("the result", result, kind)
+            self._observed[-1] = [_seen(value)]
+            returned.examine("", value, kind, [])
+        return value
+
+    @contextmanager
+    def _refusing(self) -> Iterator[None]:
+        """What is refused of a result fails the check."""
+        try:
+            yield
+        except returned.Refused as refused:
+            self.fail(refused.claim, refused.hint, refused.kind)
 
     def raises(
         self, work: Callable[..., Any], name: str, args: Any, kwargs: Any, naming: Sequence[float]
@@ -156,15 +180,17 @@ class Runner:
         same: Tensor,
     ) -> NoReturn:
         """Stop because these numbers are not the `same`; `judged`: as the call returned them."""
-        contrast = formatting.contrast(expected, actual, ~same).items()
+        fields = formatting.contrast(expected, actual, ~same).items()
         note = partial(self.calls.note, judged, actual, expected, same)
-        self.fail(claim, hint, fields=contrast, origin=self.origin(judged), note=note)
+        self.fail(claim, hint, fields=fields, origin=self.origin(judged), note=note)
 
-    def differ_plainly(self, claim: str, hint: str, actual: Any, expected: Any) -> NoReturn:
-        """Stop because these texts, lists or dictionaries are not the same."""
-        contrast = plain_values.contrast(expected, actual).items()
-        note = partial(plain_values.symptom, actual, expected)
-        self.fail(claim, hint, fields=contrast, origin=self.origin(actual), note=note)
+    def differ_plainly(
+        self, claim: str, hint: str, actual: Any, expected: Any, found: Difference
+    ) -> NoReturn:
+        """Stop because these plain values are not the same."""
+        fields = contrast(expected, actual, found).items()
+        note = partial(symptom, actual, expected)
+        self.fail(claim, hint, fields=fields, origin=self.origin(actual), note=note)
 
     def gradient(self, result: Tensor, source: Tensor) -> Tensor:
         """d(sum of `result`) / d`source`: zeros where nothing depends on it."""
@@ -254,45 +280,10 @@ class Runner:
             del self._namespace[name]
         self._namespace.update(self._before)
 
-    def plain(self, result: Any, kind: type) -> Any:
-        """A result as the plain value that it should be."""
-        value = plain_values.plain(result, kind)
-        if isinstance(value, tuple(plain_values.KINDS)):
-            spelled = plain_values.spelled(value)
-            self._observed[-1] = [torch.tensor(spelled, dtype=torch.float64)]
-        if not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool):
-            hint = "does the last line say `return`?" if result is None else ""
-            claim = f"expected {plain_values.KINDS[kind]}, got {formatting.brief(result)}"
-            self.fail(claim, hint, Kind.WRONG_TYPE)
-        if value != value:
-            self.fail("the result is NaN (not a number)", failure.NOT_A_NUMBER)
-        return value
 
-    def _parts(self, result: Any, returns: Sequence[str]) -> list[Tensor]:
-        wanted = f"a tuple ({', '.join(returns)})" if returns else "a tensor"
-        if result is None:
-            hint = "does the last line say `return`?"
-            self.fail(f"expected {wanted}, got None", hint, Kind.WRONG_TYPE)
-        several = isinstance(result, (tuple, list))
-        parts = list(result) if returns and several else [result]
-        if len(parts) != max(len(returns), 1):
-            got = f"{len(parts)} values" if several else formatting.kind(result)
-            self.fail(f"expected {wanted}, got {got}", kind=Kind.WRONG_TYPE)
-        for label, part in zip(returns or ["the result"], parts, strict=True):
-            if not isinstance(part, Tensor):
-                claim = f"{label} should be a tensor, got {formatting.kind(part)}"
-                self.fail(claim, kind=Kind.NOT_A_TENSOR)
-        return parts
-
-    def _examine(self, label: str, part: Tensor, inputs: list[Tensor]) -> None:
-        if part.is_floating_point() and part.isnan().any():
-            at = part.isnan().nonzero()[0].tolist()
-            claim = f"{label} holds NaN (not a number), first at {at}"
-            self.fail(claim, failure.NOT_A_NUMBER, Kind.NAN)
-        dtypes = [tensor.dtype for tensor in inputs if tensor.is_floating_point()]
-        if dtypes and part.is_floating_point() and part.dtype != dtypes[0]:
-            claim = f"{label} should keep the input's dtype {dtypes[0]}, got {part.dtype}"
-            self.fail(claim, failure.KEEP_THE_DTYPE, Kind.DTYPE)
+def _seen(part: Any) -> Tensor | Fingerprint:
+    """What a clue keeps of a part of a result."""
+    return part if isinstance(part, Tensor) else fingerprint(part)
 
 
 def _handed_over(value: Any) -> Any:

@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from autograder.execution.isolation.messages import Backward, Call
+from autograder.execution.isolation.wire import MOST, RESULT, TOO_MANY, contents
 
 
 class Exchange:
@@ -18,7 +19,10 @@ class Exchange:
 
     def __init__(self, peer: Any, number: int, args: tuple, kwargs: dict) -> None:
         self.peer, self.number, self.inputs = peer, number, (args, kwargs)
-        self.tensors = [leaf for leaf in leaves_of(self.inputs) if isinstance(leaf, Tensor)]
+        leaves = list(leaves_of(self.inputs))
+        if any(isinstance(leaf, (list, tuple, dict)) for leaf in leaves):
+            raise ValueError("an argument is nested too deeply")
+        self.tensors = [leaf for leaf in leaves if isinstance(leaf, Tensor)]
         self.with_gradients = torch.is_grad_enabled()  # inside of an operation it never is
         self.called: Any = None  # a message `Called`, once there is an answer
         self.have_slopes: list[bool] = []  # which inputs and weights have a gradient
@@ -120,24 +124,28 @@ def _each(
 
 
 def leaves_of(value: Any) -> Iterator[Any]:
-    """The leaves of a value, however deeply nested."""
-    if isinstance(value, (list, tuple)):
-        for item in value:
-            yield from leaves_of(item)
-    elif isinstance(value, dict):
-        for item in value.values():
-            yield from leaves_of(item)
-    else:
-        yield value
+    """The leaves of a value, as deep as a result may be nested; what is deeper is one of them."""
+    waiting, seen = [(value, 0)], 0
+    while waiting:
+        value, depth = waiting.pop()
+        seen += 1
+        if seen + len(waiting) > MOST:  # a list that holds itself twice, say
+            raise ValueError(TOO_MANY)
+        if isinstance(value, (list, tuple, dict)) and depth < RESULT:
+            inside = contents(value)
+            items = [pair[1] for pair in inside] if isinstance(value, dict) else inside
+            waiting.extend((item, depth + 1) for item in reversed(items))
+        else:
+            yield value
 
 
-def with_tensors(value: Any, tensors: Iterator[Tensor]) -> Any:
+def with_tensors(value: Any, tensors: Iterator[Tensor], depth: int = 0) -> Any:
     """The value with other tensors in place of its own, in the order of `leaves_of`."""
     if isinstance(value, torch.Size):
         return value
-    if isinstance(value, (list, tuple)):
-        parts = [with_tensors(item, tensors) for item in value]
+    if isinstance(value, (list, tuple)) and depth < RESULT:
+        parts = [with_tensors(item, tensors, depth + 1) for item in contents(value)]
         return parts if isinstance(value, list) else tuple(parts)
-    if isinstance(value, dict):
-        return {key: with_tensors(item, tensors) for key, item in value.items()}
+    if isinstance(value, dict) and depth < RESULT:
+        return {key: with_tensors(item, tensors, depth + 1) for key, item in contents(value)}
     return next(tensors) if isinstance(value, Tensor) else value

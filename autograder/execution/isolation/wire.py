@@ -8,6 +8,7 @@ import math
 from collections.abc import Callable
 from fractions import Fraction
 from io import BufferedRWPair
+from itertools import islice
 from typing import Any, ClassVar
 
 import numpy as np
@@ -43,8 +44,14 @@ CONTAINERS = {kind.__name__: kind for kind in (list, tuple, set, frozenset, torc
 NARROWEST = tuple(reversed(CONTAINERS.items()))  # a torch.Size is a tuple too
 KINDS = tuple(CONTAINERS.values())
 NAMES = {dtype: name for name, dtype in DTYPES.items()}
+TEXTS_AND_NUMBERS = (str, bool, int, float)
 LONGEST = 4096  # bits of a whole number: digits without end would only fill the channel
-DEEP = 20  # nested further than that is no result of an exercise
+# nested further than that is no result of an exercise: the kit takes 20 levels, and the outermost
+# ones are the message's own
+DEEP = 25
+RESULT = DEEP - 4  # levels of a result that are sure to cross
+MOST = 1_000_000  # values of one message: the kit takes 200,000
+TOO_MANY = f"a result of more than {MOST:,} values"
 
 EncodeReference = Callable[[Any], dict | None]
 DecodeReference = Callable[[dict], Any]
@@ -72,7 +79,7 @@ def send(
 ) -> None:
     """Write one value; `ValueError`, and nothing is written, if it is longer than the limit."""
     blobs: list[bytes] = []
-    head = _Encoder(blobs, encode_reference).encoded(value, 0)
+    head = _Encoder(blobs, encode_reference, limit).encoded(value, 0)
     write_frame(stream, head, blobs, limit)
 
 
@@ -87,41 +94,81 @@ def receive(
     return read_frame(stream, limit, decode)
 
 
+def contents(value: Any) -> list[Any]:
+    """The items of a list, tuple or set, or the pairs of a dict, as Python's own type has them.
+
+    A class derived from it may be the student's: its `__iter__` need not end. Of more than `MOST`,
+    there are as many as it takes to refuse them.
+    """
+    if isinstance(value, dict):
+        return list(islice(dict.items(value), MOST + 1))
+    owner: Any = next(kind for kind in (list, tuple, set, frozenset) if isinstance(value, kind))
+    return list(islice(owner.__iter__(value), MOST + 1))
+
+
+def _foreign(kind: type, name: str = "") -> dict:
+    module = "builtins" if name else getattr(kind, "__module__", "builtins")
+    return {"kind": "foreign", "module": module, "name": name or kind.__qualname__}
+
+
 class _Encoder:
     """Encodes one value: JSON for the head, the bytes of tensors into `blobs`."""
 
-    def __init__(self, blobs: list[bytes], encode_reference: EncodeReference) -> None:
+    def __init__(self, blobs: list[bytes], encode_reference: EncodeReference, limit: int) -> None:
         self._blobs, self._encode_reference, self._length = blobs, encode_reference, 0
+        self._limit, self._values, self._characters = limit, 0, 0
 
     def encoded(self, value: Any, depth: int) -> Any:
         kind = type(value)
+        self._values += 1
+        if self._values > MOST:
+            raise ValueError(TOO_MANY)
         if depth > DEEP:
-            return {"kind": "foreign", "module": "builtins", "name": "deeply nested value"}
+            return _foreign(kind, "deeply nested value")
         if kind in PLAIN:
-            huge = isinstance(value, int) and value.bit_length() > LONGEST
-            return {"kind": "foreign", "module": "builtins", "name": "huge int"} if huge else value
+            return self._text_or_number(value, kind)
         if kind is Fraction and max(map(int.bit_length, value.as_integer_ratio())) <= LONGEST:
             return {"kind": "fraction", "of": value.as_integer_ratio()}
-        if isinstance(value, KINDS):
-            name = next(n for n, c in NARROWEST if isinstance(value, c))
-            items = [self.encoded(item, depth + 1) for item in list(value)]
-            return {"kind": name, "items": items}
-        if isinstance(value, dict):
-            items = [
-                [self.encoded(part, depth + 1) for part in pair] for pair in list(value.items())
-            ]
-            return {"kind": "dict", "items": items}
+        if isinstance(value, (*KINDS, dict)):
+            return self._container(value, depth)
         if isinstance(value, (np.ndarray, np.generic)) and value.dtype.name in DTYPES:
             one = self._tensor(torch.from_numpy(np.array(value, value.dtype.newbyteorder("="))))
             return {"kind": "scalar" if isinstance(value, np.generic) else "array", "of": one}
+        if owner := next((of for of in TEXTS_AND_NUMBERS if isinstance(value, of)), None):
+            return self._text_or_number(value, owner)
         if kind is torch.dtype:
             return {"kind": "dtype", "name": str(value).removeprefix("torch.")}
         if isinstance(value, bytes):
-            return {"kind": "bytes", "at": self._blob(value), "count": len(value)}
+            exact = bytes.__getitem__(value, slice(None))
+            return {"kind": "bytes", "at": self._blob(exact), "count": len(exact)}
         if isinstance(value, Tensor) and _can_cross(value):
             return self._tensor(value)
-        name = {"kind": "foreign", "module": kind.__module__, "name": kind.__qualname__}
-        return self._reference(value, depth) or name
+        return self._reference(value, depth) or _foreign(kind)
+
+    def _text_or_number(self, value: Any, kind: type) -> Any:
+        """One of Python's own types, even if the value is of a class derived from it."""
+        if kind is str:
+            text = str.__str__(value)
+            self._characters += len(text)
+            self._check_length()
+            return text
+        if kind is int:
+            number = int.__int__(value)
+            return number if number.bit_length() <= LONGEST else _foreign(int, "huge int")
+        return value
+
+    def _container(self, value: Any, depth: int) -> dict:
+        if isinstance(value, dict):
+            pairs = contents(value)
+            items = [[self._key(k, depth + 1), self.encoded(v, depth + 1)] for k, v in pairs]
+            return {"kind": "dict", "items": items}
+        name = next(n for n, c in NARROWEST if isinstance(value, c))
+        encode = self._key if isinstance(value, (set, frozenset)) else self.encoded
+        return {"kind": name, "items": [encode(item, depth + 1) for item in contents(value)]}
+
+    def _key(self, value: Any, depth: int) -> Any:
+        """A list whose class has a hash of its own is a key for the student's side alone."""
+        return self.encoded(value, depth) if _is_key(value, depth) else _foreign(type(value))
 
     def _reference(self, value: Any, depth: int) -> dict | None:
         reference = self._encode_reference(value)
@@ -144,7 +191,22 @@ class _Encoder:
         start = self._length
         self._blobs.append(data)
         self._length += len(data)
+        self._check_length()
         return start
+
+    def _check_length(self) -> None:
+        """Stop before all of it is encoded: a character takes a byte at least."""
+        if (length := self._length + self._characters) > self._limit:
+            raise ValueError(
+                f"a result of more than {length - 1} bytes; the limit is {self._limit}"
+            )
+
+
+def _is_key(value: Any, depth: int) -> bool:
+    if depth > DEEP or not isinstance(value, (*KINDS, dict, np.ndarray)):
+        return True
+    inside = contents(value) if isinstance(value, (tuple, frozenset)) else None
+    return inside is not None and all(_is_key(item, depth + 1) for item in inside)
 
 
 def _can_cross(value: Tensor) -> bool:
