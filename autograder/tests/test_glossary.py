@@ -35,22 +35,22 @@ CODE = re.compile(r"`[^`]*`|\$[^$]*\$")
 # Terms that a text may use before the lesson that introduces them, and why.
 READ_EARLIER = {
     "there it has its everyday meaning, or another one": {
-        *("block", "candidate", "gain", "gate", "head"),
-        *("hypothesis", "interpolation", "memory", "patch", "segment"),
+        *("agreement", "block", "byte", "candidate", "filter", "gain", "gate", "head"),
+        *("hypothesis", "interpolation", "memory", "merge", "patch", "segment", "slice"),
     },
     "who begins lesson 1 knows it: Python, PyTorch, school, a first course on neural networks": {
-        *("bias", "convolution", "dot product", "fine-tuning"),
-        *("held-out data", "jacobian", "language model", "softmax"),
+        *("bias", "convolution", "dot product", "fine-tuning", "gradient descent"),
+        *("held-out data", "jacobian", "language model", "softmax", "symmetric"),
     },
     "the same part says what it is": {
-        *("gru", "key", "mask", "occlusion", "offset"),
-        *("peak rate", "query", "value"),
+        *("curvature", "eigenvalue", "gru", "key", "mask", "occlusion", "offset"),
+        *("peak rate", "query", "redundancy", "value"),
     },
     "only its name is told, or what it is, in a few words": {
         *("batch norm", "bert", "bleu", "convolutional neural network", "encoder"),
-        *("exact match", "feed-forward network", "gelu", "gpt", "pooling"),
-        *("recurrent neural network", "residual connection", "rms norm"),
-        *("shifted windows", "vision transformer"),
+        *("exact match", "feed-forward network", "flop", "gelu", "gpt", "pooling"),
+        *("positional head", "recurrent neural network", "residual connection", "rms norm"),
+        *("shifted windows", "tokenizer", "vision transformer"),
     },
 }
 

@@ -1,6 +1,7 @@
 """One example of each live view, small enough to be read: what all of them are held to."""
 
 from collections.abc import Callable
+from typing import Any
 
 import torch
 from transformer_course import widgets
@@ -92,6 +93,13 @@ def unwrapped(height: int, width: int, size: int, shift: int) -> torch.Tensor:
     return pieces[:, :, None] == pieces[:, None]
 
 
+def merged(word: str, merges: list[tuple[int, int]]) -> list[int]:
+    text = "".join(map(chr, word.encode()))
+    for number, (left, right) in enumerate(merges):
+        text = text.replace(chr(left) + chr(right), chr(256 + number))
+    return [ord(letter) for letter in text]
+
+
 def smeared(x: torch.Tensor) -> torch.Tensor:
     """Each pixel becomes the sum of itself and its right neighbour."""
     return x + torch.nn.functional.pad(x[:, :, 1:], (0, 0, 0, 1))
@@ -102,6 +110,20 @@ def described(images: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     cells = torch.nn.functional.avg_pool2d(images, 2).flatten(1)
     words = (2 * cells.unflatten(1, (4, -1)).amax(2)).long().clamp(0, 4)
     return words, torch.stack([(word * cells).softmax(-1) for word in range(1, 5)], 1)
+
+
+def bowl(*given: Any) -> torch.Tensor:
+    """Losses of a bowl whose curvature is 2 along α and 0.5 along β."""
+    alphas, betas = given[-2:]
+    return 0.1 + alphas[:, None] ** 2 + 0.25 * betas**2
+
+
+ONE = torch.ones(1, 1)
+
+
+def block_cost(length: int, d_model: int, d_ff: int, window: int | None = None) -> int:
+    keys = length if window is None else min(window, length)
+    return 2 * length * d_model * (4 * d_model + 2 * d_ff + 2 * keys)
 
 
 def pre_norm() -> torch.nn.Module:
@@ -131,6 +153,7 @@ EXAMPLES = {
     "cached": lambda: widgets.show_cached(
         [(0, 2), (0, 3), (0, 4)], [(0, 2), (2, 3), (3, 4)], WORDS
     ),
+    "cost": lambda: widgets.show_cost(block_cost),
     "generation": lambda: widgets.show_generation(
         probabilities, 3 * numbers(3, 16), [7, 0, 15, 3, 9], "abcdefghijklmno\n"
     ),
@@ -138,12 +161,18 @@ EXAMPLES = {
         described, numbers(2, 1, 4, 8).abs().clamp(max=1.2), WORDS, 2, title="a caption"
     ),
     "hull": lambda: widgets.show_hull(attend, numbers(4, 2), numbers(4, 2, seed=1), WORDS[:4]),
+    "landscape": lambda: widgets.show_landscape(
+        bowl, torch.nn.Linear(1, 1), torch.nn.MSELoss(), ONE, ONE, [], [], 2.0
+    ),
     "mask": lambda: widgets.show_mask(numbers(5, 5), CAUSAL, WORDS),
     "masked_words": lambda: widgets.show_masked_words(
         filled_in,
         [[1, 4, 5, 6, 2, 9, 8, 2, 0], [1, 7, 6, 2, 5, 2, 0, 0, 0]],
         ["[PAD]", "[CLS]", "[SEP]", "[MASK]", *WORDS, *"abcdefgh"],
         segments=[[0, 0, 0, 0, 0, 1, 1, 1, 0], [0, 0, 0, 0, 1, 1, 0, 0, 0]],
+    ),
+    "merges": lambda: widgets.show_merges(
+        merged, [(97, 110), (256, 97), (98, 257)], ["an", " ana", " banana", "é"], {0: 4.0, 3: 3.5}
     ),
     "norm_axes": lambda: widgets.show_norm_axes(lengths=[4, 2, 3], x=numbers(3, 4, 5)),
     "dropout": lambda: widgets.show_dropout(torch.nn.functional.dropout),
@@ -156,6 +185,12 @@ EXAMPLES = {
         numbers(4, 6), 2, torch.softmax(numbers(2, 2, 7, 7), -1), patches=numbers(6, 4)
     ),
     "patches_sizes": lambda: widgets.show_patches(numbers(3, 8, 8), [1, 2, 4]),
+    "switches": lambda: widgets.show_switches(
+        lambda gates: [gates.mean(), gates[0], 1 - 0.5 * (1 - gates[1]) * (1 - gates[4])],
+        2,
+        3,
+        ["left neighbour", "noun of its case", "rarest word"],
+    ),
     "training": lambda: trained().view,
     "windows": lambda: widgets.show_windows(
         cut, unwrapped, lambda x: x[:, ::2, ::2] * x[:, 1::2, 1::2], side=4, window_sizes=(2, 4)
