@@ -235,6 +235,8 @@ print("new state:", gate * old_state + (1 - gate) * candidate)
 #
 # The **sigmoid** $\sigma(a) = 1 / (1 + e^{-a})$ turns every number into one between 0 and 1. Where $z_t$ is near 1, the state hardly changes: a GRU can keep a feature over many tokens. (The **LSTM**, long short-term memory, is the other common gated RNN.)
 #
+# <details><summary>Why gates?</summary>A plain RNN has none: its new state is the candidate. In the backward pass, each token multiplies a gradient by the candidate's weights and by the slope of tanh, which is at most 1. Over many tokens, the gradient tends to vanish, or to explode. A gate near 1 lets it pass.</details>
+#
 # The full GRU also has a **reset gate**: computed like $z_t$, it scales the old state's part of $n_t$. In PyTorch, the rows of a GRU's matrices belong to reset gate, update gate and candidate, in this order.
 #
 # Next comes a GRU to compute by hand: all its gates are 1/2, and each token proposes 1 or −1.
@@ -634,7 +636,7 @@ def train(
         loss = F.cross_entropy(logits.flatten(0, 1), target.flatten(), ignore_index=model.begin)
         optimizer.zero_grad()
         loss.backward()
-        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)  # scale the gradients to norm 1 at most
         optimizer.step()
 
 
@@ -1058,7 +1060,7 @@ draw_maps(
 )
 
 # %% [markdown]
-# What to see: without tanh, all queries get the same weights. Only the nonlinearity lets the query change the weights.
+# What to see: without tanh, all queries get the same weights. In this score, only the nonlinearity lets the query change the weights.
 #
 # **Exercise** (30 minutes). Write additive attention: scores, mask, softmax, weighted mean. Here `d_hidden` is the *score width*: the features of the hidden layer that computes the scores. It has nothing to do with the state width of `encode`. The second check is about the mask, and about a query that may attend to nothing.
 #
@@ -2086,7 +2088,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: with attention, 99 to 100 % of the dates are correct for all three seeds (the left dot is your run, all others are recorded). With one vector, 48 to 62 % are.
+# What to see: with attention, 99 to 100 % of the dates are correct for all three seeds (the left dot is your run, all others are recorded; a line joins one seed). With one vector, 48 to 62 % are.
 #
 # ### Does it matter how you score?
 #
@@ -2237,16 +2239,16 @@ show_alignment(
 )
 
 # %% [markdown]
-# What to see (yours may differ a little): the steps that write 9, 8, 4 and 7 attend to these digits in the source. The step that writes 6 attends to *June*, that of the year's 1 to the 8. (None is held out.)
+# What to see (yours may differ): the steps that write 9, 8, 4 and 7 attend to these digits in the source. The step that writes 6 attends to *June*, that of the year's 1 to the 8. (None of the five is held out.)
 #
 # **Puzzle.** Source `12.10.2010` and output `2010-10-12` contain three 1s each. Which 1 of the output attends to which 1 of the source?
 #
 # <details><summary>Answer (yours may differ by some percent)</summary>The first 1, in the year, attends to the last 1 of the source; that of the month to the middle one; that of the day to the first. Each has more than 0.9 of the weight on it. So it does not just search for “a 1”: all three keys belong to a 1. Their states must differ in something else: the part of the date, or the position.</details>
 
 # %% [markdown]
-# **From the lecture**: *Transformers (Part 2)*, Data C182, slide “Attention”. Its motivation: the model should tell us “why”. Does it?
+# **From the lecture**: *Transformers (Part 2)*, Data C182, slide “Attention”. Its motivation: the model should tell us “why”.
 #
-# Test it on the year, whose four digits appear in every source: how much weight does each digit give to itself in the source? How often is it correct if that position is *masked*?
+# Test it on the year, whose digits appear in every source. How much weight does the step that writes one give to its position there? How often is it correct if that is *masked*?
 
 # %%
 year_pairs = random_pairs(500, seed=98, held_out=True)
@@ -2331,9 +2333,9 @@ for name, (after_correct, correct, fits) in runs.items():
     print(f"{name:16} {after_correct:9.0%} {correct:30.0%} {fits:19.0%} {1 - correct - fits:8.0%}")
 
 # %% [markdown]
-# What to see: yes, in part. After a wrong first digit, 19 to 39 % of the second digits fit it; after the correct one, at most 14 % can. The others are correct or fit neither. (In training, the first digit never contradicts the source.)
+# What to see: in part. After a wrong first digit, 19 to 39 % of the second digits fit it; after the correct one, at most 14 % can. (In training, the first digit never contradicts the source.)
 #
-# So a small weight does not mean that a digit is lost, and a half does not mean that it is needed. For the last two digits, a large weight and need go together.
+# So a digit can be correct although its source gets little weight (the first). A source can get half of the weight although the digit is mostly correct without it (the second). For the last two, weight and need go together.
 
 # %% [markdown]
 # ## 10 · Bug hunt: a famous decoder
@@ -2510,7 +2512,12 @@ with Check("test_of_attention", "more functions that do not attend") as check:
 # 2. With other states, do the weights change?
 # 3. With another state of the decoder, do they change?
 #
-# The tutorial fails the first two: its scores have no $h_j$ in them. For the same token and state, its score for position 3 is the same, whatever the source has there: `states` only enters the mean. It can learn *where* to read, but not *what* to search for. (Luong, Pham and Manning call such scores *location-based*. Here, *attention* means the other kind, *content-based*.) The next cell runs your test on your decoders and on the tutorial's, called `PositionDecoder`:
+# The tutorial fails the first two: its scores have no $h_j$ in them. For the same token and state, its score for position 3 is the same, whatever the source has there: `states` only enters the mean. It can learn *where* to read, but not *what* to search for.
+
+# %% [markdown]
+# Luong, Pham and Manning call such scores *location-based*. Here, *attention* means the other kind, *content-based*.
+#
+# Now your test runs on your decoders and on the tutorial's, `PositionDecoder`:
 
 
 # %%
