@@ -28,7 +28,7 @@ from transformer_course.checks import Check, numbers
 from transformer_course.data.declaration import FIRST, OTHERS
 
 # %% [markdown]
-# So far, each model's vocabulary was given: 29 tokens in lesson 12. Now take real text, the documentation that comes with Python. The vocabulary is every word that occurs in 60,000 characters of it.
+# So far, each model's vocabulary was given: 29 tokens in lesson 12. Now take real text, the documentation that comes with Python. About 60,000 characters of it are the training text, and other paragraphs are the test text. A paragraph that occurs more than once is kept once, so that none is in both texts. The vocabulary is every word of the training text.
 #
 # (Your Python brings its own documentation. The numbers under “What to see” and in the answers are from ours, Python 3.11, and so are the recorded runs. Yours may differ somewhat, and single words may be split in another way.)
 
@@ -88,7 +88,7 @@ print("".join(word if word in known_words else " [UNK]" for word in split_words(
 #
 # <details><summary>About 1</summary>With 60,000 characters of the same documentation known, one could hope so. Run the next cell.</details>
 # <details><summary>About 3</summary>More. There are always rare words, and new ones.</details>
-# <details><summary>About 10</summary>Yes. And an unknown word is often the one that the sentence is about.</details>
+# <details><summary>About 10</summary>Yes. The words that are missing are the rare ones, and a rare word often says more than a frequent one.</details>
 
 
 # %%
@@ -120,7 +120,7 @@ training_words, new_words = ({word.strip() for word in word_counts(part)} for pa
 print(*sorted(word for word in new_words - training_words if word.isalpha())[::20])
 
 # %% [markdown]
-# *How can a vocabulary of a fixed size read every word, even one that nobody has written yet?* At the end of this lesson yours does. It then needs about 2 tokens for a word.
+# *How can a vocabulary of a fixed size read every word, even one that nobody has written yet?* At the end of this lesson yours does. It then needs about 2 tokens for a word. (Here, a run of punctuation counts as a word, too.)
 
 # %% [markdown]
 # **Recall.** Three questions on lessons 1, 9 and 12. Answer first, then open your choice.
@@ -149,16 +149,16 @@ print("e^2.5 =", round(math.exp(2.5)), "  e^3.6 =", round(math.exp(3.6)))
 # %% [markdown]
 # ## 1 · Bytes never fail
 #
-# A **tokenizer** turns text into a list of token ids, and such a list back into text.
+# A **tokenizer** turns text into a list of token ids, and a list of token ids back into text.
 #
-# A computer already stores every text as numbers. **Unicode** gives the characters of the world's scripts a number each, the *code point*: more than 150,000 so far. **UTF-8** writes each character as one to four bytes. A **byte** is an integer from 0 to 255.
+# A computer already stores every text as numbers. **Unicode** gives each character of the world's scripts a number, its *code point*; there are more than 150,000 so far. **UTF-8** writes each character as one to four bytes. A **byte** is an integer from 0 to 255.
 
 # %%
 for character in "eé한🙂":
     print(f"{character}   code point {ord(character):7,}   bytes {list(character.encode())}")
 
 # %% [markdown]
-# So 256 tokens, one for each byte, can read everything: there is no unknown token any more.
+# So 256 tokens, one for each value of a byte, are enough for every text: there is no unknown token any more.
 #
 # **Predict.** How many bytes does the text `né 한` take in UTF-8? (The space counts.)
 #
@@ -184,7 +184,7 @@ for name, (tokens_in_all, length) in listed.items():
 # %% [markdown]
 # What to see: in bytes, the sequence is more than 5 times as long as in words. Attention then compares about 31 times as many pairs, and a context of 1,000 tokens holds fewer than 200 words.
 #
-# A tokenizer between these two ends starts with bytes, and gives frequent *sequences* of bytes a token of their own. **Subword tokenization** gives frequent words one token, and splits rare words into several.
+# There is a way between words and bytes: start with bytes, and give frequent *sequences* of bytes tokens of their own. **Subword tokenization** gives frequent words one token, and splits rare words into several tokens. An example, made by hand:
 
 # %%
 print("|".join(["re", "state", "ment"]), " or, in bytes:", "|".join("restatement"))
@@ -198,11 +198,11 @@ print("|".join(["re", "state", "ment"]), " or, in bytes:", "|".join("restatement
 print(split_words("To be, or not to be: that's it."))
 
 # %% [markdown]
-# So `be` and ` be` are two words, and no space is lost: joined, the words are the text.
+# So `be` and ` be` are two words, and no space is lost.
 #
 # ## 2 · Count pairs, merge one
 #
-# **Byte pair encoding** (BPE; Gage, 1994, and for translation Sennrich et al., 2016) repeats one step: find the most frequent pair of neighbouring tokens, and make it a new token. A **merge** replaces one pair of neighbouring tokens by a new token, wherever the pair occurs.
+# **Byte pair encoding** (BPE; Gage, 1994, and for translation Sennrich et al., 2016) repeats one step: find the most frequent pair of neighbouring tokens, and make it a new token. A **merge** replaces one pair of neighbouring tokens by a new token, wherever the pair occurs. (Sennrich et al. start from characters; GPT-2 starts from bytes, as here.)
 #
 # Take the words *banana* (3 times), *bandana* (once) and *ananas* (twice):
 #
@@ -600,7 +600,7 @@ print(learned_merges()[:8])
 # %% [markdown]
 # Pairs of numbers say little. The vocabulary is the list of all tokens as `bytes`: for each merge, the bytes of its two tokens joined.
 #
-# **Exercise** (8 minutes). Make it.
+# **Exercise** (8 minutes). Make this list.
 #
 # <details><summary>Hint 1</summary>A merge may use tokens that earlier merges have made. Go through them in order, and the list always holds what you need.</details>
 # <details><summary>Hint 2</summary><code>bytes([200])</code> is the byte 200. <code>bytes(200)</code> is 200 zeros.</details>
@@ -686,7 +686,7 @@ print("last:   ", *some_names[-16:])
 print("longest:", *map(shown, sorted(vocabulary(learned_merges()), key=len)[-8:]))
 
 # %% [markdown]
-# What to see: the first merges make pairs of letters, and *the* with its space in front. Later ones make whole words of this documentation. The borders between words were set before. Frequency alone decides which words, and which pieces of words, become tokens.
+# What to see: the first merges make pairs of letters, and *the* with its space in front. Later ones make whole words of this documentation. The borders between words were set before, by `split_words`. Within a word, frequency alone decides what becomes a token.
 #
 # ## 4 · Encode
 #
@@ -730,6 +730,9 @@ with Check("encode", "words by hand", hint) as check:
     late = check.call("bcab", merges, returns=list)
     three = check.call("aaa", merges, returns=list)
     beside = check.call("aab", merges, returns=list)
+    both = check.call("caccaca", [(99, 99), (99, 97), (97, 99)], returns=list)
+    rare = check.call("aacacab", [(99, 97), (256, 99), (97, 99), (97, 97)], returns=list)
+    short = check.call("abc", [(97, 98), (98, 99), (97, 257)], returns=list)
     plain = check.call("abc", [], returns=list)
     check.equal(plain, [97, 98, 99], "without merges, abc is its three bytes")
     check.equal(in_order, [256, 99], "merge 0 is a·b, so abc becomes ab·c, and b·c is gone")
@@ -743,6 +746,9 @@ with Check("encode", "words by hand", hint) as check:
         "aab: a·b was learned before a·a, so it is merged first, although it is further right",
         hint="the order learned decides, not the position in the word",
     )
+    check.equal(both, [257, 256, 97, 257], "caccaca: c·c was learned before c·a and a·c")
+    check.equal(rare, [259, 256, 256, 98], "aacacab: c·a was learned before a·c and a·a")
+    check.equal(short, [256, 99], "abc: a·b was learned before b·c, so b·c is gone")
 with Check("encode", "order learned, not the position or the length", hint) as check:
     longer = check.call(
         "abcd", [(98, 99), (97, 98), (256, 100), (257, 99), (259, 100)], returns=list
@@ -842,11 +848,11 @@ for some_word in some_words:
     print("|".join(token_names()[token] for token in tokens_of(some_word)))
 
 # %% [markdown]
-# What to see: a frequent word is one token, and a word that nobody has seen is split into pieces that are known. No word is unknown.
+# What to see: a frequent word is one token, and a rare or new word is split into known pieces. No word is unknown.
 #
 # ### Bug hunt: an encoder that merges as it reads
 #
-# Here is a shorter encoder. It reads byte by byte, and as long as the last two tokens are a merge, it merges them:
+# Here is a shorter encoder. It reads byte by byte, and as long as the last two tokens are the pair of a merge, it merges them:
 
 
 # %%
@@ -866,13 +872,13 @@ famous = [(97, 97), (256, 97), (257, 98)]
 print(as_it_reads("aaabdaaabac", famous), "expected [258, 100, 258, 97, 99]")
 
 # %% [markdown]
-# It passes. Is it right? Write your guess down.
+# The encoder gives the expected tokens. Is it right for every word? Write your guess down.
 #
 # **Exercise** (20 minutes). Let a test decide: a function that takes any encoder, and returns whether it gives the right tokens. A wrong encoder may be wrong for few words only, so choose your words and merges with care.
 #
-# <details><summary>Hint 1</summary>Your own <code>encode</code> is right (its check says so). So compare with it, on many words and several lists of merges.</details>
+# <details><summary>Hint 1</summary>Take your own <code>encode</code> as the reference: its check used more than one text. Compare with it on many words and several lists of merges.</details>
 # <details><summary>Hint 2</summary>What could be wrong? The order of merges, runs such as aaa, a merge of merges, a space at either end, capital letters, é.</details>
-# <details><summary>Hint 3</summary>Try every short text of two letters: <code>itertools.product("ab", repeat=5)</code> gives all 32 of length 5. They find more mistakes than a few long words.</details>
+# <details><summary>Hint 3</summary>Take a small alphabet, and try every short text over it: <code>itertools.product("ab", repeat=5)</code> gives all 32 texts of five letters, each a or b. These find more mistakes than a few long words. Choose merges that compete for the same letters, such as a·b and b·a.</details>
 
 
 # %% exercise is_right_encoder
@@ -1079,7 +1085,7 @@ print("your encode:", is_right_encoder(encode))
 print("as it reads:", is_right_encoder(as_it_reads))
 
 # %% [markdown]
-# What to see: the encoder that passes this test is wrong. How often does it matter, with the merges that you have learned?
+# What to see: the encoder that is right for the text from minbpe is wrong for others. With the merges that you have learned, how often does it give other tokens?
 
 
 # %%
@@ -1095,20 +1101,20 @@ print(
 )
 
 # %% [markdown]
-# What to see: more than a third of the different words get other tokens. A model trained with one encoder and used with the other would meet these words as sequences that it has hardly ever seen.
+# What to see: more than a third of the different words get other tokens. A model that was trained with one encoder and is used with the other gets, for these words, token sequences that it has rarely or never seen.
 #
-# **A good place to stop.** You can train a tokenizer and encode with it. Next: back to text, and what all this buys. (Back later? Run all cells above first.)
+# **A good place to stop.** You can train a tokenizer and encode. Next: from tokens back to text. (Back later? Run all cells above first.)
 
 # %% [markdown]
 # ## 5 · Decode
 #
-# Decoding is simple: join the bytes of all tokens, then read them as UTF-8. But in this order.
+# Decoding takes two steps, in this order: join the bytes of all tokens, then read them as UTF-8.
 #
 # **Predict.** A token may end in the middle of a character: 한 is three bytes, and a model may write them as two tokens. What happens if each token is turned into text by itself?
 #
 # <details><summary>The text is the same: UTF-8 is unique</summary>It is unique for whole characters. Half a character is not text at all.</details>
 # <details><summary>Each incomplete piece becomes �</summary>Yes. � (U+FFFD) stands for bytes that are not valid UTF-8. This is why bytes are joined first.</details>
-# <details><summary>Python reads the bytes as two other characters</summary>In UTF-8, the first byte of a character says how many follow, and those begin no character. So neither piece is text.</details>
+# <details><summary>Python reads the bytes as two other characters</summary>In UTF-8, the first byte of a character says how many bytes follow, and a byte that follows can never begin a character. So neither piece is text.</details>
 
 # %%
 korean = "한".encode()
@@ -1209,11 +1215,11 @@ unchanged = [decode(encode_text(text), learned_merges()) == text for text in new
 print(f"{sum(unchanged)} of {len(new_texts)} texts are the same after encoding and decoding")
 
 # %% [markdown]
-# This answers the opening question, but for the length: every text can be read and written, and none is changed.
+# This is the first half of the answer to the opening question: every text can be read and written, and none is changed. The second half, the length, follows in part 6.
 #
 # ### See it happen
 #
-# The next view calls your `encode` with more and more of the learned merges. The slider sets how many; the list shows which pairs of the text are most frequent next. Below it: tokens per word in this text.
+# The next view calls your `encode` with more and more of the learned merges. The slider sets how many; the list shows which pairs of the text are most frequent next. The curve below it shows the tokens per word in this text.
 
 # %%
 from transformer_course.widgets import show_merges
@@ -1243,7 +1249,7 @@ show_merges(
 # %% [markdown]
 # ## 6 · What the merges buy
 #
-# Now measure it, on the test text. How many tokens does a word have, by the number of merges? (One run is yours; four other splits are recorded, each with merges of its own.)
+# Now measure the length of the sequences, on the test text. How many tokens does a word have on average, for each number of merges? (As in `split_words`, a run of punctuation counts as a word. One run is yours; four other splits are recorded, each with merges of its own.)
 
 
 # %%
@@ -1274,7 +1280,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: from about 4.8 tokens per word (its bytes) to 2.0 with 400 merges. (A run of punctuation counts as a word, too.) The first 50 merges do more than half of that. All five splits agree closely.
+# What to see: without merges, a word has about 4.8 tokens (its bytes); with 400 merges, it has 2.0. The first 50 merges account for more than half of this fall. All five splits agree closely. This is the second half of the answer to the opening question: with only 656 tokens in the vocabulary, a word takes about 2 tokens, not 5.
 #
 # **Predict.** The later merges shorten the sequences less than the first ones did. What does each further merge cost?
 #
@@ -1287,6 +1293,8 @@ for learned in MERGES:
     print(f"{learned:3} merges: a table of {(256 + learned) * 512:7,} parameters at width 512")
 
 # %% [markdown]
+# What to see: with 400 merges, the table is 2.6 times as large as with bytes alone.
+#
 # ## 7 · WordPiece: the longest match
 #
 # **WordPiece** (Schuster and Nakajima, 2012) is the tokenizer of BERT: it reads a word from the left, and each time takes the longest token of its vocabulary that fits. It keeps no order of merges, only the vocabulary.
@@ -1418,7 +1426,7 @@ with Check("longest_match", "many words") as check:
 # END HIDDEN TESTS
 
 # %% [markdown]
-# Two ways to use one vocabulary. How often do they differ on new words, and which makes shorter sequences?
+# You now have two ways to split a word with the same vocabulary. How often do they differ on new words, and which makes shorter sequences?
 
 
 # %%
@@ -1444,14 +1452,14 @@ for some_word in shown_words:
     print(f"{in_order:25} {matched_pieces}")
 
 # %% [markdown]
-# What to see: the two differ for a fifth of the different words, with almost equal lengths. In our run the longest match needs 0.1% more tokens; in four others (recorded), 0.1 to 0.6% fewer. So neither is clearly shorter. But a model has to read text by the rule of its training.
+# What to see: the two differ for a fifth of the different words, with almost equal lengths. In our run the longest match needs 0.1% more tokens; in four others (recorded), 0.1 to 0.6% fewer. But a model needs text that is split by the rule of its training.
 #
 # **A good place to stop.** You have a complete tokenizer. Next: how to compare models whose tokens differ. (Back later? Run all cells above first.)
 
 # %% [markdown]
 # ## 8 · The trap: a lower loss per token
 #
-# A bigram model predicts each token from the one before it (lesson 9), by counting. Train one on bytes, and one on your 400 merges, with the same smoothing and text. Which has the lower loss on the test text?
+# A bigram model predicts each token from the one before it (lesson 9), by counting. Train one on bytes (the byte model), and one on your 400 merges (the BPE model), with the same smoothing and text. Which has the lower loss per token?
 
 
 # %% folded=true
@@ -1472,7 +1480,6 @@ def ngram_nats(training: list[Row], test: list[Row], context: int, vocab: int) -
             for size in range(min(context, i) + 1):
                 counts[tuple(row[i - size : i + 1])] += 1
                 before[tuple(row[i - size : i])] += 1
-    before[()] = sum(map(len, training))
     nats = 0.0
     for row in test:
         for i in range(len(row)):
@@ -1500,7 +1507,7 @@ for learned in (0, 400):
     print(f"{learned:3} merges: {nats / in_tokens:.2f} nats per token, {in_tokens:,} tokens")
 
 # %% [markdown]
-# **Predict.** The byte model has the much lower loss. Is it the better model of this text?
+# **Predict.** The byte model has a much lower loss per token. Is it the better model of this text?
 #
 # <details><summary>Yes: a lower loss is a better prediction</summary>Of a token. But the other model's tokens are longer, and it has fewer to predict.</details>
 # <details><summary>No: multiply by the number of tokens</summary>Yes. Both read the same text, so the total counts: nats per token times tokens.</details>
@@ -1512,7 +1519,9 @@ for learned in (0, 400):
     print(f"{learned:3} merges: {nats:,.0f} nats for the whole text")
 
 # %% [markdown]
-# The unit that both share is the byte. **Bits per byte** is the loss of a whole text, in bits, divided by the number of its bytes. A bit is ln 2 nats:
+# What to see: for the same text, the BPE model needs about 35,000 nats, and the byte model about 52,000. So the model with the higher loss per token predicts this text better.
+#
+# For a fair comparison, use a unit that both models share: the byte. **Bits per byte** is the loss of a whole text, in bits, divided by the number of its bytes. A bit is ln 2 nats:
 #
 # $$\text{bits per byte} = \frac{\text{nats per token} \cdot \text{tokens}}{\ln 2 \cdot \text{bytes}}$$
 #
@@ -1595,13 +1604,13 @@ show_merges(
     learned_merges(),
     split_words(example),
     bits={n: both_losses(0, n)[1] for n in MERGES},
-    title="Tokens per word in this text, and bits per byte on the test text",
+    title="Tokens per word in this text, bits per byte on the test text",
 )
 
 # %% [markdown]
 # What to see: both curves are steep at first and flat later. The first merges shorten the sequences most, and lower the bits per byte most.
 #
-# Are the tokens themselves the reason? There is another explanation: the BPE model has a longer context. The byte model predicts each byte from one byte. The BPE model predicts a token from the whole token before it. So each byte of a token depends on all bytes of the token before, and on those before it in its own. That makes 3.8 bytes on average (recorded).
+# Are the tokens themselves the reason? There is another explanation: the BPE model has a longer context. The byte model predicts each byte from one byte. The BPE model predicts a token from the whole token before it. So its prediction of each byte depends on all bytes of the token before, and on the earlier bytes of the same token. These are 3.8 bytes on average (recorded).
 #
 # **The control.** Give the byte model the same advantage: a longer context, of 2, 3 or 4 bytes, with everything else as before.
 
@@ -1634,15 +1643,15 @@ for language, sentence in FIRST.items():
     print(f"{language:8} {len(sentence):3} characters, {in_utf_8:3} bytes, {in_tokens:3} tokens")
 
 # %% [markdown]
-# What to see: the same meaning costs 33 tokens in English, 41 in German, 97 in Korean and 154 in Greek. In Korean and Greek, each byte is a token: no merge has learned their letters. Commercial models charge by the token, and the context fills up sooner.
+# What to see: the same meaning costs 33 tokens in English, 41 in German, 97 in Korean and 154 in Greek. In Korean and Greek, each byte is a token: no merge joins the bytes of their letters. Commercial models charge by the token, and the context fills up sooner.
 #
-# **Predict.** Is that because Greek is harder to split?
+# **Predict.** Does Greek take so many tokens because it is harder to split?
 #
-# <details><summary>Yes: its words are longer</summary>They are a bit longer. But the factor is 4 to 5, and the next cell takes most of it away without changing a word of the sentence.</details>
+# <details><summary>Yes: its words are longer</summary>They are a bit longer. But the factor is 4 to 5, and the next cell takes most of this factor away without changing a word of the sentence.</details>
 # <details><summary>No: its letters have two bytes each</summary>Greek has 2.4 times as many bytes as English here. That leaves another factor of 2: English pays one token for about two bytes, Greek one for each byte.</details>
 # <details><summary>No: hardly any Greek was in the training text</summary>Yes. A token is what was frequent there.</details>
 #
-# Test it. All training texts have the same size, 750 bytes, and give 100 merges. A share of it comes from other sentences of the Declaration in that language, the rest is English documentation. So the share changes two things: the language, and the kind of text. English is the control: there, only the kind of text changes.
+# Test it. Every training text has 750 bytes and gives 100 merges. A share of it comes from other sentences of the Declaration in the same language; the rest is English documentation. So the share changes two things: the language, and the kind of text. English is the control: there, only the kind of text changes.
 
 # %%
 SHARES = [0.0, 0.25, 0.5, 0.75, 1.0]
@@ -1684,7 +1693,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: with none in the training text, the Greek sentence has 154 tokens. At a share of a quarter it has about 95, and at a share of 1 it has 62. Korean falls from 97 to 57. The sentence is the same each time, so its tokens measure the training text. English, the control, falls by a factor of 1.4, Korean by 1.7, Greek by 2.5: for Greek, most of it is the language. Some difference stays: Greek and Korean letters have two and three bytes, and 750 bytes hold fewer of them.
+# What to see: without Greek in the training text, the Greek sentence has 154 tokens. At a share of a quarter it has about 95, and at 1 it has 62. English, the control, falls by a factor of 1.4, Korean by 1.7 and Greek by 2.5. So for Greek, most of the fall is the language. For Korean the control cannot show that: a good part could be the kind of text. Greek and Korean still take more tokens. One likely reason: their letters have two or three bytes, so 750 bytes hold fewer.
 
 # %% [markdown]
 # ## 10 · The size of the table
@@ -1715,9 +1724,11 @@ for some_vector in ([0.0, 0.0, 1.0, 0.0], [0.0, 1.0, 1.0, 0.0]):
     print(some_vector, "times E =", (torch.tensor(some_vector) @ some_table).tolist())
 
 # %% [markdown]
+# What to see: the vector with two ones gives the sum of two rows, [3, 4] + [5, 6] = [8, 10].
+#
 # ## 11 · The real thing
 #
-# Hugging Face's library `tokenizers` trains BPE in Rust. If it is installed, the next cell trains it on your words, and compares all merges and the tokens of all new words.
+# Hugging Face's library `tokenizers`, written in Rust, trains BPE, too. If it is installed, the next cell trains it on your words, and compares all merges and the tokens of all new words.
 #
 # The library works on characters. So each byte goes in as the character of the same number (the encoding `latin-1`), and all 256 of them are its alphabet.
 
@@ -1750,12 +1761,12 @@ else:
     print("tokenizers is not installed here; `pip install tokenizers` installs it")
 
 # %% [markdown]
-# In our run all 400 merges and all 1,181 words agree. GPT-2 has 50,000 such merges. Real tokenizers add special tokens, such as the end of a text, and a longer rule for pre-tokenization.
+# In our run all 400 merges and all 1,181 words agree. GPT-2 has 50,000 merges: with 256 bytes and one special token, these are the 50,257 tokens of lesson 9. Its rule for pre-tokenization is longer.
 
 # %% [markdown]
 # ## 12 · In your own words
 #
-# **Question** (12 minutes). A company reports: “Our new model, with a tokenizer of its own, has a loss of 2.1 nats per token on our test text, the old one 2.9. So the new one predicts better. And both read Greek equally well, since neither has unknown tokens.” What do your experiments say to both claims? Name what should be reported instead, and one thing that your experiments do *not* show. Write four to six sentences: double-click the cell below. A person reads them.
+# **Question** (12 minutes). A company reports: “Our new model, with a tokenizer of its own, has a loss of 2.1 nats per token on our test text, the old one 2.9. So the new one predicts better. And both read Greek equally well, since neither has unknown tokens.” What do your experiments say about each claim? Name what should be reported instead, and one thing that your experiments do *not* show. Write four to six sentences: double-click the cell below. A person reads them.
 
 # %% answer two_claims [markdown] points=2
 # <!-- BEGIN SOLUTION -->
@@ -1777,6 +1788,6 @@ show_progress("15_tokenization")
 # - Decoding joins bytes first: a token may be a part of a character.
 # - A loss per token cannot be compared between tokenizers; bits per byte can.
 # - In our experiment, tokens were not needed for the gain per byte: a byte model with a context of 3 was as good.
-# - A language pays in tokens for being rare in the training text of the merges.
+# - A language that is rare in the training text of the merges takes more tokens for the same sentence.
 #
-# **What comes next.** Every token id becomes an embedding, and heads attend from one to another. Lesson 16 opens trained models and measures what single heads do.
+# **What comes next.** Every token id becomes an embedding, and heads attend from one token to another. Lesson 16 opens trained models and measures what single heads do.

@@ -5,7 +5,7 @@
 #
 # **You need** the ideas of lessons 4, 7, 8 and 13: residual connections, layer norm, the pre-norm block, patches and windows. You also need the gradient, and the dot product of two long vectors.
 #
-# **You take away** `loss_surface`, `hessian_vector_product`, `power_iteration` and `spectrum_ends`, which take any PyTorch model whose loss can be differentiated twice. Your FLOP counts agree with those of `torch.utils.flop_counter`.
+# **You take away** `loss_surface`, `hessian_vector_product`, `power_iteration` and `spectrum_ends`, which work with any PyTorch model whose loss can be differentiated twice. Your FLOP counts agree with those of `torch.utils.flop_counter`.
 #
 # **Time**: about 300 minutes: 190 for the exercises. Good places to stop are marked after about 120 and 220.
 
@@ -87,9 +87,9 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: without residuals, about half of the digits are right. A lecture explains it with two pictures of a surface, “[no residuals]” and “[residuals]”: the first full of peaks, the second a smooth bowl.
+# What to see: without residuals, about half of the digits are right. A lecture explains the difference with two pictures of a surface, “[no residuals]” and “[residuals]”: the first full of peaks, the second a smooth bowl.
 #
-# What exactly is drawn there? Does the shape say how well a network trains? And can a picture like that deceive?
+# What exactly does such a picture show? Does the shape say how well a network trains? And can such a picture deceive?
 
 # %%
 in_a_block = 2 * (32 * 32 + 32)  # two linear layers of width 32, with biases
@@ -101,7 +101,7 @@ print(f"the network has {parameter_count:,} parameters, the picture has two axes
 #
 # 1. A block computes $x + f(x)$, and $J$ is the Jacobian of $f$. What is the Jacobian of the block?
 #
-# <details><summary>1</summary>That is what a slide says. The branch $f$ adds its own part.</details>
+# <details><summary>1</summary>A slide says so. But the branch <em>f</em> adds its own part.</details>
 # <details><summary>J</summary>That is the block without its residual connection.</details>
 # <details><summary>I + J</summary>Yes. Over many blocks, the identity keeps gradients from vanishing.</details>
 #
@@ -166,7 +166,7 @@ def draw_slices(
 # <details><summary>Along two curves</summary>Yes: wherever w₂ = 1 / w₁, for positive and for negative weights.</details>
 # <details><summary>Nowhere</summary>1 · 1 = 1.</details>
 #
-# (How to read the map: the colour is logarithmic, and everything above 10 is the same yellow. Along a white line the loss is constant; from line to line it grows by a factor of √10. Lines are dashed below 1.)
+# (How to read the map: the colour is logarithmic, everything above 10 is the same yellow, and everything below 0.01 the same dark blue. Along a white line the loss is constant; from line to line it grows by a factor of √10. Lines are dashed below 1.)
 
 # %%
 both_weights = torch.linspace(-3, 3, 61)
@@ -178,7 +178,7 @@ draw_slices({"all of the landscape": tiny_landscape}, both_weights, both_weights
 #
 # At a **saddle point**, the gradient is zero, but the loss falls in one direction and rises in another. The star, (0, 0), is one. With two parameters, the map shows everything.
 #
-# With 15,082 parameters, a map can only show a **slice**: the losses on a plane through the trained weights $\theta$. Two directions $\delta_1$ and $\delta_2$ span the plane. Each has a number for every parameter:
+# With 15,082 parameters, a map can only show a **slice**: the losses on a plane through the weights $\theta$. Two directions $\delta_1$ and $\delta_2$ span the plane. Each has a number for every parameter:
 #
 # $$\text{surface}(\alpha, \beta) = L(\theta + \alpha\,\delta_1 + \beta\,\delta_2)$$
 #
@@ -186,7 +186,7 @@ draw_slices({"all of the landscape": tiny_landscape}, both_weights, both_weights
 #
 # **Exercise** (25 minutes). Write `loss_surface`. It must leave the parameters as they were, to the last bit. On a grid of 15 × 15 points, 225 times “add, then subtract” does not do that, because each addition rounds.
 #
-# <details><summary>Hint 1</summary>Compute every point from the same $\theta$, never from the point before.</details>
+# <details><summary>Hint 1</summary>Compute every point from the same <em>θ</em>, never from the point before.</details>
 # <details><summary>Hint 2</summary><code>torch.func.functional_call(model, weights, (inputs,))</code> calls a model with other weights, given by name, and leaves its own alone. Or keep clones, write into the parameters under <code>torch.no_grad()</code>, and copy the clones back.</details>
 
 
@@ -404,7 +404,7 @@ with Check("loss_surface", "large and far") as check:
 # %% [markdown]
 # ## 2 · The same function, another picture
 #
-# A ReLU lets a positive factor pass: $\text{relu}(10\,a) = 10\,\text{relu}(a)$. So you can multiply one layer (weight and bias) by 10 and the weight of the next by 0.1, and every output stays the same. Do that to a small network, and draw two slices with the *same* random directions:
+# A ReLU lets a positive factor pass: $\text{relu}(10\,a) = 10\,\text{relu}(a)$. So you can multiply one layer (weight and bias) by 10 and the weight of the next by 0.1, and every output stays the same. Do that to a small, untrained network, and draw two slices with the *same* random directions:
 
 # %%
 scaled_inputs, scaled_targets = numbers(40, 4, seed=1), torch.arange(40) % 3
@@ -574,14 +574,16 @@ for factor in (1.0, 10.0):
 draw_slices(normalised_slices, unit, unit)
 
 # %% [markdown]
-# What to see: now both slices are the same. Filter normalisation removes this one way to deceive. It does not remove all: a slice is still two directions of thousands.
+# What to see: now both slices are the same. Each filter's direction $d$ grows and shrinks with the filter $w$: $(10\,w) + \alpha\,(10\,d)$ is $10\,(w + \alpha\,d)$. So the factor cancels everywhere on the slice.
+#
+# Filter normalisation removes this one way to deceive. Others remain: a slice shows only two of many directions.
 #
 # **From the lecture**: *Transformers*, CSCI 4360/6360, “Residual Connection” (the two surfaces after Li et al., 2018).
 
 # %% [markdown]
 # ## 3 · Four networks
 #
-# Each network has six blocks of width 32. Two switches, residual connections and layer norm, give four kinds. All have the same optimiser (Adam), the same learning rate and the same batches. (The norms add 6 · 64 = 384 parameters, 2.5 % of the network.)
+# Each network has six blocks of width 32. Two switches, residual connections and layer norm, give four kinds: `plain`, `norm`, `residual` and `both`. All have the same optimiser (Adam), the same learning rate and the same batches. (The norms add 6 · 64 = 384 parameters, 2.5 %.)
 
 
 # %% folded=true
@@ -649,6 +651,9 @@ def accuracy(model: nn.Module, inputs: Tensor) -> float:
 for kind in KINDS:
     print(f"{kind:9} {accuracy(network(kind, 0), digits):.1%} of the held-out digits")
 
+# %% [markdown]
+# What to see: of the four, only the plain network misses most of the digits. Is that due to the optimiser or its learning rate? Two of the kinds were also trained with other settings, recorded. **Gradient descent** is the simplest optimiser: each step subtracts the learning rate times the gradient from the parameters. **SGD** (stochastic gradient descent) is gradient descent with the gradient of a single batch in each step.
+
 # %%
 recorded_rates = {  # accuracy(network(kind, seed, method, rate), digits), for seeds 0 to 2
     "plain, SGD 0.05": [0.090, 0.097, 0.097],
@@ -697,9 +702,9 @@ for kind in KINDS:
     print(f"{kind:9} loss at the centre {drawn[7, 7]:.2f}, on the slice {spread}")
 
 # %% [markdown]
-# What to see: the star is the trained network. Three of them stand in a basin; the plain network stands on a plateau with a loss above 1 and a steep side. At the edges, the loss is at most 9 with norms, and 59 and 124 without. None of these slices has the peaks of the lecture's first picture. (That one shows a ResNet with 56 layers, without its residual connections; and each of yours is one slice of one seed.)
+# What to see: the star is the trained network. Three of the networks stand in a basin. The plain network stands on a plateau with a loss above 1 and a steep side. At the edges, the loss is at most 9 with norms. Without norms, it is up to 59 (residual) and 124 (plain). None of these slices has the peaks of the lecture's first picture. (The lecture's picture shows a ResNet with 56 layers, without its residual connections. And each of yours is one slice of one seed.)
 #
-# SGD with a learning rate of 0.05 leaves the plain network as good as untrained:
+# With SGD and a learning rate of 0.05, the plain network learns almost nothing:
 
 # %%
 stuck = network("plain", 0, "SGD", 0.05)
@@ -709,23 +714,23 @@ print(f"loss on the whole slice: {stuck_slice.min():.4f} to {stuck_slice.max():.
 print(f"the loss of equal probabilities, ln 10: {math.log(10):.4f}")
 
 # %% [markdown]
-# What to see: this is the flattest slice of all, and the network guesses. It gives every image nearly the same probabilities, here and everywhere on the slice. *Flat* is about slope and curvature, *good* is about the height.
+# What to see: this is the flattest slice of all, and the network guesses. Everywhere on the slice, its loss stays within 0.06 of ln 10, the loss of equal probabilities. *Flat* is about the slope and the curvature of the surface. *Good* is about its height.
 #
-# A picture does not give a number that you could compare over five seeds. The next parts do.
+# You cannot average pictures over five seeds. The next parts give you a number for that.
 
 # %% [markdown]
 # ## 4 · Curvature
 #
-# **Gradient descent** with learning rate $\eta$ moves the parameters by $-\eta$ times the gradient, in each step. Try it on a parabola, $L(x) = \tfrac{\lambda}{2} x^2$. The gradient is $\lambda x$, so a step gives
+# How long may a step of gradient descent be? Call the learning rate $\eta$, and try it on a parabola, $L(x) = \tfrac{\lambda}{2} x^2$. The gradient is $\lambda x$, so a step gives
 #
 # $$x \leftarrow x - \eta \lambda x = (1 - \eta\lambda)\, x$$
 #
 # The second derivative $\lambda$ is called the **curvature**.
 #
-# **Predict.** For which $\eta$ does $x$ shrink?
+# **Predict.** $\lambda$ is positive. For which positive $\eta$ does $|x|$ shrink?
 #
 # <details><summary>For every positive η: the gradient points downhill</summary>A long step downhill can end higher, on the other side.</details>
-# <details><summary>For η below 1 / λ</summary>Then x keeps its sign. A change of sign is allowed, if x gets smaller.</details>
+# <details><summary>For η below 1 / λ</summary>Then x keeps its sign. A change of sign is allowed, if |x| gets smaller.</details>
 # <details><summary>For η below 2 / λ</summary>Yes: then 1 − ηλ is between −1 and 1.</details>
 
 # %%
@@ -738,7 +743,7 @@ for times in (0.5, 1.0, 1.9, 2.1):
 figures.curves(list(range(11)), descents, "step", "x", "Ten steps on a parabola")
 
 # %% [markdown]
-# What to see: 1/λ jumps right to the minimum, 1.9/λ still converges, and 2.1/λ moves away.
+# What to see: with a learning rate of 1/λ, the first step ends at the minimum. 1.9/λ still converges, and 2.1/λ moves away.
 #
 # With many parameters, every direction has its own curvature. The **Hessian** $H$ is the matrix of all second derivatives, $H_{ij} = \partial^2 L / \partial\theta_i\,\partial\theta_j$. Along a unit vector $v$, the curvature is $v \cdot Hv$.
 #
@@ -746,9 +751,9 @@ figures.curves(list(range(11)), descents, "step", "x", "Ten steps on a parabola"
 #
 # $$L(\theta + v) - L(\theta) \approx g \cdot v + \tfrac{1}{2}\, v \cdot H v$$
 #
-# where $g$ is the gradient. The Hessian of 15,082 parameters has 227 million entries. You never need them: a **Hessian–vector product** $Hv$ costs about as much as three gradients.
+# where $g$ is the gradient. The Hessian of 15,082 parameters has 227 million entries. You never need them all. A **Hessian–vector product** $Hv$ is the Hessian times a vector, and costs about as much as three gradients.
 #
-# The trick: $g \cdot v$ is one number, and its gradient is $Hv$ (as $v$ is fixed):
+# How? For a fixed $v$, $g \cdot v$ is one number, and its gradient is $Hv$:
 #
 # $$\frac{\partial}{\partial\theta_i} \sum_j \frac{\partial L}{\partial\theta_j}\, v_j = \sum_j H_{ij}\, v_j$$
 
@@ -982,7 +987,7 @@ with Check("hessian_vector_product", "one layer in two positions, and float32") 
 # %% [markdown]
 # ## 5 · Bug hunt: is it a Hessian?
 #
-# A Hessian–vector product is easy to get wrong in a way that no shape reveals. This code has been written many times:
+# A Hessian–vector product is easy to get wrong in a way that no check of shapes reveals. This code has been written many times:
 
 
 # %%
@@ -1137,11 +1142,13 @@ print("yours:                ", could_be_hessian(yours, count))
 print("two calls of backward:", could_be_hessian(famous, count))
 
 # %% [markdown]
-# What to see: the second one breaks a law. `backward()` *adds* to `.grad`, and the first call has already left the gradient there: the result is $g + Hv$. At the end of training $g$ is small, so the error hides; for a vector of zeros, it shows the gradient.
+# What to see: the second one breaks a law. `backward()` *adds* to `.grad`, and the first call has already left the gradient there: the result is $g + Hv$, which is not linear in $v$. At the end of training $g$ is small, and so is the error. But called with a vector of zeros, the function returns the gradient.
 #
-# The laws are necessary, not sufficient. The **Gauss–Newton matrix** leaves out how the model itself curves, and obeys both laws, too. (It is $J^\top H_z J$: $J$ is the Jacobian of the logits, $H_z$ the Hessian of the loss with respect to them.) What would tell it apart? A Hessian says how the gradient changes, for a small $v$:
+# The laws are necessary, not sufficient. The **Gauss–Newton matrix** is the Hessian that the loss would have if the logits were linear in the parameters. It obeys both laws, too. But only the Hessian says how the gradient changes with a small step $v$:
 #
 # $$g(\theta + v) - g(\theta - v) \approx 2\,Hv$$
+#
+# <details><summary>The Gauss–Newton matrix as a formula</summary>J<sup>T</sup> H<sub>z</sub> J, where J is the Jacobian of the logits with respect to the parameters, and H<sub>z</sub> is the Hessian of the loss with respect to the logits. The Hessian has one more term, with the second derivatives of the logits.</details>
 
 # %% folded=true
 # Multiplies by the Gauss–Newton matrix, and computes gradients at other weights: click to unfold.
@@ -1199,7 +1206,7 @@ for told, multiply in (("your Hv", yours), ("Gauss–Newton", gauss_newton_produ
 # %% [markdown]
 # ## 6 · The largest eigenvalue
 #
-# A vector $v$ that $H$ only stretches, $Hv = \lambda v$, is an **eigenvector**, and the factor $\lambda$ is its **eigenvalue**. A symmetric $H$ has a full set of eigenvectors, at right angles to one another. Along each of them the landscape is a parabola of curvature $\lambda$, as far as $H$ describes it. So the *largest* eigenvalue limits the learning rate: $2 / \lambda$.
+# A vector $v$ that $H$ only stretches, $Hv = \lambda v$, is an **eigenvector**, and the factor $\lambda$ is its **eigenvalue**. A symmetric $H$ has a full set of eigenvectors, at right angles to one another. Along each of them the landscape is a parabola of curvature $\lambda$, as far as $H$ describes it. So the *largest* eigenvalue limits the learning rate, to $2 / \lambda$.
 #
 # What happens to any vector when $H$ multiplies it again and again?
 
@@ -1212,7 +1219,7 @@ for step in range(6):
     at = three * at / (three * at).norm()
 
 # %% [markdown]
-# What to see: the part along the largest eigenvalue, 5, grows fastest, and after five products little else is left. **Power iteration** is this loop: multiply, normalise, repeat. $v \cdot Hv$ (the *Rayleigh quotient*) then estimates the eigenvalue with the largest absolute value, with its sign.
+# What to see: the part along the largest eigenvalue, 5, grows fastest, and after five products little else is left. **Power iteration** is the loop “multiply a vector by the matrix, normalise the result, repeat”. $v \cdot Hv$ (the *Rayleigh quotient*) then estimates the eigenvalue with the largest absolute value, with its sign.
 #
 # **Predict.** The eigenvalues are 4, 1 and −6. To what does $v \cdot Hv$ converge?
 #
@@ -1389,9 +1396,9 @@ for updates in (10, 20, 40):
     print(f"norm, {updates} steps: {sharpest('norm', updates)[0]:.2f}")
 
 # %% [markdown]
-# What to see: are 20 steps enough? Twice as many change the value by less than 0.2 % here, and by less than 1 % in each network of the next figure. All values are positive, so the largest in absolute value is also the largest. (Papers call it the *sharpness*. The limit 2 / λ is for gradient descent: Adam's learning rate cannot be compared with it.)
+# What to see: 20 steps are enough. Twice as many change the value by less than 0.2 % here, and by less than 1 % in each network of the next figure. All values are positive, so the largest in absolute value is also the largest. (Papers call the largest eigenvalue the *sharpness*. The limit 2 / λ is for gradient descent: Adam's learning rate cannot be compared with it.)
 #
-# Here is the same for five seeds, recorded: `power_iteration` with 20 steps, after 300 steps of training. (On your machine, the last digits of seed 0 may differ: rounding does.)
+# Here is the same for five seeds, recorded: `power_iteration` with 20 steps, after 300 steps of training. (On your machine, the last digits of seed 0 may differ, because rounding does.)
 
 # %%
 recorded_tops = {  # of network(kind, seed), as sharpest(kind) finds them, for seeds 0 to 4
@@ -1416,7 +1423,18 @@ figures.runs(recorded_accuracies, "accuracy on held-out digits", "The same netwo
 #
 # <details><summary>Is that a fair comparison?</summary>Not quite: the plain networks also have a much higher loss. At seed 0, norm and residual have the same loss, 0.06: there, 235 against 63 is fairer.</details>
 #
-# Does 2 / λ limit a single step, too? Take each of these networks, compute the gradient on the same 500 digits, and make one step of gradient descent.
+# One more caution: filter normalisation corrects slices, but not λ. Here is the largest eigenvalue of the two small networks of part 2, which compute the same function:
+
+# %%
+for factor in (1.0, 10.0):
+    same_function = product_of(small_relu(factor), scaled_inputs, scaled_targets)
+    value = power_iteration(same_function, numbers(67), 100)[0]
+    print(f"factor {factor:3g}: largest eigenvalue {value:.1f}")
+
+# %% [markdown]
+# What to see: for one and the same function, λ is 2.9 with factor 1, and 240.6 with factor 10. Where a weight was divided by 10, the second derivative with respect to it has grown by 100. So λ says which steps are too long for *these* weights. By itself, it does not say that a function is flat. Keep this in mind in part 7, too, where λ compares two architectures.
+#
+# Does 2 / λ limit a single step, too? Take each of the four trained networks, compute the gradient on the same 500 digits, and make one step of gradient descent.
 
 
 # %%
@@ -1452,18 +1470,20 @@ for setting, changes in recorded_changes.items():
     print(f"{setting:13} lowers the loss in {lower} of 5 networks")
 
 # %% [markdown]
-# What to see: 1/λ lowers the loss in all 20 networks. At seed 0, 2/λ still does in all four. 4/λ raises it in nine of the ten networks without norms, but only in four of the ten with norms.
+# What to see: a step of 1/λ lowers the loss in all 20 networks. At seed 0, a step of 2/λ still lowers it in all four. A step of 4/λ raises it in nine of the ten networks without norms, but only in four of the ten with norms.
 #
-# **Predict.** On a parabola with many directions, does *one* step of 4/λ always raise the loss?
+# **Predict.** Suppose that a loss is exactly quadratic in its many parameters. Does *one* step of 4/λ always raise it?
 #
 # <details><summary>Yes</summary>It does along eigenvectors with an eigenvalue above λ/2. What does it do along the others?</details>
 # <details><summary>No</summary>Right. One step below 2/λ lowers the loss along every eigenvector. One of 4/λ raises it along those with an eigenvalue above λ/2, and lowers it along all others: the sum depends on where the gradient points. (If you repeat the step, the largest eigenvalue decides.)</details>
 #
-# A real landscape is a parabola only near $\theta$. Why the networks with norms differ, these runs do not show.
+# A real landscape is close to quadratic only near $\theta$. These runs do not show why the networks with norms differ.
 #
 # ### A ball in the landscape
 #
-# Now a slice with a meaning: its axes are the two eigenvectors with the largest eigenvalues. (The second comes from power iteration on $Hv - \lambda_1 v_1 (v_1 \cdot v)$, in which the first has the eigenvalue 0.) The ball makes steps of gradient descent on this slice.
+# The axes of the next slice are not random: they are the two eigenvectors with the largest eigenvalues. A ball makes steps of gradient descent on this slice.
+#
+# <details><summary>How do you find the second eigenvector?</summary>By power iteration on Hv − λ₁ v₁ (v₁ · v), where λ₁ is the first eigenvalue, and v₁ its eigenvector. There, v₁ has the eigenvalue 0.</details>
 
 
 # %%
@@ -1480,22 +1500,23 @@ def two_sharpest(kind: str) -> tuple[float, Tensor, float, Tensor]:
     return value, vector, float(second), direction
 
 
-first_value, first_vector, second_value, second_vector = two_sharpest("residual")
+first_value, _, second_value, _ = two_sharpest("residual")
 print(f"the two largest eigenvalues: {first_value:.1f} and {second_value:.1f}")
 
 # %%
 from transformer_course.widgets import show_landscape
 
 walked = network("residual", 0)
+steepest, first_axis, _, second_axis = two_sharpest("residual")
 show_landscape(
     loss_surface,
     walked,
     cross_entropy,
     measured_digits,
     measured_labels,
-    in_parts(first_vector, walked),
-    in_parts(second_vector, walked),
-    curvature=first_value,
+    in_parts(first_axis, walked),
+    in_parts(second_axis, walked),
+    curvature=steepest,
     reach=0.12,
 )
 
@@ -1503,18 +1524,19 @@ show_landscape(
 # **Puzzle.** Move the start of the ball with the arrow keys, and the slider of the learning rate. At 0.5 / λ the ball comes to rest from every start. Find a start from which it does not at 1 / λ. Then find one from which it comes to rest even at 2.5 / λ. How can that be, above 2 / λ?
 #
 # <details><summary>Solution</summary>In the upper corners the loss rises faster than the parabola of λ: the first step is too long, and the ball leaves the slice. A few starts beside the lowest point come to rest even at 2.5 / λ, and none at 3 / λ. λ is the curvature at the centre, where the trained network is. The lowest point of the slice is beside it, and its curvature is smaller.</details>
+# <details><summary>You see a picture without a slider?</summary>On the right, two lines cut the slice through the star, the trained network. The dotted parabola has the curvature λ, which the line along α has at the star. But the parabola has no slope there, and the line along α has one. The curvature of this line also changes quickly: it is larger for positive α, and smaller for negative α. (The line along β is close to the parabola by chance: its curvature at the star is the second eigenvalue, 48.7.)</details>
 
 # %% [markdown]
 # ## 7 · Both ends of the spectrum
 #
-# All eigenvalues of a matrix together are its **spectrum**. A second lecture explains Vision Transformers with two pictures: “loss landscape” and “Hessian max eigenvalue spectra”. They are from Park and Kim (2022). There, attention makes the landscape flatter than convolution does, and brings more *negative* eigenvalues. Here are one positive and one negative eigenvalue:
+# All eigenvalues of a matrix together are its **spectrum**. A second lecture explains Vision Transformers with two pictures: “loss landscape” and “Hessian max eigenvalue spectra”. Both are from Park and Kim (2022). In that paper, attention makes the landscape flatter than convolution does, and brings more *negative* eigenvalues. This surface has one eigenvalue of each sign:
 
 # %%
 saddle = 1.5 + both_weights[:, None].square() - both_weights.square() / 7
 draw_slices({"eigenvalues 2 and −2/7": saddle}, both_weights, both_weights)
 
 # %% [markdown]
-# What to see: a saddle point again. From the centre, the loss rises along α and falls along β, on both sides.
+# What to see: a saddle point. From the centre, the loss rises along α and falls along β, on both sides.
 #
 # Power iteration gives one end of the spectrum only. But its vectors contain more. Keep all of them, $v, Hv, H^2 v, \dots$, and ask for the largest and smallest $u \cdot Hu$ of all unit vectors $u$ that they span:
 
@@ -1535,14 +1557,16 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: after eight vectors, power iteration is still below the largest eigenvalue, 10, and says nothing about −2.
+# What to see: after eight vectors, power iteration is still below 10, and says nothing about −2.
 #
-# **Lanczos iteration** uses the whole span. Make the vectors **orthonormal** as they come, that is, unit vectors at right angles to one another: multiply the newest vector by $H$, subtract from the product its parts along all vectors so far, and normalise what is left. Let them be the columns of $Q$. Every unit vector of the span (the *Krylov space*) is $u = Qc$ with a unit vector $c$, and $u \cdot Hu = c \cdot Tc$ with the small symmetric matrix $T = Q^\top H Q$. The extremes of $c \cdot Tc$ are the largest and the smallest eigenvalue of $T$.
+# **Lanczos iteration** estimates both ends of the spectrum from the whole span. **Orthonormal** vectors are unit vectors at right angles. Make yours orthonormal as they come: multiply the newest by $H$, subtract from the product its parts along all vectors so far, and normalise the rest. Let them be the columns of $Q$. Every unit vector of the span (the *Krylov space*) is $u = Qc$ with a unit vector $c$, and $u \cdot Hu = c \cdot Tc$ with the small symmetric matrix $T = Q^\top H Q$. As for every symmetric matrix, the extremes of $c \cdot Tc$ are the largest and the smallest eigenvalue.
+#
+# <details><summary>Other texts subtract only two parts, and their T is tridiagonal. Why?</summary>Of all vectors so far, only the last two have a part in the newest product, if nothing is rounded. So T is tridiagonal (zero except on and beside its diagonal), and the textbook version subtracts these two parts alone. With rounding, its vectors soon lose their right angles. To subtract all parts is called <em>full reorthogonalisation</em>.</details>
 #
 # **Exercise** (35 minutes). Write `spectrum_ends`.
 #
 # <details><summary>Hint 1</summary>Keep two lists: the orthonormal vectors, and their products. T is then the matrix of all dot products of the two.</details>
-# <details><summary>Hint 2</summary>The part of x along a unit vector b is (b · x) b. Subtract the parts one after another, and once more: that removes what rounding left.</details>
+# <details><summary>Hint 2</summary>The part of x along a unit vector b is (b · x) b. Subtract the parts one after another. Then do it all a second time, to remove what rounding left.</details>
 # <details><summary>Hint 3</summary><code>torch.linalg.eigvalsh</code> returns the eigenvalues of a symmetric matrix in ascending order.</details>
 
 
@@ -1706,12 +1730,12 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: from the same eight products, the lowest end is −1.99 of −2, and the highest 9.6 of 10, where power iteration has 9.1.
+# What to see: after eight products, Lanczos iteration has −1.99 for the lowest eigenvalue (true: −2) and 9.6 for the highest (true: 10). Power iteration has 9.1.
 
 # %% [markdown]
 # ### Attention against convolution
 #
-# Test the lecture's claim in one skeleton. Both networks cut the digits into 4 × 4 patches of 2 × 2 pixels, add learned positions, and have two pre-norm blocks of width 32. One mixes tokens by attention with four heads, the other by a convolution of 3 × 3. The convolution has two groups, that is, each half of its output channels sees only one half of the input channels. So both networks have about equally many parameters.
+# Test the lecture's claim with two networks that differ only in how they mix tokens. Both cut the digits into 4 × 4 patches of 2 × 2 pixels, add learned positions, and have two pre-norm blocks of width 32. One mixes tokens by attention with four heads, the other by a convolution of 3 × 3. The convolution has two groups, that is, each half of its output channels sees only one half of the input channels. So both networks have about equally many parameters.
 
 
 # %% folded=true
@@ -1792,11 +1816,11 @@ for kind in ("convolution", "attention"):
     print(f"            eigenvalues from {lowest:.1f} to {highest:.1f}")
 
 # %% [markdown]
-# Both have been trained for a short time only. Longer runs are recorded: 150, 300 and 600 steps, five seeds each. (20 products are enough: for seed 0 after 150 and 300 steps, 40 change the ends by less than 0.4 %.)
+# Both have been trained for 100 steps only. Longer runs are recorded: 150, 300 and 600 steps, five seeds each. (20 products are enough: for seed 0 after 150 and 300 steps, 40 change the ends by less than 0.4 %. The runs of 600 steps were not checked in this way.)
 #
 # **Predict.** After 600 steps, which network has the larger largest eigenvalue?
 #
-# <details><summary>The convolution, as the paper says</summary>In these runs it is the other way round. The next figure shows why that is not the end of the story.</details>
+# <details><summary>The convolution, as the paper says</summary>In these runs it is the other way round. But the two networks have different losses, and a later figure takes that into account.</details>
 # <details><summary>Attention</summary>Yes: 7 to 55 against 2 to 6.</details>
 # <details><summary>They are equal</summary>At equal steps they are not.</details>
 
@@ -1852,7 +1876,7 @@ def draw_by_loss(
 draw_by_loss(recorded_mixing)
 
 # %% [markdown]
-# What to see, left: the largest eigenvalue goes with the *loss*. At losses of 0.15 to 0.5, early in training, attention is flatter in most runs; at 0.1 and below, the two clouds overlap. Right: relative to the largest, attention's lowest eigenvalue is more negative in most runs. At losses of 0.15 to 0.5, it is 0.05 to 0.3 of the largest in five of six runs, against 0.02 to 0.05 for convolution.
+# What to see, left: the largest eigenvalue goes with the *loss*. At losses of 0.15 to 0.5, early in training, attention is flatter in most runs; at 0.1 and below, the dots of the two networks overlap. Right: relative to the largest, attention's lowest eigenvalue is more negative in most runs. At losses of 0.15 to 0.5, it is 0.05 to 0.3 of the largest in five of six runs, against 0.02 to 0.05 for convolution.
 
 # %%
 recorded_600 = {  # the same networks after 600 steps
@@ -1863,7 +1887,11 @@ for kind, found in recorded_600.items():
     print(f"{kind:11} {min(found):.1%} to {max(found):.1%} of the held-out digits, after 600 steps")
 
 # %% [markdown]
-# So on these digits the slide holds in part: more negative curvature relative to the largest eigenvalue, in most runs; flatter, early in training only. (The paper measured large networks on large images, with other training.) And the convolution is better. A likely reason is its inductive bias.
+# So on these digits the slide holds in part. In most runs, attention has more negative curvature relative to its largest eigenvalue. It is flatter early in training only. (The paper measured large networks on large images, with other training.)
+#
+# After 600 steps, the convolution is more accurate, by three percentage points or more. A likely reason is its inductive bias.
+#
+# <details><summary>Is that a fair comparison?</summary>Not quite: it compares equal steps at one learning rate. Attention still has the higher training loss there, so a part of the difference may be how fast each network learns.</details>
 #
 # **From the lecture**: *transformer*, STATS 403, lecture 7, “How does vision transformer work?”.
 
@@ -1880,7 +1908,7 @@ dot_product = "a1·b1 + a2·b2 + a3·b3 + a4·b4 + a5·b5"
 print(f"{dot_product.count('·')} multiplications, {dot_product.count('+')} additions")
 
 # %% [markdown]
-# A dot product of $n$ pairs has $n$ multiplications and about as many additions. A **multiply-add** (MAC) is one of each: multiply two numbers, and add the result to a sum.
+# A **multiply-add** (MAC) multiplies two numbers and adds the result to a sum. A dot product of $n$ pairs has $n$ multiplications and about as many additions: $n$ multiply-adds.
 #
 # So there are two ways to count the same work. This lesson counts a multiply-add as *two* FLOPs, as PyTorch's own counter does. Only matrix products and convolutions are counted: norms, softmax, biases and activations are left out.
 #
@@ -1902,7 +1930,7 @@ print(f"{counter.get_total_flops():,} FLOPs")
 #
 # **Exercise** (12 minutes). Count the FLOPs of a convolution, for one image.
 #
-# <details><summary>Hint</summary>How many numbers has the output? How many multiply-adds does each need?</details>
+# <details><summary>Hint</summary>How many numbers does the output have? How many multiply-adds does each need?</details>
 
 
 # %% exercise conv2d_flops
@@ -2043,7 +2071,7 @@ with Check("block_flops", "counted product by product") as check:
 # END HIDDEN TESTS
 
 # %% [markdown]
-# PyTorch's counter watches the products as they run. It knows neither of your formulas:
+# PyTorch's counter watches the products as they run, and does not use your formulas:
 
 # %%
 with FlopCounterMode(display=False) as counter:
@@ -2065,7 +2093,7 @@ from transformer_course.widgets import show_cost
 show_cost(block_flops)
 
 # %% [markdown]
-# **Puzzle.** With all keys and a width of 256, between which two lengths of the slider do scores and weighted sum together overtake projections and feed-forward together? What happens to this crossing when you double the width? Can you derive the exact length? And which slider changes the FLOPs, but never the parameters?
+# **Puzzle.** With all keys and a width of 256, between which two lengths of the slider do scores and weighted sum together overtake projections and feed-forward together? What happens to this crossing when you double the width? Can you derive the exact length? And which sliders change the FLOPs, but never the parameters?
 #
 # <details><summary>Solution</summary>Between 1,024 and 2,048; exactly at 6 · 256 = 1,536, where 4 n² d equals 24 n d² (with d_ff = 4 d). It doubles with the width. The length, and the window, change no parameter: parameters say what a model stores, FLOPs what it does.</details>
 
@@ -2090,7 +2118,7 @@ for backbone, (millions, billions, precision) in table.items():
 #
 # All but R50 begin with a patch embedding. A stage is a number of blocks of one width. Between two stages, patch merging (lesson 13) halves both sides: it maps $4d$ to $2d$ for each new pixel. DeiT-S, a small Vision Transformer, has a single stage.
 #
-# **Exercise** (20 minutes). Write the test of the table: count a whole backbone.
+# **Exercise** (20 minutes). Write a function that counts the FLOPs of a whole backbone. With it, you can test the table.
 #
 # <details><summary>Hint</summary>Keep three variables: height and width of the map, and its number of channels. Merging is a linear layer on a quarter of the pixels.</details>
 
@@ -2233,7 +2261,7 @@ for backbone in ("DeiT-S", "Swin-S", "Swin-B"):
 #
 # So one “FLOP” of this table is two FLOPs. Inside a table that does no harm. Across tables it does: a number of another paper may count the other way.
 #
-# Does the other kind of backbone fit, too? A ResNet-50 is a list of convolutions:
+# Does R50, a backbone of the other kind, fit, too? A ResNet-50 is a list of convolutions:
 
 
 # %%
@@ -2259,9 +2287,9 @@ counted = counted_gflops("Swin-T") / 2 - resnet50_flops(800, 1280) / 2e9
 print(f"Swin-T − R50: counted {counted:.1f} G multiply-adds, in the table {745 - 739} G")
 
 # %% [markdown]
-# What to see: 4.1 G at 224 × 224 is the number that most papers give for this version, and it counts multiply-adds.
+# What to see: 4.1 G at 224 × 224 is the number that most papers give for this version of ResNet-50, which has its strides in the 3 × 3 convolutions. It counts multiply-adds.
 #
-# For the difference of 6 G, you count 8.2 G. Two things are missing: Swin pads its maps for attention, and the detector's first layers, 1 × 1 convolutions to 256 channels on four maps, depend on the backbone.
+# In the table, the difference is 6 G. You count 8.2 G. Two things are missing: Swin pads its maps for attention, and the detector's first layers, 1 × 1 convolutions to 256 channels on four maps, depend on the backbone.
 
 
 # %%
@@ -2287,7 +2315,9 @@ print(f"padding: {more:+.1f} G, first layers: {-less:+.1f} G")
 print(f"Swin-T − R50: counted {counted + more - less:.1f} G multiply-adds")
 
 # %% [markdown]
-# What to see: the two nearly cancel, and leave 7.2 G. (The table's 6 G is rounded.) If R50's row counted two FLOPs per multiply-add, the difference would be 745 − 2 · 739, about −730 G. If its backbone alone did, about −75 G. So both kinds of rows count multiply-adds.
+# What to see: the two nearly cancel, and leave 7.2 G. (The table's 6 G is a difference of two rounded numbers.) So both rows count multiply-adds.
+#
+# <details><summary>What if R50's row counted two FLOPs for each multiply-add, and Swin-T's row one?</summary>Then the table's difference would be 745 − 2 · 739, about −730 G. If only the backbone of R50 were counted double, it would be about −75 G. Neither is near 6 G.</details>
 #
 # ### Training cost in FLOPs
 #
@@ -2307,7 +2337,7 @@ print(f"12 hours × 8 GPUs × 9.5 TFLOPS: {12 * 3600 * 8 * 9.5e12:.1e} FLOPs")
 # %% [markdown]
 # What to see: the slide's number is the second one. The paper says so: hours, times GPUs, times an estimate of what a GPU sustains. It is a *time*, in the unit of FLOPs. The model itself needs less than a third of that.
 #
-# The same lecture says “with substantially less compute”, of Vision Transformers. Its row is in TPUv3-core-days, a time again.
+# The same lecture says of Vision Transformers: “with substantially less compute”. The row of its table that should show this is in TPUv3-core-days: a time again.
 #
 # **Predict.** Twice the image's sides, the same Swin-T: what happens to its parameters, and to its FLOPs?
 #
@@ -2320,7 +2350,7 @@ for sides in ((400, 640), (800, 1280)):
     print(f"{sides}: {backbone_flops(*sides, *backbones['Swin-T']) / 1e9:.1f} GFLOPs")
 
 # %% [markdown]
-# And “parameter efficiency”, an advantage on a third slide? It needs a rival, a task and an equal budget. In the table above, DeiT-S has the *fewest* parameters and the second *most* FLOPs. On the digits, attention and convolution had about equally many parameters, and the convolution was better. Neither settles the question.
+# A third slide lists “parameter efficiency” as an advantage. Such a claim needs a rival, a task and an equal budget. In the table above, DeiT-S has the *fewest* parameters and the second *most* FLOPs. On the digits, attention and convolution had about equally many parameters, and after 600 steps the convolution was more accurate. Neither result settles the question.
 #
 # **From the lecture**: *Transformer: Part I (Encoder)*, CS7150, “Transformer vs CNN”; *Introduction to Transformers*, CS60216, “Great Results with Transformers”, “Transformers have shown promise outside NLP”; *transformer*, STATS 403, lecture 7, “advantages of vision transformers”.
 
@@ -2376,11 +2406,11 @@ from transformer_course.progress import show_progress
 show_progress("17_loss_landscapes")
 
 # %% [markdown]
-# - A slice shows the loss on a plane through the trained weights. Filter normalisation makes slices of rescaled networks comparable.
-# - $Hv$ is the gradient of $g \cdot v$: two passes backward, no matrix. Linear and symmetric is what every Hessian must be; a Gauss–Newton matrix is that, too.
+# - A slice shows the loss on a plane through the weights. Filter normalisation makes slices of rescaled networks comparable.
+# - $Hv$ is the gradient of $g \cdot v$: two passes backward, no matrix. Multiplication by a Hessian is always linear and symmetric. So is that by a Gauss–Newton matrix: the test is necessary, not sufficient.
 # - Power iteration finds the eigenvalue with the largest absolute value, Lanczos iteration both ends. On a parabola, gradient descent converges below 2 / λ. Steps of 1/λ lowered the loss in 20 of 20 networks.
-# - Residual connections went with smaller curvature. But flat does not mean good: the network with the flattest slice only guesses, and those with the largest eigenvalues on average were right in 91 to 95 %.
-# - Relative to the largest eigenvalue, attention had more negative curvature than convolution in most runs. The largest eigenvalue went with the loss; attention was flatter early in training only.
+# - Residual connections went with smaller curvature. But flat does not mean good: the network with the flattest slice only guesses, and the networks with the largest eigenvalues on average got 91 to 95 % of the digits right.
+# - Relative to the largest eigenvalue, attention had more negative curvature than convolution in most runs. The largest eigenvalue went with the loss, and attention was flatter early in training only. A rescaled layer changes λ, but not the function.
 # - A multiply-add is two FLOPs. The table of detectors counts multiply-adds; the training cost on the slide is a time. The number of parameters does not tell the FLOPs: a longer sequence needs more, with the same parameters.
 #
 # **What comes next.** So far your models read rows of tokens and images. Lesson 18 goes beyond: sets, graphs, melodies and proteins, and what attention must know about each.

@@ -671,7 +671,7 @@ def merge(tokens: Sequence[int], pair: tuple[int, int], new_token: int) -> list[
 # %% wrong train_bpe first_token_only of="solution"
 # Of equally frequent pairs you compare only the first token: then compare the second.
 # replace: best = min(counts, key=lambda pair: (-counts[pair], pair))
-# by:      best = min(reversed(sorted(counts)), key=lambda pair: (-counts[pair], pair[0]))
+# by:      best = min(sorted(counts, reverse=True), key=lambda pair: (-counts[pair], pair[0]))
 
 
 # %% wrong train_bpe least_frequent of="solution"
@@ -723,8 +723,10 @@ def merge(tokens: Sequence[int], pair: tuple[int, int], new_token: int) -> list[
 
 # %% wrong train_bpe same_new_token of="solution"
 # Every merge makes the token 256: merge i makes 256 + i.
-# replace: 256 + len(merges)
-# by:      256
+# replace: words = {
+#              tuple(merge(word, best, 256 + len(merges))): times for word, times in words.items()
+#          }
+# by:      words = {tuple(merge(word, best, 256)): times for word, times in words.items()}
 
 
 # %% wrong train_bpe one_too_few of="solution"
@@ -825,7 +827,7 @@ def merge(tokens: Sequence[int], pair: tuple[int, int], new_token: int) -> list[
 #          for word, times in words.items():
 #              i = next((i for i in range(len(word) - 1) if word[i : i + 2] == best), None)
 #              if i is not None:
-#                  word = word[:i] + (256 + len(merges),) + word[i + 2 :]
+#                  word = (*word[:i], 256 + len(merges), *word[i + 2 :])
 #              new_words[word] = times
 #          words = new_words
 
@@ -1394,8 +1396,7 @@ def encode(word: str, merges: list[tuple[int, int]]) -> list[int]:
 
 
 # %% wrong encode leftmost_first of="ranked"
-# Of the pairs that are merges you do not take the one that was learned first: where it is, how
-# large, long or frequent it is does not count.
+# Of the pairs that are merges you take the leftmost: take the one that was learned first.
 # replace: earliest = min(pairwise(tokens), key=lambda pair: rank.get(pair, len(merges)))
 # by:      earliest = next((pair for pair in pairwise(tokens) if pair in rank), None)
 
@@ -1407,16 +1408,14 @@ def encode(word: str, merges: list[tuple[int, int]]) -> list[int]:
 
 
 # %% wrong encode smallest_pair_first of="ranked"
-# Of the pairs that are merges you do not take the one that was learned first: where it is, how
-# large, long or frequent it is does not count.
+# Of the pairs that are merges you take the smallest: take the one that was learned first.
 # replace: earliest = min(pairwise(tokens), key=lambda pair: rank.get(pair, len(merges)))
 # by:      known = [pair for pair in pairwise(tokens) if pair in rank]
 #          earliest = min(known, default=None)
 
 
 # %% wrong encode most_frequent_first of="ranked"
-# Of the pairs that are merges you do not take the one that was learned first: where it is, how
-# large, long or frequent it is does not count.
+# Of the pairs that are merges you take the most frequent: take the one that was learned first.
 # replace: earliest = min(pairwise(tokens), key=lambda pair: rank.get(pair, len(merges)))
 # by:      seen = Counter(pair for pair in pairwise(tokens) if pair in rank)
 #          earliest = min(seen, key=lambda pair: (-seen[pair], pair), default=None)
@@ -1515,8 +1514,7 @@ def encode(word: str, merges: list[tuple[int, int]]) -> list[int]:
 
 
 # %% wrong encode as_it_reads
-# Of the pairs that are merges you do not take the one that was learned first: where it is, how
-# large, long or frequent it is does not count.
+# You merge while you read the word: of all its pairs, the one learned first is merged first.
 def encode(word: str, merges: list[tuple[int, int]]) -> list[int]:
     rank = {pair: number for number, pair in enumerate(merges)}
     tokens = []
@@ -1528,8 +1526,7 @@ def encode(word: str, merges: list[tuple[int, int]]) -> list[int]:
 
 
 # %% wrong encode longest_token
-# Of the pairs that are merges you do not take the one that was learned first: where it is, how
-# large, long or frequent it is does not count.
+# You take the longest token that fits: apply the merges in the order in which they were learned.
 def encode(word: str, merges: list[tuple[int, int]]) -> list[int]:
     index = {entry: token for token, entry in reversed([*enumerate(vocabulary(merges))])}
     rest, tokens = word.encode(), []
@@ -1771,8 +1768,9 @@ def encode(word: str, merges: list[tuple[int, int]]) -> list[int]:
 
 # %% wrong is_right_encoder sorted_tokens of="solution"
 # You ignore the order of the tokens: compare the lists themselves.
-# replace: encoder(*one) == encode(*one)
-# by:      sorted(encoder(*one)) == sorted(encode(*one))
+# replace: return all(encoder(*one) == encode(*one) for one in product([*odd, *short], lists))
+# by:      tried = product([*odd, *short], lists)
+#          return all(sorted(encoder(*one)) == sorted(encode(*one)) for one in tried)
 
 
 # %% wrong is_right_encoder first_tokens_only of="solution"
@@ -1801,8 +1799,11 @@ def encode(word: str, merges: list[tuple[int, int]]) -> list[int]:
 
 # %% wrong is_right_encoder one_merge_tried of="solution"
 # You try only lists with a single merge: a wrong order needs several.
-# replace: encoder(*one) == encode(*one)
-# by:      encoder(one[0], one[1][:1]) == encode(one[0], one[1][:1])
+# replace: return all(encoder(*one) == encode(*one) for one in product([*odd, *short], lists))
+# by:      return all(
+#              encoder(one[0], one[1][:1]) == encode(one[0], one[1][:1])
+#              for one in product([*odd, *short], lists)
+#          )
 
 
 # %% wrong is_right_encoder letters_only of="solution"
@@ -1831,8 +1832,8 @@ def encode(word: str, merges: list[tuple[int, int]]) -> list[int]:
 
 # %% wrong is_right_encoder no_capitals of="solution"
 # You try no capital letters: an encoder may make them small.
-# replace: "Ab",
-# by:
+# replace: "Ab", "ba\n"
+# by:      "ba\n"
 
 
 # %% wrong is_right_encoder ascii_only of="solution"
@@ -1913,8 +1914,11 @@ def encode(word: str, merges: list[tuple[int, int]]) -> list[int]:
 
 # %% wrong is_right_encoder tokens_known of="solution"
 # You only ask whether all tokens are known: compare the tokens.
-# replace: encoder(*one) == encode(*one)
-# by:      set(encoder(*one)) <= set(range(256 + len(one[1])))
+# replace: return all(encoder(*one) == encode(*one) for one in product([*odd, *short], lists))
+# by:      return all(
+#              set(encoder(*one)) <= set(range(256 + len(one[1])))
+#              for one in product([*odd, *short], lists)
+#          )
 
 
 # %% wrong is_right_encoder no_merges_of_merges of="solution"
@@ -2093,8 +2097,9 @@ def is_right_encoder(encoder: Callable[[str, list[tuple[int, int]]], list[int]])
 
 # %% wrong decode question_marks of="solution"
 # You put ? for invalid bytes: they become �.
-# replace: errors="replace")
-# by:      errors="replace").replace("\ufffd", "?")
+# replace: return b"".join(entries[token] for token in tokens).decode("utf-8", errors="replace")
+# by:      text = b"".join(entries[token] for token in tokens).decode("utf-8", errors="replace")
+#          return text.replace("\ufffd", "?")
 
 
 # %% wrong decode one_mark_a_run of="solution"
@@ -2136,14 +2141,16 @@ def is_right_encoder(encoder: Callable[[str, list[tuple[int, int]]], list[int]])
 
 # %% wrong decode zeros_removed of="solution"
 # You remove the character 0: it is a character like any other.
-# replace: errors="replace")
-# by:      errors="replace").replace("\x00", "")
+# replace: return b"".join(entries[token] for token in tokens).decode("utf-8", errors="replace")
+# by:      text = b"".join(entries[token] for token in tokens).decode("utf-8", errors="replace")
+#          return text.replace("\x00", "")
 
 
 # %% wrong decode line_ends_unified of="solution"
 # You change line ends: the text stays as it is.
-# replace: errors="replace")
-# by:      errors="replace").replace("\r\n", "\n")
+# replace: return b"".join(entries[token] for token in tokens).decode("utf-8", errors="replace")
+# by:      text = b"".join(entries[token] for token in tokens).decode("utf-8", errors="replace")
+#          return text.replace("\r\n", "\n")
 
 
 # %% wrong decode normalised of="solution"
@@ -2157,8 +2164,9 @@ def is_right_encoder(encoder: Callable[[str, list[tuple[int, int]]], list[int]])
 
 # %% wrong decode marks_removed of="solution"
 # You remove �: it stands for bytes that are no valid UTF-8.
-# replace: errors="replace")
-# by:      errors="replace").replace("\ufffd", "")
+# replace: return b"".join(entries[token] for token in tokens).decode("utf-8", errors="replace")
+# by:      text = b"".join(entries[token] for token in tokens).decode("utf-8", errors="replace")
+#          return text.replace("\ufffd", "")
 
 
 # %% wrong decode nothing_returned of="solution"
@@ -2248,8 +2256,9 @@ def is_right_encoder(encoder: Callable[[str, list[tuple[int, int]]], list[int]])
 
 # %% wrong decode set_of_tokens of="solution"
 # You decode each token once: a token may occur several times.
-# replace: entries[token] for token in tokens
-# by:      entries[token] for token in dict.fromkeys(tokens)
+# replace: return b"".join(entries[token] for token in tokens).decode("utf-8", errors="replace")
+# by:      tokens = list(dict.fromkeys(tokens))
+#          return b"".join(entries[token] for token in tokens).decode("utf-8", errors="replace")
 
 
 # %% wrong decode limit_256 of="solution"

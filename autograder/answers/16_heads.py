@@ -101,8 +101,9 @@ def pointing_accuracy(weights: Tensor, targets: Tensor) -> Tensor:
 
 # %% wrong pointing_accuracy heads_averaged_first of="solution"
 # You average the weights of the heads: each head is measured by itself.
-# replace: (weights.argmax(-1) == targets[:, None])
-# by:      (weights.mean(1, keepdim=True).expand_as(weights).argmax(-1) == targets[:, None])
+# replace: hits = (weights.argmax(-1) == targets[:, None]) & counted[:, None]
+# by:      averaged = weights.mean(1, keepdim=True).expand_as(weights)
+#          hits = (averaged.argmax(-1) == targets[:, None]) & counted[:, None]
 
 
 # %% wrong pointing_accuracy no_target_wraps
@@ -141,8 +142,9 @@ def pointing_accuracy(weights: Tensor, targets: Tensor) -> Tensor:
 
 # %% wrong pointing_accuracy last_of_equal of="solution"
 # Of equal weights, you take the last one: the first one counts as the largest.
-# replace: weights.argmax(-1)
-# by:      (weights.shape[-1] - 1 - weights.flip(-1).argmax(-1))
+# replace: hits = (weights.argmax(-1) == targets[:, None]) & counted[:, None]
+# by:      last = weights.shape[-1] - 1 - weights.flip(-1).argmax(-1)
+#          hits = (last == targets[:, None]) & counted[:, None]
 
 
 # %% wrong pointing_accuracy shared_by_heads of="solution"
@@ -588,8 +590,9 @@ def offset_baseline(targets: Tensor) -> float:
 
 # %% wrong offset_baseline left_only of="solution"
 # You count offsets to the left only: the best offset may have any sign.
-# replace: [targets >= 0]
-# by:      [(targets >= 0) & (targets < torch.arange(targets.shape[1]))]
+# replace: steps = (targets - torch.arange(targets.shape[1]))[targets >= 0]
+# by:      steps = (targets - torch.arange(targets.shape[1]))[targets >= 0]
+#          steps = steps[steps < 0]
 
 
 # %% wrong offset_baseline left_offsets_among_all
@@ -601,8 +604,9 @@ def offset_baseline(targets: Tensor) -> float:
 
 # %% wrong offset_baseline without_itself of="solution"
 # You leave out the offset 0: a query may point to itself.
-# replace: [targets >= 0]
-# by:      [(targets >= 0) & (targets != torch.arange(targets.shape[1]))]
+# replace: steps = (targets - torch.arange(targets.shape[1]))[targets >= 0]
+# by:      steps = (targets - torch.arange(targets.shape[1]))[targets >= 0]
+#          steps = steps[steps != 0]
 
 
 # %% wrong offset_baseline zero_never_best
@@ -1049,8 +1053,8 @@ def redundancy(loss: Callable[[Tensor], float], first: int, second: int, num_hea
 
 # %% wrong redundancy only_first of="solution"
 # You forget the rise without the second head.
-# replace: - without(second) + without()
-# by:
+# replace: - without(first) - without(second) + without()
+# by:      - without(first)
 
 
 # %% wrong redundancy only_these_open of="solution"
@@ -1447,8 +1451,8 @@ def pruning_order(loss: Callable[[Tensor], float], num_heads: int) -> list[int]:
 
 # %% wrong hard_concrete no_clip of="solution"
 # Your gates are below 0 or above 1: stretch first, then clip to 0 … 1.
-# replace: .clamp(0, 1)
-# by:
+# replace: return (squashed * (high - low) + low).clamp(0, 1)
+# by:      return squashed * (high - low) + low
 
 
 # %% wrong hard_concrete clipped_first of="solution"

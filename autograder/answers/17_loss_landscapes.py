@@ -221,8 +221,10 @@ def loss_surface(
 
 # %% wrong loss_surface normalised of="in_place"
 # You normalise the directions: use them as they are given.
-# replace: old + alpha * one + beta * two
-# by:      old + alpha * one / one.norm().clamp(min=1e-9) + beta * two / two.norm().clamp(min=1e-9)
+# replace: weight.copy_(old + alpha * one + beta * two)
+# by:      one = one / one.norm().clamp(min=1e-9)
+#          two = two / two.norm().clamp(min=1e-9)
+#          weight.copy_(old + alpha * one + beta * two)
 
 
 # %% wrong loss_surface one_mode_for_all_parts of="in_place"
@@ -728,8 +730,9 @@ def hessian_vector_product(model, criterion, inputs, targets, vector):
 
 # %% wrong hessian_vector_product unit_vector of="twice"
 # You normalise the vector first: H times a vector of twice the length is twice as long.
-# replace: vector.split(sizes)
-# by:      (vector / vector.norm().clamp(min=1e-30)).split(sizes)
+# replace: sizes = [weight.numel() for weight in weights]
+# by:      sizes = [weight.numel() for weight in weights]
+#          vector = vector / vector.norm().clamp(min=1e-30)
 
 
 # %% wrong hessian_vector_product applied_twice of="twice"
@@ -1860,8 +1863,8 @@ def block_flops(length: int, d_model: int, d_ff: int, window: int | None = None)
 
 # %% wrong block_flops multiply_adds of="by_parts"
 # You count multiply-adds: each is two FLOPs.
-# replace: return 2 * (projections
-# by:      return (projections
+# replace: return 2 * (projections + scores + weighted + feed_forward)
+# by:      return projections + scores + weighted + feed_forward
 
 
 # %% wrong block_flops no_square of="by_parts"

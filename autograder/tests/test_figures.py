@@ -1,6 +1,7 @@
 """The pictures: a text for each, the same bytes each time, and one clear line for a wrong shape."""
 
 import io
+import sys
 
 import pytest
 import torch
@@ -106,6 +107,17 @@ def test_a_picture_suits_a_light_page_and_a_dark_one(shown, name):
     assert pixels[[0, 0, -1, -1], [0, -1, 0, -1], 3].tolist() == [0, 0, 0, 0]
     for page in (1.0, 0x11 / 255):
         assert contrast(colors.to_rgb(figures.INK), (page,) * 3) > 4
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.098, 0.109), (0.0, 0.0), (2.0, 3.76)])
+def test_no_dot_of_a_run_is_cut_at_the_upper_edge(monkeypatch, low, high):
+    drawn = []
+    drawn_by = sys.modules[figures.runs.__module__]
+    monkeypatch.setattr(drawn_by, "show", lambda figure, alt: drawn.append(figure))
+    figures.runs({"one": [low, high], "two": [low]}, "share", "Runs", bottom=0.0)
+    lowest, highest = drawn[0].axes[0].get_ylim()
+    assert lowest == 0
+    assert highest >= high + 0.04 * (highest - lowest)
 
 
 def test_black_is_kept_for_light_cells(shown):

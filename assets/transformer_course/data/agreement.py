@@ -71,7 +71,7 @@ def sentences(count: int, seed: int) -> Sentences:
     nouns = [_nouns(words) for words in drawn]
     answers = [
         [[NO_ANSWER, *words[:-1]] for words in drawn],
-        [_words_at(words, places) for words, places in zip(drawn, nouns, strict=True)],
+        [_words_at(words, positions) for words, positions in zip(drawn, nouns, strict=True)],
         [[min(words, key=COUNTS.tolist().__getitem__)] * len(words) for words in drawn],
     ]
     return Sentences(
@@ -105,8 +105,8 @@ def _nouns(words: list[int]) -> list[int]:
     return [NO_ANSWER if one < _FIRST_ADJECTIVE else at[case_of(one)] for one in words]
 
 
-def _words_at(words: list[int], places: list[int]) -> list[int]:
-    return [NO_ANSWER if place == NO_ANSWER else words[place] for place in places]
+def _words_at(words: list[int], positions: list[int]) -> list[int]:
+    return [NO_ANSWER if at == NO_ANSWER else words[at] for at in positions]
 
 
 def _padded(rows: list[list[int]], filler: int) -> Tensor:

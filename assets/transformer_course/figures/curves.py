@@ -106,6 +106,8 @@ def runs(
     axes.set_xticks(range(len(measured)), [name.replace(", ", ",\n") for name in measured])
     axes.set(xlim=(-0.5, len(measured) - 0.5), ylabel=y, title=title)
     if bottom is not None:
+        axes.update_datalim([(0.0, bottom)], updatex=False)  # so that no dot is cut above
+        axes.autoscale_view(scalex=False)
         axes.set_ylim(bottom=bottom)
     axes.grid(axis="y", alpha=0.3)
     show(figure, f"{title}. {y} of each run. {'; '.join(descriptions)}.")

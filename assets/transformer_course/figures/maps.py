@@ -115,7 +115,8 @@ def tiles(
 def heatmap(axes: Axes, matrix: np.ndarray, labels: Sequence[str], numbers: bool = True) -> None:
     """Draw a matrix as coloured cells, with numbers if they fit; NaN stays empty."""
     axes.imshow(matrix, cmap="cividis", aspect="auto")
-    axes.set_xticks(range(len(labels)), labels, rotation=45 if len(labels) > 6 else 0)
+    slanted = {"rotation": 45, "ha": "right", "rotation_mode": "anchor"}
+    axes.set_xticks(range(len(labels)), labels, **(slanted if len(labels) > 6 else {}))
     axes.set_yticks([])
     if not numbers:
         return

