@@ -96,7 +96,7 @@ if (len(text), len(symbols)) != (465_048, 103):
 #
 # A **language model** gives a probability to every possible next token, given the tokens so far. By the chain rule of probability, $p(a, b) = p(a)\, p(b \mid a)$, these give any text a probability:
 #
-# $$p(x_1, \dots, x_n) = \prod_{t} p(x_t \mid x_1, \dots, x_{t-1})$$
+# $$p(x_1, \dots, x_n) = \prod_{t=1}^{n} p(x_t \mid x_1, \dots, x_{t-1})$$
 #
 # Suppose that a model reads *while*, and gives each next character this probability:
 
@@ -107,13 +107,17 @@ for symbol, p in zip("hile", given.tolist(), strict=True):
 print(f"their product: {given.prod():.2f}; mean of −ln p: {-given.log().mean():.2f} nats")
 
 # %% [markdown]
-# The loss is the cross-entropy of lesson 2: the mean of $-\ln p$ of the tokens that really came next. The **nat** is the unit of a loss that is computed with the natural logarithm. The logarithm turns the product into a sum: the loss is $-\ln$ of the product, divided by the number of predicted tokens. The first token is given, not predicted: the loss leaves out $p(x_1)$. The **perplexity** of a model is e to the power of its loss.
+# The loss is the cross-entropy of lesson 2: the mean of $-\ln p$ of the tokens that really came next. The **nat** is the unit of a loss that is computed with the natural logarithm. The logarithm turns the product into a sum: the loss is $-\ln$ of the product, divided by the number of predicted tokens. The first token is given, not predicted: the loss leaves out $p(x_1)$.
 #
 # **Predict.** A model knows nothing, and gives each of the $V$ tokens the same probability. What is its loss?
 #
-# <details><summary>ln V nats: 4.63 for 103 tokens</summary>Yes: −ln(1/V) = ln V. So its perplexity is V: it is as uncertain as a uniform choice among V tokens. An untrained model should start near this loss.</details>
+# <details><summary>ln V nats: 4.63 for 103 tokens</summary>Yes: −ln(1/V) = ln V. An untrained model should start near this loss.</details>
 # <details><summary>1 nat</summary>That would be a probability of 1/e, about 0.37, for the right character.</details>
 # <details><summary>V nats</summary>Each probability is 1/V. Its −ln is the logarithm of V, not V.</details>
+#
+# The **perplexity** of a model is e to the power of its loss.
+#
+# <details><summary>What is the perplexity of the model that knows nothing?</summary>V: it is as uncertain as a uniform choice among V tokens.</details>
 #
 # Which characters may each prediction use? Read the next figure row by row.
 
@@ -132,7 +136,7 @@ figures.masks(
 )
 
 # %% [markdown]
-# What to see: five characters give four predictions. Under a causal mask, one pass makes them all, because no row uses a later token. So the logits at position $t$ belong to the token at $t + 1$, and the last logits have no target in the text.
+# What to see: five characters give four predictions. Under a causal mask, no row uses a later token. So one pass makes all four predictions, and none of them sees its own answer. The logits at position $t$ belong to the token at $t + 1$, and the last logits have no target in the text.
 #
 # **Exercise** (10 minutes). Write the loss. If a row has fewer than two tokens, there is nothing to predict: raise a `ValueError` whose message contains the number of tokens.
 #
@@ -259,11 +263,18 @@ for some_context in ("e", "he", "the", " the"):
     print(f"{len(following):3} characters follow {some_context!r:7}:", ", ".join(shares))
 
 # %% [markdown]
-# What to see: the longer the context, the fewer different characters follow it. But some n-grams never occurred in the training text. Their frequency is 0, and $-\ln 0$ is infinite. **Smoothing** gives a little probability to unseen n-grams. Here are two ways. In both, *count* is how often the n-gram occurs, and *total* how often its first n − 1 characters do:
+# What to see: the longer the context, the fewer characters follow it. But some n-grams never occurred in the training text. Their frequency is 0, and $-\ln 0$ is infinite. **Smoothing** gives a little probability to unseen n-grams. Here are two ways. *Count* is how often the n-gram occurs, *total* how often its first n − 1 characters do:
 #
 # $$p_{\text{added}} = \frac{\text{count} + \delta}{\text{total} + V\,\delta} \qquad p_n = \frac{\text{count} + \lambda\, p_{n-1}}{\text{total} + \lambda}$$
 #
-# The first adds a constant δ to each count. **Interpolation** takes a weighted mean: count/total gets the weight total/(total + λ), the prediction from the context one character shorter λ/(total + λ). The recursion ends at $p_0 = 1/V$. Here is one step, for a context that occurred 4 times, 3 of them followed by *e*:
+# The first adds a constant δ to each count. **Interpolation** takes a weighted mean of the relative frequency and the prediction from a shorter context.
+#
+# | prediction | weight |
+# |---|---|
+# | the relative frequency, count/total | total/(total + λ) |
+# | $p_{n-1}$, from the context one character shorter | λ/(total + λ) |
+#
+# So the more often the context occurred, the more its own counts decide. The recursion ends at $p_0 = 1/V$. Here is one step, for a context that occurred 4 times, 3 of them followed by *e*:
 
 
 # %%
@@ -342,12 +353,12 @@ for begin in starts:
 print(f"{is_copied.double().mean():.0%} of the held-out characters are in a copied passage")
 
 # %% [markdown]
-# About a quarter of the held-out text occurs in the training text too. Half of it is runs of dashes and spaces, from tables; the rest is repeated prose and code. There, a low loss may come from runs or memorisation. So part 5 also compares the models on new passages alone.
+# About a quarter of the held-out text occurs in the training text. More than half of it (recorded) is runs of dashes and spaces; the rest is repeated prose and code. There, a low loss may only show that a model continues runs or has memorised passages. So part 5 also compares the models on new passages.
 
 # %% [markdown]
 # ## 3 · The block
 #
-# **GPT** stands for generative pretrained transformer. The original Transformer has two halves, and the one that writes is called the *decoder*. A **decoder-only** model keeps this half without its second attention (lesson 11): all its attention is causal self-attention. The block is the pre-norm block of lesson 7 with two changes. Find them in the picture. (A third does not show: no dropout after the nonlinearity.)
+# **GPT** stands for generative pretrained transformer. The half of the original Transformer that writes is called the *decoder*. A **decoder-only** model keeps this half without its second attention (lesson 11): all its attention is causal self-attention. The block is the pre-norm block of lesson 7 with two changes. Find them in the picture. (A third does not show: no dropout after the nonlinearity.)
 
 # %%
 figures.stations(
@@ -362,7 +373,7 @@ figures.stations(
 )
 
 # %% [markdown]
-# Attention is causal, and GELU replaces ReLU. The **GELU** (Gaussian error linear unit) of x is x times the probability that a standard normal variable is below x: $\mathrm{GELU}(x) = x\,\Phi(x)$. It is a smooth variant of ReLU. GPT-2 computes it by an approximation with tanh.
+# Attention is causal, and GELU replaces ReLU. The **GELU** (Gaussian error linear unit; Hendrycks and Gimpel, 2016) of x is x times the probability that a standard normal variable is below x: $\mathrm{GELU}(x) = x\,\Phi(x)$. It is a smooth variant of ReLU. GPT-2 (Radford et al., 2019) computes it by an approximation with tanh.
 
 # %%
 grid = torch.linspace(-3, 3, 25, dtype=torch.float64)
@@ -792,7 +803,7 @@ with Check(
 # %% [markdown]
 # ## 4 · GPT
 #
-# Around the blocks, two things are missing: a vector for each token at the start, and logits at the end. At the start, x is the sum of two embeddings: the token's row in a table of tokens, and its position's row in a table of positions. For example, with three made-up features:
+# Around the blocks, three things are missing: a vector for each token at the start, and a final norm and logits at the end. At the start, x is the sum of two embeddings: the token's row in a table of tokens, and its position's row in a table of positions. For example, with three made-up features:
 
 # %%
 of_tokens = torch.tensor([[2, 0, 1], [0, 3, 1], [1, 1, 0], [0, 3, 1]])
@@ -823,11 +834,11 @@ figures.stations(
 )
 
 # %% [markdown]
-# After the final norm, the table of tokens is used a second time. It makes the logits:
+# After the final norm, the table of tokens makes the logits:
 #
 # $$\text{logits} = \mathrm{norm}(x)\, E^\top \qquad E \text{: the table of tokens, (vocab, } d_{\text{model}})$$
 #
-# So a token's logit is the dot product of the norm's output with the token's own vector. Using one table for embeddings and logits is called **weight tying**.
+# So a token's logit is the dot product of the norm's output with the token's own vector. Using one table for embeddings and logits is called **weight tying** (Press and Wolf, 2017).
 #
 # **Predict.** GPT-2 has 50,257 tokens and a width of 768. How many parameters does weight tying save?
 #
@@ -835,9 +846,9 @@ figures.stations(
 # <details><summary>768, one for each feature</summary>A table has a row for each token.</details>
 # <details><summary>None: the table must be learned anyway</summary>Once, not twice. A separate output layer would be as large as the table of tokens.</details>
 #
-# Large rows of tokens make large logits. So both tables start with a standard deviation of 0.1, not 1 (part 5 shows why).
+# Large rows of tokens make large logits (see part 5), and neither table should dominate the sum. So both tables start with a standard deviation of 0.1, not 1.
 #
-# **Exercise** (25 minutes). Build the model from your blocks. If there are more tokens than positions, raise a `ValueError` whose message contains both numbers. Leave `caches` and `start` alone until part 7.
+# **Exercise** (25 minutes). Build the model from your blocks. With more tokens than positions, raise a `ValueError` whose message contains both numbers. Leave `caches` and `start` alone until part 7.
 #
 # <details><summary>Hint 1</summary><code>nn.Embedding</code> draws its rows with a standard deviation of 1. Which function of <code>nn.init</code> draws them anew?</details>
 # <details><summary>Hint 2</summary>For the logits you need no new layer. Which parameter does the formula multiply with, and which of its axes is summed over?</details>
@@ -1359,7 +1370,7 @@ for width in (5120, 5140):
     print(f"13B with width {width}: {gpt_parameters(50257, 2048, width, 40) / 1e9:.2f} billion")
 
 # %% [markdown]
-# What to see: 24 heads of 128 need a width of 3,072, not 2,048, and 40 heads need 5,120, not 5,140. (The lecture copied them correctly: the paper has the same.) The count reveals neither. The number of heads is not in it, and 20 more features change it by only 0.8 %. Projections that are not square would explain the 13B row, but not XL: 1.52 billion is too many.
+# What to see: with square projections, 24 heads of 128 need a width of 3,072, not 2,048, and 40 heads need 5,120, not 5,140. (The paper has the same rows.) The count reveals neither. The number of heads is not in it, and 20 more features change it by only 0.8 %. Projections that are not square would explain the 13B row, but not XL: 1.52 billion is too many.
 
 # %% [markdown]
 # ## 5 · Train it
@@ -1417,11 +1428,13 @@ for title, of_token, of_position, is_tied in (
 print(f"the same probability for every character: {math.log(len(symbols)):.2f} nats")
 
 # %% [markdown]
-# What to see: your untrained model is a little worse than equal probabilities. With standard deviations of 1, it would start at about 40 nats; with the table of tokens alone at 1, at about 53.
+# What to see: your untrained model is slightly worse than equal probabilities. With positions alone at 1, it starts at about 4.9 nats, hardly worse. But the rows of tokens make the logits. With both tables at 1, it starts at about 40; with tokens alone, at about 53, or 20 without tying.
 #
-# Without tying, the same tables start at about 20 nats: the logits are large. Tying adds the rest: the residual stream carries the row of the token just read to the output, so that token gets the largest logit. But only 10 % of the characters repeat the one before.
+# Tying adds the rest: the residual stream carries the row of the token just read to the output, so that token's logit is the largest. But only 10 % of characters repeat the one before (recorded).
 #
-# You train with AdamW and a warm-up of 50 steps, for about 15 seconds. Only the **cosine schedule** is new: after the warm-up, the learning rate falls along half a cosine to 0.
+# ### Training
+#
+# You train with AdamW and 50 warm-up steps, for about 15 seconds. Only the **cosine schedule** is new: after the warm-up, the learning rate falls along half a cosine to 0.
 
 
 # %%
@@ -1558,14 +1571,22 @@ change = (trained_gpt().positions.weight / fresh_gpt.positions.weight)[32]
 print(f"vector 32, trained / untrained: {change.min():.3f} to {change.max():.3f}")
 
 # %% [markdown]
-# What to see: one more character costs about one nat. Position 32 gets no gradient: only AdamW's weight decay changed its vector. With vector 31 copied, the *last* two characters share it, and most of the extra loss stays. If all move up by one, the *first* two share vector 0, and nothing is lost.
+# What to see: one more character costs about one nat. Position 32 gets no gradient: only AdamW's weight decay changed its vector. With vector 31 copied, the *last* two characters share it, and most of the extra loss stays. If all vectors move up by one, the *first* two characters share vector 0, and nothing is lost.
 #
-# So generate with `CONTEXT`, never with 33. With training windows of 32, position 31 would be untrained, and a text longer than that would use it for *every* prediction.
+# So generate with `CONTEXT`, never with 33.
+#
+# <details><summary>What if the training windows had only 32 characters?</summary>Position 31 would be untrained. As soon as a text had 32 characters, <em>every</em> prediction would use it.</details>
 
 # %% [markdown]
 # ### Does the Transformer ever win?
 #
 # The figures show the loss after 32 characters. As the interpolated loss was still falling at 6-grams (part 2), 10-grams join. The GPT's values are recorded, from `trained_gpt(seed, steps)`. (9,600 steps take about four minutes.)
+#
+# **Predict.** Which has the lowest loss on *new* passages after 9,600 steps?
+#
+# <details><summary>The GPT</summary>Yes, in all three seeds. The figures show from when on.</details>
+# <details><summary>The 6-grams or the 10-grams</summary>They are ahead after 600 steps. But counts do not improve with more steps.</details>
+# <details><summary>All three are equal</summary>The figures show a gap between the GPT and the counts, in all three seeds.</details>
 
 # %%
 LONGER = {  # steps: (all targets, new passages), for seeds 0, 1 and 2
@@ -1597,12 +1618,12 @@ for name, gpt, those in (
 # What to see:
 #
 # - *All targets*: after 2,400 steps the Transformer is ahead of the 6-grams in all seeds, and level with the 10-grams. After 9,600 steps it is ahead of both.
-# - *New passages*: the 10-grams are no better than the 6-grams, so longer context helps on copied passages only. After 2,400 steps the Transformer is ahead of both by 0.05 nats, after 9,600 by more.
-# - *Copied passages alone*: after 9,600 steps the 10-grams are still ahead, 0.41 against 0.50 nats. (Computed from unrounded means, with 26.7 % of the targets copied.)
+# - *New passages*: the 10-grams are no better than the 6-grams, so for counts, more than five characters of context help on copied passages only. After 2,400 steps the Transformer is ahead of both by 0.05 nats, after 9,600 by more.
+# - *Copied passages alone* (26.7 % of targets): after 9,600 steps the 10-grams are still ahead, 0.41 against 0.50 nats (recorded).
 #
-# So whether this GPT beats n-grams depends on how long it trains.
+# So training time decides whether this GPT beats n-grams.
 #
-# **And without positions?** Here are three recorded seeds with the positions fixed at zero:
+# **And without positions?** Here are three recorded seeds with the positions fixed at zero (`requires_grad_(False)`):
 
 # %%
 figures.runs(
@@ -2175,7 +2196,7 @@ for chosen in (0.0, 0.7, 1.5):
 #
 # <details><summary>A low one, but it repeats itself</summary>Yes. The figure shows both at once.</details>
 # <details><summary>1, because the model was trained with it</summary>At 1, the samples have the model's own distribution, with all its errors. Below 1, it avoids what it finds unlikely.</details>
-# <details><summary>A high one: it draws rare words more often</summary>It also draws unlikely letters more often, and one of them is enough to make a word up.</details>
+# <details><summary>A high one: it draws rare words more often</summary>It also draws unlikely letters more often, and a single one can turn a word into one that does not exist.</details>
 
 # %% folded=true
 # Counts known and distinct words in generated text: click to unfold.
@@ -2226,7 +2247,7 @@ figures.curves(
 # %% [markdown]
 # ### Watch it choose
 #
-# The next view steps through a text that your model wrote. The bars are what your own `next_token_probabilities` returns before each choice. Move the sliders for temperature and top-k. (Many models use **nucleus sampling** (top-p) in place of top-k: it allows the smallest set of likeliest tokens whose probabilities sum to at least $p$.)
+# The next view steps through a text that your model wrote. The bars are what your own `next_token_probabilities` returns before each choice. Move the sliders for temperature and top-k. (Many models use **nucleus sampling** (top-p; Holtzman et al., 2020) in place of top-k: it allows the smallest set of likeliest tokens whose probabilities sum to at least $p$.)
 
 # %%
 from transformer_course.widgets import show_generation
@@ -3017,7 +3038,7 @@ for name, some_logits in (
     print(f"{name:13} largest difference of a logit: {difference:.0e}")
 
 # %% [markdown]
-# What to see: in pieces, the logits agree to rounding. Without the old keys and values, or with positions that begin again at 0, they differ by up to 5 and 6, respectively. Neither mistake raises an error.
+# What to see: in pieces, the logits agree up to rounding errors. Without the old keys and values, or with positions that begin again at 0, they differ by up to 5 and 6, respectively. Neither mistake raises an error.
 #
 # ### Which positions does each call compute?
 
@@ -3056,7 +3077,7 @@ show_cached(calls, cached_calls, computed, title="Positions that each call compu
 # **Predict.** With a cache, each block computes one new vector, not all of them again. Does the time still grow with the length of the text?
 #
 # <details><summary>No: it is the same work for every token</summary>The linear layers do the same work. But the new query attends to all keys so far, and their number grows.</details>
-# <details><summary>Yes, slowly: attention to more keys</summary>Yes. One query by n keys, instead of n queries by n keys. (Your cache also copies all keys and values in each call, with <code>torch.cat</code>.)</details>
+# <details><summary>Yes, slowly: attention to more keys</summary>Yes. One query by n keys, instead of n queries by n keys. In so small a model, the measurement may hardly show it. (Your cache also copies all keys and values in each call, with <code>torch.cat</code>.)</details>
 # <details><summary>Yes, as fast as without a cache</summary>Without a cache, all n tokens pass all layers again, and attention compares n by n.</details>
 
 
@@ -3119,7 +3140,9 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: without a cache, the multiplications grow 46-fold, and the time 28- to 190-fold in several runs. (Recorded: scaling, mask and softmax, not counted, took 30 to 60 % of it.) With a cache, they grow threefold. But a call after a *single* token takes over half as long as one after 1,000. (Each operation has a fixed cost.)
+# What to see: without a cache, the multiplications grow 46-fold. In several recorded runs, the time grew 28- to 190-fold. (Scaling, mask and softmax, not counted here, took 30 to 60 % of it.) With a cache, the multiplications grow threefold, but the time much less.
+#
+# <details><summary>Why does the time grow so little?</summary>The fixed cost of each operation hides most of the growth. Even a call after a <em>single</em> token takes over half as long as one after 1,000.</details>
 #
 # **Predict.** GPT-3's cache has keys and values of 12,288 features in 96 blocks, at two bytes each. How large is it for *one* text of 2,048 tokens?
 #
@@ -3130,7 +3153,7 @@ figures.curves(
 # %% [markdown]
 # ## 8 · The real thing
 #
-# **PyTorch.** Without dropout, your block computes what PyTorch's *encoder* layer computes with a causal mask. `nn.TransformerDecoderLayer` has a second attention (lesson 11). `pytorch_block` (part 3) copies your parameters.
+# **PyTorch.** Without dropout, your block computes what PyTorch's *encoder* layer computes with `norm_first=True`, `activation="gelu"` and a causal mask. `nn.TransformerDecoderLayer` has a second attention (lesson 11). `pytorch_block` (part 3) copies your parameters.
 
 # %%
 torch.manual_seed(0)
@@ -3224,7 +3247,7 @@ show_progress("09_decoder")
 
 # %% [markdown]
 # - A language model predicts each next token from the tokens before it. Under a causal mask, one pass makes all predictions of a window; the logits at position t belong to token t + 1.
-# - Counts are strong baselines. After 600 steps your GPT was behind 4-grams, and used little more than the last 8 of its 32 characters. After 2,400 steps it was ahead of 6-grams. About a quarter of the held-out text occurs in the training text too (half of it runs of dashes and spaces), so a fair comparison includes the new passages alone.
+# - Counts are strong baselines. After 600 steps your GPT was behind 4-grams, and used little more than the last 8 of its 32 characters. After 2,400 steps it was ahead of 6-grams. About a quarter of the held-out text occurs in the training text too; more than half of that is runs of dashes and spaces. So a fair comparison includes the new passages alone.
 # - A GPT has tables of tokens and positions, a stack of pre-norm blocks with causal attention and GELU, and a final norm. By weight tying, the table of tokens makes the logits too.
 # - A position keeps its random vector if its logits never have a target and no later query attends to it. Windows need one more token than the context.
 # - Temperature divides the logits; top-k removes all but the likeliest tokens. In your model, low temperatures led to repeated words, and high ones to made-up words.

@@ -7,7 +7,7 @@
 #
 # **You take away** `encode`, three scores, `AttentionDecoder`, `unroll`, and a test that tells attention from an imitation.
 #
-# **Time**: about 280 minutes: 175 for the exercises. Good places to stop are marked after about 75, 180 and 235. Parts 7 to 9 have no exercise.
+# **Time**: about 280 minutes: 175 for the exercises. Good places to stop are marked after about 75, 180 and 235. Parts 2, 7 to 9 and 11 have no exercise.
 
 # %% given imports
 import math
@@ -207,7 +207,7 @@ draw_networks(["7", "3", "9", "2"], ["7", "3", "9", "2"])
 #
 # Both are GRUs. A **GRU** (gated recurrent unit) is an RNN that decides at each token, for each feature, how much of the old state to keep:
 #
-# $$h_t = z_t \odot h_{t-1} + (1 - z_t) \odot n_t$$
+# $$h_t = z_t \odot h_{t-1} + (1 - z_t) \odot n_t \qquad (\odot \text{ multiplies feature by feature})$$
 #
 # The **candidate** $n_t$ is the state that the token proposes. The **update gate** $z_t$ says how much of the old state stays.
 #
@@ -222,28 +222,29 @@ gate, old_state, candidate = 0.5, 0.5, -1.0
 print("new state:", gate * old_state + (1 - gate) * candidate)
 
 # %% [markdown]
-# The product $\odot$ is elementwise. (Some texts swap $z_t$ and $1 - z_t$.) Learned weights compute gate and candidate from the token's embedding $x_t$ and the old state $h_{t-1}$:
+# Learned weights compute gate and candidate from the token's embedding $x_t$ and the old state $h_{t-1}$:
 #
 # $$z_t = \sigma(x_t W_z + h_{t-1} U_z + b_z) \qquad n_t = \tanh(x_t W_n + h_{t-1} U_n + b_n)$$
 #
-# The **sigmoid** $\sigma(a) = 1 / (1 + e^{-a})$ turns every number into one between 0 and 1. Where $z_t$ is near 1, the state hardly changes: a GRU can keep a feature over many tokens. (The **LSTM**, long short-term memory, is the other common gated RNN.)
+# The **sigmoid** $\sigma(a) = 1 / (1 + e^{-a})$ turns every number into one between 0 and 1. Tanh (the hyperbolic tangent), $\tanh(a) = 2\,\sigma(2a) - 1$, turns every number into one between −1 and 1. Where $z_t$ is near 1, the state hardly changes: a GRU can keep a feature over many tokens. (The **LSTM**, long short-term memory, is the other common gated RNN.)
 #
 # <details><summary>Why gates?</summary>A plain RNN has none: its new state is the candidate. In the backward pass, each step multiplies the gradient by the recurrent weights U<sub>n</sub> and by the slope of tanh, which is at most 1. Over many steps, the gradient tends to vanish, or, with large weights, to explode. A gate near 1 lets it pass almost unchanged.</details>
+# <details><summary>The formula looks different elsewhere</summary>Some texts swap z<sub>t</sub> and 1 − z<sub>t</sub>. There, a gate near 0 keeps the old state.</details>
 #
 # The full GRU also has a **reset gate**: computed like $z_t$, it scales the old state's part of $n_t$.
 #
-# In PyTorch, `nn.GRU(3, 2, batch_first=True)` reads tokens of 3 features and has a state of width 2. It returns all states, and the last state of each row:
+# In PyTorch, `nn.GRU(3, 2, batch_first=True)` reads tokens of 3 features and has a state of width 2. It returns all states, and each row's last state:
 
 # %%
 some_states, last_state = nn.GRU(3, 2, batch_first=True)(torch.zeros(5, 4, 3))
 print("5 rows of 4 tokens: states", tuple(some_states.shape), "last", tuple(last_state.shape))
 
 # %% [markdown]
-# What to see: `batch_first` puts the batch first in the states only. The last state of a GRU with one layer has the shape (directions, batch, features). (Here there is one direction; a second one follows below.)
+# What to see: `batch_first` puts the batch first in the input and in the states, but not in the last state: in a GRU with one layer, that has the shape (directions, batch, features). (Here there is one direction; a second one follows below.)
 #
 # The encoder's initial state $h_0$ is 0. The decoder's initial state is the encoder's last state.
 #
-# Next comes a GRU to compute by hand: all its gates are 1/2, and each token proposes 1 or −1 for each feature.
+# Next comes a GRU to compute by hand: all its gates are 1/2, and each token proposes 1 or −1 for each feature. (Tanh is 0 at 0, close to 1 for large positive numbers, and close to −1 for large negative ones. This GRU multiplies its input by 100.)
 
 
 # %% given halving_gru folded=true
@@ -598,7 +599,7 @@ draw_maps(
 draw_networks(["7", "3", "9", "2"], ["7", "3", "9", "2"], every_step=True)
 
 # %% [markdown]
-# What to see: the input of each step is [embedding of the token, h4]. (Not drawn: the output layer reads h4, too, beside the new state.)
+# What to see: the input of each step is [embedding of the token, h4]. (Not drawn: the output layer reads h4 as well as the new state.)
 #
 # **From the lecture**: *transformer*, STATS 403, lecture 7, slides “drawback of RNN encoder-decoder” and “machine translation: bottleneck”. The **bottleneck** is the one vector through which everything must pass. *Transformer: Part I (Encoder)*, CS7150, draws the two networks on its slides “Sequence-to-sequence with RNNs”.
 
@@ -803,12 +804,12 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: more training helps far more than width. After 1,000 steps the width counts too: with eight digits, 82 % of the sequences are correct instead of 59 %. But every curve falls with the length: with twelve, at most 12 %.
+# What to see: more training helps far more than width. Width adds more after 1,000 steps: with eight digits, 82 % are correct instead of 59 %. But every curve falls with the length: with twelve, at most 12 %.
 #
-# So the width was not the limit after 200 steps: at this width, the network does far better after 1,000. The second answer to the opening question fits: the network has not learned to use its room. (Still longer training is not tested.)
+# So the width was not the main limit after 200 steps: at this width, the network does far better after 1,000. The second answer to the opening question fits: the network has not learned to use its room. (Still longer training is not tested.)
 
 # %% [markdown]
-# **A good place to stop.** Next, the decoder gets all states. (Back later? Run all above.)
+# **A good place to stop.** Next, the decoder gets all states. (Back later? Run all cells above first.)
 
 # %% [markdown]
 # ## 3 · Keep all the states
@@ -821,11 +822,11 @@ draw_networks(["7", "3", "9", "2"], ["7", "3", "9", "2"], [0.08, 0.8, 0.08, 0.04
 # %% [markdown]
 # What to see (attention of step 2): c2 is a mean of all encoder states, weighted by the green numbers (made up). The decoder gets c2 and the token 7, to write its second digit. Other steps need other weights, so it is *the decoder* that chooses them: its state is the query (the dashed arrow), and the encoder's states are keys and values.
 #
-# Let $s_{t-1}$ be the decoder's state before step $t$ ($s_0$ is the encoder's last state; below, it is zero), and $h_1, \dots, h_n$ the encoder's states. Then
+# Let $s_{t-1}$ be the decoder's state before step $t$ ($s_0$ is the encoder's last state), and $h_1, \dots, h_n$ the encoder's states. Then
 #
 # $$e_{tj} = \mathrm{score}(s_{t-1}, h_j) \qquad \alpha_{t} = \mathrm{softmax}(e_{t}) \qquad c_t = \sum_j \alpha_{tj}\, h_j$$
 #
-# The **context vector** $c_t$ of a step is the mean of the encoder's states, weighted by that step's attention weights. By hand, with the dot product as the score:
+# The **context vector** $c_t$ of a step is the mean of the encoder's states, weighted by that step's attention weights. By hand, with the dot product as the score and $s_0 = 0$:
 
 # %%
 h = torch.tensor([[2.0, 0.0], [0.0, 2.0], [-1.0, 1.0]])  # three states of an encoder
@@ -853,7 +854,7 @@ figures.steps(
 # **Predict.** STATS 403 draws this decoder, with its contexts $c_i$, as “an example of using the simple self-attention”. It defines self-attention as a comparison “within a given sequence”. By this definition, is the decoder's attention self-attention?
 #
 # <details><summary>Yes: encoder and decoder are one model</summary>The definition speaks of one sequence, not of one model.</details>
-# <details><summary>No: query and keys come from two sequences</summary>Yes. The query comes from the output, the keys and values from the source. That is cross-attention.</details>
+# <details><summary>No: query and keys come from two sequences</summary>Yes. The query comes from the output, the keys and values from the source. That is cross-attention (lesson 3).</details>
 # <details><summary>Yes, if source and target are in the same language</summary>They are still two sequences, with a length and an order each.</details>
 
 # %% [markdown]
@@ -1337,7 +1338,7 @@ with Check("additive_attention", "a masked key has no influence") as check:
 # **Predict.** Why is the *old* state the query?
 #
 # <details><summary>The new state does not exist yet: the cell needs the context to make it</summary>Yes. Other orders are possible: Luong's decoder first makes the new state, and then uses that as the query.</details>
-# <details><summary>The old state has seen more of the source</summary>The other way round: each step adds something to the state.</details>
+# <details><summary>The old state has seen more of the source</summary>The other way round: the new state has also read this step's context.</details>
 # <details><summary>The new state would see the future</summary>No token of the future is involved. The order is a matter of what is computed first.</details>
 
 
@@ -1640,7 +1641,7 @@ with Check("AttentionDecoder", "padding has no influence") as check:
 
 
 # %% [markdown]
-# **A good place to stop.** Your decoder can take one step. Next it writes whole sequences. (Back later? Run all above.)
+# **A good place to stop.** Your decoder can take one step. Next: whole sequences. (Back later? Run all cells above first.)
 
 # %% [markdown]
 # ## 6 · Teacher forcing
@@ -1688,7 +1689,7 @@ figures.curves(
 # %% [markdown]
 # **Exercise** (25 minutes). Write the loop: teacher forcing with a target, greedy decoding without one. `unroll` gets the step as a function.
 #
-# <details><summary>Hint 1</summary>Keep two variables, <code>token</code> and <code>state</code>. Both change after each call.</details>
+# <details><summary>Hint 1</summary>Keep two variables, <code>token</code> and <code>state</code>. Both change after each call. The first <code>state</code> may be <code>None</code>, because some steps make their own initial state: pass it on.</details>
 # <details><summary>Hint 2</summary>With a target, which column does call 1 read? Write down calls 0, 1 and 2 before you write the loop.</details>
 # <details><summary>Hint 3</summary>Collect logits and weights in two lists, and stack them along axis 1 at the end.</details>
 
@@ -2093,7 +2094,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: with attention, 99 to 100 % of the dates are correct for all three seeds. With one vector, 48 to 62 % are. (Your run is the left dot above *attention*; all others are recorded. A line joins the two runs of one seed.)
+# What to see: with attention, 99 to 100 % of the dates are correct for all three seeds. With one vector, 48 to 62 % are. (Your run is the left dot above *attention*; all others are recorded. A line joins the two runs of one seed. All use the rate 0.01; with 0.02, one vector does somewhat better, as the end of this part shows.)
 #
 # ### Does it matter how you score?
 #
@@ -2338,9 +2339,9 @@ for name, (after_correct, correct, fits) in runs.items():
     print(f"{name:16} {after_correct:9.0%} {correct:30.0%} {fits:19.0%} {1 - correct - fits:8.0%}")
 
 # %% [markdown]
-# What to see: in part, it does. After a wrong first digit, 19 to 39 % of the second digits fit it. After the correct one, at most 14 % could: at least 86 % are correct. (In training, the first digit never contradicts the source.)
+# What to see: in part, it does. After a wrong first digit, 19 to 39 % of the second digits fit that wrong digit. After the correct first digit, at most 14 % of the second digits are wrong. (In training, the first digit never contradicts the source.)
 #
-# So the weights show what the model needs for the last two digits only:
+# So, for the last two digits only, the weights show what the model needs:
 #
 # | digit of the year | weight on its source | correct with this position masked |
 # | --- | --- | --- |
@@ -2348,12 +2349,12 @@ for name, (after_correct, correct, fits) in runs.items():
 # | second | about half | mostly |
 # | third and fourth | most | about as often as a guess |
 #
-# **A good place to stop.** Next, you test a famous decoder. (Back later? Run all above.)
+# **A good place to stop.** Next: a famous decoder. (Back later? Run all cells above first.)
 
 # %% [markdown]
 # ## 10 · Bug hunt: a famous decoder
 #
-# For years the PyTorch tutorial *Translation with a Sequence to Sequence Network and Attention* taught a decoder with the attention below. (The tutorial has been rewritten.) The code is for one row, with this lesson's names, $d$ = 4 and sources of 6 tokens:
+# Until it was rewritten, the PyTorch tutorial *Translation with a Sequence to Sequence Network and Attention* taught a decoder with the attention below. The code is for one row, with this lesson's names, $d$ = 4 and sources of 6 tokens:
 
 # %%
 attn = nn.Linear(2 * 4, 6)
@@ -2373,7 +2374,7 @@ print(f"all positive: {bool((some_weights > 0).all())}, sum {some_weights.sum().
 # %% [markdown]
 # A decoder with this attention trains, too. But is this the attention of this lesson? Compare it with the formula of part 3, symbol by symbol. (The answer follows the exercise.)
 #
-# **Exercise** (20 minutes). Now test it. Write a *test* that takes any function `attend(state, states)` (the token is kept fixed) and says whether it attends. It should accept every score of this lesson, and scores that you have not seen.
+# **Exercise** (20 minutes). Now test it. Write a *test* that takes any function `attend(state, states)` (the token is kept fixed) and says whether it attends. The test makes its own `state` and `states`, for example with `torch.randn`. It should accept every score of this lesson, and scores that you have not seen.
 #
 # <details><summary>Hint 1</summary>You do not know which weights are correct. But you know what must happen to them if you change an input: think of recall question 3.</details>
 # <details><summary>Hint 2</summary>The order of the states is one of three things that you can change. What are the other two, and what must the weights do then?</details>
@@ -2386,7 +2387,7 @@ def test_of_attention(attend: Callable[[Tensor, Tensor], Tensor]) -> bool:
 
     attend(state, states) -> weights: state (batch, d), states (batch, length, d), of any sizes
     -> weights (batch, length), positive, each row with the sum 1.
-    In attention, weight j is proportional to exp(score(state, states[j])), up to rounding, where
+    In attention, weight j is proportional to exp(score(state, states[:, j])), up to rounding, where
     `score` is the same function for every j, and the weights depend on `state` and on `states`.
     """
     # BEGIN SOLUTION

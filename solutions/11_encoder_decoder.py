@@ -1,7 +1,7 @@
 # %% [markdown]
 # # Lesson 11 · The encoder-decoder
 #
-# **You build** the encoder-decoder of 2017, in pre-norm order (part 13 lists the main differences): a decoder layer with cross-attention, the Transformer around it, greedy decoding, beam search and BLEU. Your model translates new English sentences into French.
+# **You build** the encoder-decoder of 2017, in pre-norm order (part 13 lists the other main differences): a decoder layer with cross-attention, the Transformer around it, greedy decoding, beam search and BLEU. Your model translates new English sentences into French.
 #
 # **You need** the ideas of lessons 2 to 7; their code comes from PyTorch here. Lessons 9 (decoding) and 10 (the RNN with attention) help.
 #
@@ -297,7 +297,7 @@ figures.Picture(
 #
 # Cross-attention (lesson 3) has queries from one sequence, and keys and values from another. For decoder vectors $x$ and memory $m$, one head computes:
 #
-# $$\mathrm{CrossAttention}(x, m) = \mathrm{softmax}\!\left(\frac{(x\,W_Q)\,(m\,W_K)^\top}{\sqrt{d_k}}\right) m\,W_V$$
+# $$\mathrm{CrossAttention}(x, m) = \mathrm{softmax}\!\left(\frac{(x\,W^Q)\,(m\,W^K)^\top}{\sqrt{d_k}}\right) m\,W^V$$
 #
 # **Predict.** The source has 7 tokens, the target so far 5, and there are 4 heads. What is the shape of the weights of one sentence?
 #
@@ -316,7 +316,7 @@ shuffled, unused = cross(target_side, source_side[:, order], source_side[:, orde
 print(f"memory shuffled: the output changes by {(shuffled - output).abs().max():.0e}")
 
 # %% [markdown]
-# What to see: the output has a vector for each *target* token, whatever the length of the source. Shuffling the memory changes the output only by rounding: cross-attention is permutation invariant in the memory. So the memory itself must say where each token stands; the encoder added positions to its embeddings.
+# What to see: the output has a vector for each *target* token, whatever the length of the source. Shuffling the memory changes the output only by rounding. So cross-attention is permutation invariant in the memory: the order of its vectors makes no difference. (In lesson 6, self-attention was only permutation equivariant: its outputs were reordered with the tokens.) The memory itself must say where each token stands; the encoder added positions to its embeddings.
 #
 # An encoder block (lesson 7) has two sublayers: self-attention and a feed-forward network. A decoder layer (a *layer* is PyTorch's word for a block) has a third, between these two:
 
@@ -1525,7 +1525,7 @@ with Check("Transformer", "dropout in training only, anew in each call") as chec
 # %% [markdown]
 # ## 5 · Training
 #
-# The model has two encoder layers, two decoder layers, a d_model of 64, 4 heads and a d_ff of 128. Each of the 300 steps trains on 32 new sentences. The test sentences come from the same grammar, with another seed. The learning rate warms up over 50 steps and then falls. Dropout stays at 0: the sentences are always new, so there is nothing to memorise.
+# The model has two encoder layers, two decoder layers, a d_model of 64, 4 heads and a d_ff of 128. Each of the 300 steps trains on 32 new sentences. The test sentences come from the same grammar, with another seed. The learning rate warms up over 50 steps and then falls. Dropout stays at 0: nearly every sentence is new, so there is little to memorise.
 
 # %%
 Model = Callable[[Tensor, Tensor, Tensor], Tensor]  # source, shifted target, source mask -> logits
@@ -1607,7 +1607,7 @@ print(f"{sum(part.numel() for part in translator().parameters()):,} parameters")
 # **Predict.** Two rows decode together. The first writes `<end>` at step 3, the other at step 5. What does the first row contain after its `<end>`?
 #
 # <details><summary>Whatever the model predicts</summary>It never trained on what follows <code>&lt;end&gt;</code>. Your function overwrites it.</details>
-# <details><summary>More end tokens, until the other row ends as well</summary>Yes. So all rows have the same length. (Many libraries fill up with padding instead.)</details>
+# <details><summary>More end tokens, until the other row ends as well</summary>Yes. So all rows have the same length. (Many libraries fill the rest with padding instead.)</details>
 # <details><summary>Nothing: the row is shorter</summary>All rows of a tensor have the same length.</details>
 #
 # **Exercise** (25 minutes). Write greedy decoding for a batch. `step` is any function that gives logits for the next token.
@@ -1854,7 +1854,7 @@ def cross_weights(model: Transformer, pair: Pair) -> Tensor:
 print("(layers, heads, output, source):", tuple(cross_weights(translator(), shown).shape))
 
 # %% [markdown]
-# **Puzzle.** A row belongs to the word that is *written*, not to the word that the decoder reads there. The view opens with the first pair and layer 0. Choose layer 1, the upper one. Find a head that attends to the right English word for nearly every French word, even where the order differs. One French word is an exception in nearly all heads of layer 1: which?
+# **Puzzle.** A row belongs to the word that is *written*, not to the word that the decoder reads there. The view opens with the first pair and layer 0. Choose layer 1, the upper one. Find a head that attends to the right English word for nearly every French word, even where the order differs. One French word is an exception in nearly all heads of layer 1: which? (Ignore the row `<end>`: no English word belongs to it.)
 #
 # <details><summary>Hint</summary>The sentence is the one whose lines you saw at the beginning of this lesson. Compare row by row.</details>
 # <details><summary>Answer</summary>In our model it is <em>pas</em>: the heads attend to other English words than <em>isn't</em>. How can <em>pas</em> be right, then? The next experiment asks.</details>
@@ -1900,7 +1900,7 @@ figures.Picture(figure, f"Mean weight on the right English word, by head: {'; '.
 # %% [markdown]
 # What to see: the untrained model gives the right word an even share. In the trained one, the mean is about 0.9 in each head of layer 1 (0.60 to 0.93 with seeds 1 and 2).
 #
-# A **word alignment** says which words of two sentences translate each other. In this model, the heads of layer 1 come close to such an alignment, without any in the training data.
+# A **word alignment** says which words of a sentence and of its translation correspond to each other. The heads of layer 1 come close to one, without any in the training data.
 #
 # Do these weights matter? The next experiment hides one English word from cross-attention (the encoder still reads it) and asks for its French word. The control hides a random other word.
 #
@@ -2020,7 +2020,7 @@ print(
 )
 
 # %% [markdown]
-# That was one seed. The next figures show three seeds after 150 steps. (They take about a minute, so their results are recorded here.) A thin line joins the runs of one seed, and a bar marks the mean.
+# That was one seed. (Each loss is the mean over the last 20 steps.) The next figures show three seeds after 150 steps. (They take about a minute, so their results are recorded here.) A thin line joins the runs of one seed, and a bar marks the mean.
 
 # %%
 recorded_mask = {  # training loss and share of sentences correct for the seeds 0, 1 and 2
@@ -2324,7 +2324,7 @@ for name, model in {"after 100 steps": beginner(), "after 300 steps": translator
 #
 # **Predict.** A model that *trained* without the mask is validated without it, too. Is its validation loss too low or too high?
 #
-# <details><summary>Too low</summary>Yes. It has learned to copy its targets from the input. After 100 steps, seeds 0, 1 and 2 have 0.21, 0.18 and 0.17. With the mask put back, the same models have 2.3, 3.2 and 3.0. So a leak can make a loss too low or too high.</details>
+# <details><summary>Too low</summary>Yes. It has learned to copy its targets from the input. After 100 steps, its validation loss is 0.21, 0.18 and 0.17 with seeds 0, 1 and 2 (recorded). With the mask put back, the same models have 2.3, 3.2 and 3.0. So a leak can make a loss too low or too high.</details>
 # <details><summary>Too high</summary>It has seen its targets throughout training, and learned to copy them.</details>
 # <details><summary>Right: training and validation agree</summary>They agree, but both see words that do not exist yet in decoding.</details>
 #
@@ -2401,28 +2401,28 @@ for one, choices in list(NEXT.items())[1:3]:
         print(f"{one} {two}   probability {joint:.2f}   log {math.log(joint):.2f}")
 
 # %% [markdown]
-# **Beam search** keeps the `width` likeliest partial sentences at each step. A **hypothesis** is a sentence that the search has begun or finished. Hypotheses are compared by log-probability, given the source $x$:
+# **Beam search** keeps the `width` likeliest partial sentences at each step. A **hypothesis** is a sentence that the search has begun or finished. Hypotheses are compared by log-probability, given source $x$:
 #
 # $$\log p(y_1 \dots y_n \mid x) = \sum_{t=1}^{n} \log p(y_t \mid y_1 \dots y_{t-1}, x)$$
 #
-# It keeps the `width` likeliest continuations of all open hypotheses. Those ending in `<end>` are set aside. With width 2:
+# The search keeps the `width` likeliest continuations of all open hypotheses. Those ending in `<end>` are set aside.
 #
-# | step | kept | dropped |
+# | step (width 2) | kept | dropped |
 # | --- | --- | --- |
 # | 1 | *a* −0.51, *b* −0.92 | |
 # | 2 | *b d* −1.02, *a c* −1.11 | *a d* −1.31, *b c* −3.22 |
 # | 3 | *b d* `<end>` −1.02, *a c* `<end>` −1.11: both set aside | |
 
 # %% [markdown]
-# Each word lowers the log-probability, favouring short sentences. **Length normalisation** divides it by a power of the length: $\log p\, /\, n^{\alpha}$. The result, the *score*, decides only the final choice.
+# Each further token (`<end>` too) can only lower the log-probability, which favours short sentences. **Length normalisation** divides a hypothesis's log-probability by a power of its length: $\log p\, /\, n^{\alpha}$. This *score* decides only the final choice.
 #
-# **Predict.** One hypothesis has 2 tokens and log-probability −1.2, another 4 tokens and −1.6. Which wins with α = 0, and with α = 1?
+# **Predict.** One hypothesis has 2 tokens and log-probability −1.2, another 4 tokens and −1.6. Which wins with α = 0? With α = 1?
 #
 # <details><summary>The short one, both times</summary>With α = 1: −1.2 / 2 = −0.6 and −1.6 / 4 = −0.4.</details>
 # <details><summary>The short one with α = 0, the long one with α = 1</summary>Yes: −1.2 beats −1.6, but −0.4 beats −0.6.</details>
 # <details><summary>The long one, both times</summary>With α = 0 the division is by 1, and −1.2 is larger than −1.6.</details>
 #
-# **Exercise** (45 minutes). Write beam search, for one source sentence.
+# **Exercise** (45 minutes). Write beam search for one sentence.
 #
 # <details><summary>Hint 1</summary>Keep open hypotheses as pairs of tokens and log-probability. Call <code>step</code> once for all of them: (hypotheses, length) in, (hypotheses, vocabulary) out.</details>
 # <details><summary>Hint 2</summary>Add each hypothesis's log-probability to its row of <code>log_softmax</code>, flatten, and take <code>topk</code>. An index of the flat list is row · vocabulary + token.</details>
@@ -2804,7 +2804,7 @@ show_beam(
 # <details><summary>1 of 7</summary>Yes. An n-gram counts at most as often as it occurs in the reference: its count is clipped.</details>
 # <details><summary>None</summary>One <em>le</em> is right.</details>
 #
-# The share of the candidates' n-grams that match, counted in this way, is the **clipped n-gram precision** $p_n$. With $c$ words in all candidates and $r$ in all references:
+# The share of the candidates' n-grams that match, counted in this way, is the **clipped n-gram precision** $p_n$. With $c$ words in all candidates and $r$ in all references (here one per sentence):
 #
 # $$\mathrm{BLEU} = 100 \cdot \min(1,\, e^{1 - r/c}) \cdot (p_1\, p_2\, p_3\, p_4)^{1/4}$$
 #
@@ -3062,7 +3062,7 @@ recorded_beam = {  # seeds 0, 1 and 2
 figures.runs(recorded_beam, "BLEU", "After 100 steps: the quality of the translations", linked=True)
 
 # %% [markdown]
-# What to see: with α = 0, BLEU rises up to width 4 (in one seed hardly) and falls again with width 16, in every seed. (After 300 steps, all three widths have a BLEU of 100.) Yet the wider search does find likelier sentences. Here are means over the 100 sentences; the last two rows leave out the brevity penalty:
+# What to see: with α = 1, both widths have a higher BLEU than width 1, in every seed. With α = 0, BLEU is higher with width 4 than with width 1 (in one seed hardly), and lower again with width 16, in every seed. (After 300 steps, all three widths have a BLEU of 100.) Yet the wider search does find likelier sentences. Here are means over the 100 sentences; the last two rows leave out the brevity penalty:
 #
 # | | seed 0 | seed 1 | seed 2 |
 # | --- | --- | --- | --- |
@@ -3083,7 +3083,7 @@ recorded_lengths = {  # words in a sentence, for the seeds 0, 1 and 2
 figures.runs(recorded_lengths, "words", "Mean length of the translations", linked=True)
 
 # %% [markdown]
-# What to see: width 16 writes too few words. Most of the fall is brevity penalty: without it, BLEU falls in one seed. α = 1 nearly restores the lengths: both widths beat greedy decoding in every seed.
+# What to see: width 16 writes too few words. Most of the fall in BLEU is brevity penalty: without it, BLEU falls in only one seed. With α = 1, the lengths are about those of width 1.
 
 # %% [markdown]
 # ## 10 · In your own words
@@ -3155,7 +3155,7 @@ def new_recurrent(seed: int) -> RecurrentTranslator:
 #
 # <details><summary>The Transformer: it replaced the RNN</summary>That happened for large models and much data. Here both are small.</details>
 # <details><summary>The RNN</summary>Yes, by far. A likely reason, not tested here: it reads in order by construction. The Transformer has to learn what its position embeddings mean.</details>
-# <details><summary>They are about equal</summary>Not yet: the next cell shows it. After 150 steps they are closer: 99 % and 95 %.</details>
+# <details><summary>They are about equal</summary>Not yet, as you will see below. After 150 steps they are closer: 99 % (RNN) and 95 % (Transformer).</details>
 
 
 # %% folded=true
@@ -3178,7 +3178,7 @@ for name, model in {"RNN": new_recurrent(0), "Transformer": beginner()}.items():
     )
 
 # %% [markdown]
-# This is one seed. A rate that suits one model may not suit the other, so both ran at three peak rates: 0.004, 0.008 and 0.016. For the Transformer, 0.008 is the best; for the RNN, it is within 0.2 percentage points of the best. The next figure shows three seeds at this rate, recorded with `learn`. (Parts 5 to 9 used 0.004, so their model after 100 steps is weaker. Every run follows the schedule for 300 steps; a shorter one stops earlier.)
+# This is one seed. A rate that suits one model may not suit the other, so both ran at three peak rates: 0.004, 0.008 and 0.016. For the Transformer, 0.008 is the best; for the RNN, it is within 0.2 percentage points of the best. (The rate was chosen on the test sentences themselves. If that favours a model, it is the Transformer, which has its best rate.) The next figure shows three seeds at this rate, recorded with `learn`. (Parts 5 to 9 used 0.004, so their model after 100 steps is weaker. Every run follows the schedule for 300 steps; a shorter one stops earlier.)
 
 # %%
 recorded_models = {  # seeds 0, 1 and 2
@@ -3192,7 +3192,7 @@ figures.runs(recorded_models, "share of sentences correct", "The RNN and the Tra
 # %% [markdown]
 # What to see: on this task the RNN learns *faster* per step, in every seed. After 150 steps it is still a little ahead. So learning from fewer examples is not the Transformer's advantage here.
 #
-# Then why did the field change? These short sentences do not show it. One reason is the time of training. The RNN needs the state of step $t$ before it can compute step $t + 1$. The Transformer computes all positions of a layer at once.
+# Then why did the field change? These short sentences do not show it. One reason is training time. The RNN needs the state of step $t$ before it can compute step $t + 1$. The Transformer computes all positions of a layer at once.
 #
 # **Predict.** Sentences of 160 tokens, one processor core. Which training step takes less time?
 #
@@ -3241,7 +3241,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see (the milliseconds depend on your machine): at 160 tokens, the Transformer's step took 20 to 60 % of the RNN's time in our runs.
+# What to see (the milliseconds depend on your machine): at 160 tokens, the Transformer's step took 20 to 60 % of the RNN's time in our runs. (A step here is a forward and a backward pass, without the optimiser's update.)
 #
 # Is it because of the many small steps? To isolate them, apply one linear layer to the same 160 tokens, first in one call, then token by token. The number of multiplications is the same.
 
@@ -3253,7 +3253,7 @@ one_by_one = best_milliseconds(lambda: torch.stack([linear(x) for x in long_batc
 print(f"one call: {whole:.1f} ms   160 calls: {one_by_one:.1f} ms")
 
 # %% [markdown]
-# What to see: 160 small calls take two to eight times as long as one large call (in our runs), although both compute the same. (On a GPU we expect a larger gap; it is not measured here.) In decoding, the Transformer loses this advantage: both models write one word at a time.
+# What to see: 160 small calls take two to eight times as long as one large call (in our runs), although both compute the same. So the many small steps are one reason. (On a GPU we expect a larger gap; it is not measured here.) In decoding, the Transformer loses this advantage: both models write one word at a time.
 
 # %% [markdown]
 # ## 12 · Encoder, decoder or both?
@@ -3281,7 +3281,9 @@ figures.masks(
 # %% [markdown]
 # - **Encoder-only**: every position may attend to every other. If it read French words, it would see its targets. So its output positions are empty, and it fills them all at once: it is **non-autoregressive**.
 # - **Decoder-only**: one causal mask. Each output position reads `<begin>` or the French word before. An English word does not see the English words after it. Only the French outputs count in the loss.
-# - **Prefix LM**: as decoder-only, but the English words see one another. So it isolates one property of an encoder: a bidirectional source.
+# - **Prefix LM**: as decoder-only, but the English words see one another. Comparing it with decoder-only isolates one property of an encoder: a bidirectional source.
+#
+# A control joins them: two stacks with a causal mask in the encoder, too. Nothing else differs from your model.
 
 # %% folded=true
 # One stack for both languages, with as many parameters as your Transformer: click to unfold.
@@ -3364,6 +3366,8 @@ figures.runs(
 )
 
 # %% [markdown]
+# The rates were chosen on the test sentences themselves, which can favour each kind a little. Seeds 3, 4 and 5 played no part in that choice.
+#
 # Is it the bidirectional source that helps? The next cell compares kinds that differ in just that, and the two that the slide compares.
 
 # %%
@@ -3435,7 +3439,7 @@ print(f"largest difference {difference.abs().max():.0e}")
 # | token embeddings | added as they are | times $\sqrt{d_\text{model}}$ |
 # | both embeddings, output layer | three matrices | one matrix, shared (tied) |
 # | training | no dropout | dropout 0.1; label smoothing (target probabilities of about 0.9) |
-# | dropout, where used | also on attention weights and after the ReLU | on the output of each sublayer and on the embedding sums |
+# | where the code can apply dropout | also on attention weights and after the ReLU | on the output of each sublayer and on the embedding sums |
 # | tokens | whole words | subwords |
 # | decoding | greedy, or beam search | beam search of width 4, α = 0.6 (another formula for the length) |
 # | size | 2 + 2 layers, $d_\text{model}$ 64 | 6 + 6 layers, $d_\text{model}$ 512 |

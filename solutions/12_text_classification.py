@@ -1251,16 +1251,16 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: the loss ends at 0.72 to 0.81. At 200 steps, no recorded run is clearly better than a guess (50 %). Then, at steps that differ, four of our five runs go from chance to above 90 % within 100 steps. They have found that the verb depends on the adjective *and* the negation.
+# What to see: the loss ends at 0.72 to 0.81. At 200 steps, none of our five runs is clearly better than a guess (50 %). Then four go from chance to above 90 % within 100 steps: three after step 200, one after step 300. They have found that the verb depends on the adjective *and* the negation.
 #
-# In those four, all hidden verbs agree at the end, without any label. In the fifth, 65 % do. For comparison: the adjective alone, without the negation, gives 57 %. So the fifth run has learned little about the negation.
+# In those four, all hidden verbs agree at the end, without any label. In the fifth, 65 % do. For comparison: the adjective alone gives 57 %. So the fifth run has learned little about the negation.
 #
 # <details><summary>Does your own run stay below 90 %?</summary>Your code is not wrong: you have met the fifth case, and your figures in part 7 will be like those of our fifth run.</details>
 
 # %% [markdown]
 # ### Fill in the blanks
 #
-# Click one or two words to mask them, or press Enter at them. The bars show what the model predicts there.
+# Mask one or two words: click them, or choose with the arrow keys and press Enter. The bars show what the model predicts there.
 
 # %%
 from transformer_course.widgets import show_masked_words
@@ -1307,8 +1307,8 @@ show_masked_words(
 # | --- | --- |
 # | your recipe | 80 % `[MASK]`, 10 % any word, 10 % the word |
 # | without segments | the same, and every segment is 0 |
-# | no random words | 90 % `[MASK]`, 10 % the word |
-# | no unchanged words | 90 % `[MASK]`, 10 % any other word |
+# | no random words | about 90 % `[MASK]`, 10 % the word |
+# | no unchanged words | about 90 % `[MASK]`, 10 % any other word |
 # | `[MASK]` alone | always `[MASK]` |
 # | never hidden | always the word itself |
 #
@@ -1357,11 +1357,11 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: without segments, all five runs get every verb right, so these pairs do not need them. `[SEP]` still separates the sentences, and verbs occur only in the second one. This test does not show which is enough.
+# What to see: without segments, all five runs get every verb right, so these pairs do not need them. `[SEP]` still separates the sentences, and verbs occur only in the second one. This test does not show which clue is enough.
 #
 # With nothing hidden, the model copies (loss 0.002). It never reads `[MASK]` in training, so it names no verb there: 0 %.
 #
-# With `[MASK]` alone, four of five runs stay near chance, even with 1,200 steps. Adding random words does not help: all five stay near chance (*no unchanged words*). Adding unchanged words does: the runs get 64 to 100 % (*no random words*).
+# With `[MASK]` alone, four of five runs stay near chance (also with 1,200 steps, not shown). Adding random words does not help: all five stay near chance (*no unchanged words*). Adding unchanged words does: 64 to 100 % (*no random words*).
 #
 # <details><summary>Why do unchanged words help so much here?</summary>We do not know. Large models differ: in Devlin et al. (appendix C.2), <code>[MASK]</code> alone was clearly worse only without fine-tuning.</details>
 
@@ -1377,7 +1377,7 @@ print(
 )
 
 # %% [markdown]
-# Two ways are common, as in lesson 8: the output at `[CLS]`, position 0, or the mean of the outputs. **Pooling** reduces the vectors of a sequence to a single one. A single vector for a whole sentence is called a **sentence embedding**.
+# Two ways are common, as in lesson 8: the output at `[CLS]`, position 0, or the mean of the outputs (mean pooling). **Pooling** reduces the vectors of a sequence to a single one. A single vector for a whole sentence is called a **sentence embedding**.
 #
 # **From the lecture**: “Application: text classification (Bert)” in *Transformers (Part 2)*, Data C182: “prepend a ‘CLS’ token to the start of every sequence. Then, train a classifier on top of this CLS token embedding”.
 #
@@ -1848,7 +1848,7 @@ with Check("SentenceClassifier", "other sizes") as check:
 #
 # **Predict.** You freeze the encoder. Which of these still happens if you only set `requires_grad = False` and call `model.train()`?
 #
-# <details><summary>Its weights change</summary>Without gradients the optimizer leaves them alone.</details>
+# <details><summary>Its weights change</summary>The optimizer skips a parameter whose gradient is <code>None</code>, weight decay included.</details>
 # <details><summary>Its dropout is active</summary>Yes. <code>train()</code> switches on dropout in every part, and batch norm would even update its statistics. A frozen part has to be in evaluation mode. (Your models here have dropout 0; the real BERT has 0.1.)</details>
 # <details><summary>Neither</summary><code>requires_grad</code> and the mode are two different things.</details>
 #
@@ -2264,7 +2264,7 @@ def trained_classifier(arm: str) -> tuple[float, SentenceClassifier]:
 
 
 # %% [markdown]
-# Each column has five runs, each with its own labels and, except from scratch, its own pretraining. The runs of seed 0 are made here, in your notebook; those of seeds 1 to 4, and the last column, are recorded. `classify("fine-tuned", pretrain(1)[0], 1)[0]` makes one again, and `classify("fine-tuned", pretrain(1, agree=False)[0], 1)[0]` makes a run of the control. Each learning rate is the best of six, by accuracy on the ten adjectives, on two other seeds. (So labels of these adjectives were used for the rates, but not for the weights.)
+# Each column has five runs, each with its own labels and, except from scratch, its own pretraining. The runs of seed 0 are made here, in your notebook; those of seeds 1 to 4, and the last column, are recorded. `classify("fine-tuned", pretrain(1)[0], 1)[0]` makes one again, and `classify("fine-tuned", pretrain(1, agree=False)[0], 1)[0]` makes a run of the control. Each learning rate is the best of six, by accuracy on the ten adjectives, on two other seeds. (So labels of these adjectives were used for the rates, but not for the weights.) The best rate for a new head alone is 30 times that for fine-tuning. (Devlin et al. fine-tune the real BERT at 2e-5 to 5e-5.)
 
 # %%
 recorded_labels = {
@@ -2285,13 +2285,13 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: fine-tuned on two adjectives, our pretrained encoders get 95 to 100 % on the other ten in four of five runs. In the fifth, where 65 % of hidden verbs agreed, accuracy is 67 %.
+# What to see: fine-tuned on two adjectives, our pretrained encoders get 95 to 100 % on the other ten in four of five runs. In the fifth (65 % of hidden verbs agreed), accuracy is 67 %.
 #
-# From scratch, accuracy is at chance: 32 labels say nothing about *dull*. The control is at chance as well (also on the two other seeds, at all six rates). So what helps is what the second sentences say about the first.
+# From scratch, accuracy is at chance: 32 labels say nothing about *dull*. The control is at chance too (also on the two other seeds, at all six rates). So what helps is what the second sentences say about the first.
 #
-# The frozen encoders (linear probing) lie between, and vary: 50 to 92 % at `[CLS]`, 62 to 89 % with the mean.
+# On average, frozen encoders (linear probing) lie between. They vary: 50 to 92 % at `[CLS]` (one run at chance), 62 to 89 % with the mean.
 #
-# **Predict.** The others had 600 steps of pretraining. What if the new encoder gets 700 steps with labels?
+# **Predict.** The others had 600 pretraining steps. What if the new encoder gets 700 with labels?
 #
 # <details><summary>It catches up</summary>It sees the same 32 sentences over and over.</details>
 # <details><summary>It stays at chance</summary>Yes. More steps do not help: no text has told it that <em>dull</em> is like <em>bad</em>.</details>
@@ -2317,7 +2317,7 @@ figures.runs(
 # %% [markdown]
 # What to see: 700 steps with labels leave the new encoder at chance. Pretraining gave the other encoders something that more steps on 32 sentences do not.
 #
-# Why is the encoder worse when frozen? The small number of labels is not the whole reason. Logistic regression gets frozen outputs of 2,000 labelled reviews: all 24 different sentences about *good* and *bad*. On the ten new adjectives, it gets 53 to 97 % (`[CLS]`, five runs), and 69 to 93 % with the mean.
+# Why is the encoder worse when frozen? The small number of labels is not the whole reason. We also trained logistic regression on the frozen outputs of 2,000 labelled reviews, which cover all 24 different sentences about *good* and *bad*. On the ten new adjectives, it is right in 53 to 97 % (`[CLS]`, five recorded runs) and in 69 to 93 % (mean).
 #
 # <details><summary>Then what is the reason?</summary>We do not know. Two labelled adjectives may be too few to show a linear head the direction that all adjectives share. Also, no label was ever at <code>[CLS]</code> in pretraining. Fine-tuning can change the outputs. In Devlin et al., section 5.3, a bidirectional LSTM on frozen outputs of the last four layers comes close to fine-tuning. Its task is another one: to find names in a text.</details>
 
@@ -2379,15 +2379,17 @@ figures.steps(
     "",
     [""],
 )
+whole = some_classifier(some_row).diff(dim=1).item()
+print(f"logit difference of the whole sentence: {whole:.1f}")
 
 # %% [markdown]
-# What to see (in our run; yours may differ): in layer 0, `[CLS]` gives *dull* 0.69 and *not* 0.00; in layer 1, *dull* 0.01 and *not* 0.32. Masking *dull* lowers the logit difference by 12.7, and masking *not* by 2.9.
+# What to see (in our run): masking *dull* lowers the logit difference by 12.7, *not* by 2.9, and *it* by 2.0. But *it* begins every review and says nothing about the label. So a `[MASK]` has some effect of its own, and only *dull* is far above it.
 #
-# Neither layer alone shows which words matter: *not* gets no weight in layer 0 and *dull* almost none in layer 1, yet masking either lowers the difference. Nor do the two layers together: *was* gets 0.24 in layer 0, and masking it changes almost nothing (−0.1).
+# The weights of `[CLS]` do not show this. In layer 1, *dull* gets 0.01. In layer 0 it gets 0.69, but *was* gets 0.24, and masking *was* changes almost nothing (−0.1).
 #
 # <details><summary>Why do the weights not show which words matter?</summary>A weight says how much of a position's value is taken. It does not say what the value contains, or whether the classification head uses it. In layer 1, moreover, each value is computed from an output of layer 0, which already depends on several words.</details>
 #
-# **Predict.** Mask the negation of *it was not dull* and of *it was not very dull*, for all ten adjectives and each adverb. When does the classifier more often give the original sentence's label?
+# **Predict.** One sentence says little about *not*. Mask the negation of *it was not dull* and of *it was not very dull*, for all ten adjectives and each adverb. When does the classifier more often give the original sentence's label?
 #
 # <details><summary>Without an adverb</summary>Then less of the row reveals what is missing. Think about what may come before <em>very</em>.</details>
 # <details><summary>With an adverb</summary>Yes, in four of our five runs. Only a negation fits before <em>very</em>: the first puzzle of part 4.</details>
@@ -2423,9 +2425,9 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: with an adverb, three of our classifiers stay right in every sentence, and a fourth in two of three sentences. Without one, none is right in every sentence (40 to 80 %). In the fifth run, in which only 65 % of the hidden verbs agreed, the adverb does not help.
+# What to see: with an adverb, three of our classifiers stay right in every sentence, and a fourth in two of three. Without one, none does (40 to 80 %): the hidden word could be an adverb, so nobody can know. In the fifth run (65 % of hidden verbs agreed), the adverb does not help.
 #
-# (**From the lecture**: in *Transformers (Part 2)*, Data C182, the intuition is that `[CLS]` stores the “global” info about the sentence. In the experiment with 32 labels, that held after fine-tuning, and less so for frozen outputs.)
+# (**From the lecture**: in *Transformers (Part 2)*, Data C182, the intuition is that `[CLS]` stores the “global” info about the sentence. With our 32 labels, that held in four of five fine-tuned runs, less so for frozen outputs.)
 
 # %% [markdown]
 # ## 8 · The real thing
@@ -2507,7 +2509,9 @@ else:
     print("Hugging Face's library is not installed here; `pip install transformers` installs it")
 
 # %% [markdown]
-# A difference below 1e-12 is rounding: your class is BERT's encoder. `bert-base-uncased` has 12 layers of width 768 and 30,522 tokens. Its pretraining head has one more layer before the table, and its classifier one at `[CLS]`, the *pooler* (a linear layer and tanh). **Next sentence prediction**, BERT's second pretraining task, asks from the output at `[CLS]` whether the second sentence followed the first in the original text. (Your pretraining has no second task.)
+# A difference below 1e-12 is rounding: your class is BERT's encoder. `bert-base-uncased` has 12 layers of width 768 and 30,522 tokens. Its pretraining head has one more layer before the table. Its classifier has one at `[CLS]`: the *pooler*, a linear layer and tanh.
+#
+# **Next sentence prediction**, BERT's second pretraining task, asks from the output at `[CLS]` whether the second sentence followed the first in the original text. (Your pretraining has no second task.)
 #
 # ### A model of real text
 #

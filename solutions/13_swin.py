@@ -3,11 +3,11 @@
 #
 # **You build** a Transformer whose cost grows with the area of the image, not with the square of the area: attention inside windows, windows that shift, and a pyramid of feature maps.
 #
-# **You need** the ideas of lessons 2, 3, 6, 7 and 8: masks, heads, the relative position bias, the pre-norm block, and patches.
+# **You need** the ideas of lessons 2, 3, 6, 7, 8 and 9: masks, heads, the relative position bias, the pre-norm block, patches, and GELU.
 #
 # **You take away** `WindowAttention`, `SwinBlock`, `PatchMerging` and `Swin`, with the same logits as Hugging Face's `SwinForImageClassification`; and a decoder that segments images.
 #
-# **Time**: about 305 minutes: 215 for the exercises. Good places to stop are marked after about 130, 210 and 265. Part 10 has no exercise.
+# **Time**: about 305 minutes: 215 for the exercises. Good places to stop are marked after part 3, and after about 130, 210 and 265 minutes. Parts 10 and 11 have no exercise.
 
 # %% given imports
 import importlib
@@ -405,15 +405,15 @@ with Check("window_reverse", "its gradient") as check:
 #
 # The two blocks of network A use the *same* windows. So a pixel depends on its own window alone, however many blocks follow.
 #
-# At the end, the network averages all pixels, and a linear layer makes two logits: sums over windows. For two dots in two windows, the difference of the logits, *same colour* minus *different colour*, is a sum $f(\text{left dot}) + g(\text{right dot})$. If it is positive, the answer is *same colour*.
+# At the end, the network averages all pixels, and a linear layer makes two logits: sums over windows. For two dots in two windows, the difference of the logits, *same colour* minus *different colour*, is a sum $f(\text{first dot}) + g(\text{second dot})$. If it is positive, the answer is *same colour*.
 #
-# **Predict.** Of the four colourings of a pair of positions (orange-orange, orange-blue, blue-orange, blue-blue), how many can such a sum get right?
+# **Predict.** Of the four colourings (orange-orange, orange-blue, blue-orange, blue-blue), how many can such a sum get right?
 #
 # <details><summary>All four</summary>Then f(orange) + g(orange) > 0 and f(blue) + g(blue) > 0, but f(orange) + g(blue) < 0 and f(blue) + g(orange) < 0. Add the first two, and the last two: equal sums.</details>
 # <details><summary>Three at most</summary>Yes. The first two inequalities say that f(orange) + f(blue) + g(orange) + g(blue) > 0, the last two that it is < 0. One must fail.</details>
 # <details><summary>Two at most</summary>Take f = g = 1 for orange and −2 for blue: orange-orange gives 2, mixed pairs −1, and only blue-blue is wrong.</details>
 #
-# “Different colours” is the **exclusive or** (XOR) of the two dots: true if exactly one is orange. A search confirms that no such sum computes it:
+# The **exclusive or** (XOR) of two statements is true if exactly one is true. “Different colours” is an XOR (lesson 7). By the inequalities, no such sum computes it; a search agrees:
 
 # %%
 levels = torch.linspace(-2, 2, 9)
@@ -433,11 +433,11 @@ straddling = shifted_down[:, None] * 3 + shifted_down
 draw_sets({"block 1": right_windows, "block 2, shifted by 2": straddling}, 4, marked=(3, 3))
 
 # %% [markdown]
-# What to see: in block 2 the framed pixel shares a window with pixels of all four windows of block 1. (The thick lines are still those of block 1.) But block 2 has nine windows, in four shapes, and only windows of the same shape fit into one batch.
+# What to see: in block 2 the framed pixel shares a window with pixels of all four windows of block 1. (The thick lines are still those of block 1.) But block 2 has nine windows of four shapes, and a batch needs equal shapes. Padding all nine to 4 × 4 would more than double the work.
 #
-# Swin's trick is a **cyclic shift**: roll the map by $-s$ on both axes, so that what leaves at the top comes in at the bottom, and what leaves on the left, on the right. Then cut it into four windows, as in block 1.
+# Swin's trick is a **cyclic shift**: roll the map by $-s$ on both axes, so that what leaves at the top comes in at the bottom, and what leaves on the left, on the right. Then cut it as in block 1.
 #
-# **Predict.** A row of 8 pixels, `0 1 2 3 4 5 6 7`, is rolled by −2 and cut into windows of 4. What is in the second one?
+# **Predict.** The row `0 1 2 3 4 5 6 7` is rolled by −2 and cut into windows of 4. What is in the second window?
 #
 # <details><summary>4, 5, 6, 7</summary>That is so without the roll.</details>
 # <details><summary>6, 7, 0, 1</summary>Yes. Pixels 0 and 1 leave on the left and come in again on the right. There they meet 6 and 7, from the other end of the row.</details>
@@ -470,7 +470,7 @@ print("the last window holds these pixels:", rolled_pixels[4:, 4:], sep="\n")
 # **Exercise** (25 minutes). Write the mask. Test it at shifts other than $s = M/2$, too.
 #
 # <details><summary>Hint 1</summary>After a roll by −s, which rows hold pixels that wrapped around? Make a bool for every row, and one for every column.</details>
-# <details><summary>Hint 2</summary>Give each pixel of the rolled map a number for its piece: wrapped or not, on each axis, makes four. Be careful that no two pieces get the same number.</details>
+# <details><summary>Hint 2</summary>Give each pixel of the rolled map a number for its piece: wrapped or not, on each axis, makes four. Make sure that no two pieces get the same number.</details>
 # <details><summary>Hint 3</summary><code>window_partition</code> brings these numbers into windows, like any map of one channel. Then compare all pairs: <code>a[:, :, None] == a[:, None, :]</code>.</details>
 
 
@@ -577,7 +577,7 @@ with Check("shifted_window_mask", "every pair, by its offset") as check:
 # END HIDDEN TESTS
 
 # %% [markdown]
-# Follow single pixels through your two functions. Choose a window size and a shift, and move the frame with the arrow keys or the pointer. The left map is the picture as it was: dots mark the pixels that the framed one may attend to, crosses the masked ones of its window. The middle map is rolled, and on the right is the mask of the pixel's window. The line above them counts the pairs.
+# Follow single pixels through your two functions. Choose a window size and a shift, and move the frame with the arrow keys or the pointer. The left map is the picture as it was: dots mark the pixels that the framed one may attend to, crosses the masked ones of its window. The middle map is rolled, and on the right is the mask of the pixel's window. The windows are numbered on the rolled map, from 0, in the order of `window_partition`. The line above the maps counts the pairs.
 
 # %%
 from transformer_course.widgets import show_windows
@@ -659,6 +659,8 @@ for masked_score in (0.0, 90.0, 100.0, 105.0):
 
 # %% [markdown]
 # What to see: a masked score that is 100 above the allowed one gets half the weight. What is called a mask there is only a large penalty. (In part 11 you see masked keys come through in Hugging Face's model.) Your `WindowAttention` will use $-\infty$.
+#
+# **A good place to stop.** (Back later? Run all cells above first.)
 
 # %% [markdown]
 # ## 4 · A bias for each offset
@@ -959,7 +961,7 @@ def block_shapes(
 
 
 # %% [markdown]
-# **Exercise** (35 minutes). Write `WindowAttention`. The number of windows is one more axis than in lesson 3: (batch, windows, pixels, d_model). The table may start as you like, for example with `0.02 * torch.randn(…)`.
+# **Exercise** (35 minutes). Write `WindowAttention`. There is one more axis than in lesson 3, for the windows: (batch, windows, pixels, d_model). The table may start as you like, for example with `0.02 * torch.randn(…)`.
 #
 # <details><summary>Hint 1: heads</summary>The output of <code>qkv</code> holds all queries, then all keys, then all values, each cut into heads. Which three axes does that make of the last one, and in which order?</details>
 # <details><summary>Hint 2: bias</summary><code>self.table[index]</code> has the shape (M², M², heads). The scores are (batch, windows, heads, M², M²).</details>
@@ -1277,12 +1279,14 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: at 64² pixels, the windows are far faster. On a busy computer, some points may come out too high. On a quiet one, your window attention went from 0.4 to 1.3 ms between 32² and 64²: about 3 times as long. Attention over all pixels went from 12 to 390 ms: about 32 times, not 16. A likely reason: PyTorch's attention stores the weights of all its pairs, as yours does, and at 64² they no longer fit into the processor's cache.
+# What to see: at 64² pixels, the windows are hundreds of times faster. For them, expect a factor of 3 to 5 from 32² to 64². (A small map has fixed costs.)
+#
+# For all pixels, expect 16 or more at each doubling. On one computer, the factor was about 32 from 32² to 64² (12 to 390 ms). On others, the largest jump comes earlier. A likely reason: PyTorch's attention stores the weights of all pairs, as yours does (17 MB at 32², 268 MB at 64²). At some size, they no longer fit into the processor's cache.
 
 # %% [markdown]
 # ## 6 · The Swin block
 #
-# The block is the pre-norm block of lesson 7, with windows around its attention:
+# The block is the pre-norm block of lesson 7, with GELU (lesson 9) instead of ReLU, no dropout, and attention in windows:
 
 # %%
 figures.stations(
@@ -1573,11 +1577,9 @@ for name, two_shifts in {"network A": (0, 0), "network B": (0, 2)}.items():
     print(f"{name}, shifts {two_shifts}: {accuracy:.0%} of the pictures")
 
 # %% [markdown]
-# What to see: 50 % against 100 %, as in the recorded runs of the opening. (`dots_accuracy` repeats them if your modules draw the same initial weights.) The shift alone makes the difference, as the argument of part 3 predicts: with the same windows in both blocks, at most three in four can be right. Why only half? Over the four colourings, the cross-entropy of a sum $f + g$ is lowest if all four sums are 0: a probability of ½ each time.
+# What to see: 50 % against 100 %, as in the opening. (`dots_accuracy` repeats its runs if your modules draw the same initial weights.) The shift alone makes the difference, as part 3 predicts: with the same windows, at most three in four can be right. Why only half? Over the four colourings, the cross-entropy of a sum $f + g$ is lowest if all four sums are 0: probabilities of ½. Tiny differences then decide. An answer that is always the same, or depends on one dot alone, is right for exactly half of the pictures.
 #
-# The shift comes with a mask. Does network B need it?
-#
-# **Predict.** Leave the mask out: in block 2, pixels from opposite borders of the picture may attend to each other. What becomes of the accuracy?
+# **Predict.** Leave network B's mask out: in block 2, pixels from opposite borders may attend to each other. What becomes of the accuracy?
 #
 # <details><summary>It falls to a half</summary>The pair itself still meets in one window. The mask only removes other pixels.</details>
 # <details><summary>It falls a little</summary>That is what one may expect. Run the next cell.</details>
@@ -1598,7 +1600,7 @@ figures.runs(
 # %% [markdown]
 # What to see: this task cannot tell the two apart. (`dots_accuracy((0, 2), across=True, seed=seed, masked=False)` repeats a run.) So accuracy on this task is no test of the mask. Gradients are one: they show what a pixel *can* depend on.
 #
-# The next view asks your own blocks. For each pixel, it takes the gradient of the output with respect to all pixels of the input; where it is not zero, there is a dependence. Choose a network and a block, and move the frame.
+# The next view tests your own blocks. For each pixel, it takes the gradient of the output with respect to all pixels of the input; where it is not zero, there is a dependence. Choose a network and a block, and move the frame.
 
 # %%
 from transformer_course.widgets import show_reach
@@ -1672,7 +1674,7 @@ def draw_pyramid(map_sides: Sequence[int], widths: Sequence[int], depths: Sequen
 draw_pyramid([56, 28, 14, 7], [96, 192, 384, 768], [2, 2, 6, 2])
 
 # %% [markdown]
-# What to see: this is Swin-T, the smallest of the paper's models, on an image of 224 × 224 pixels with patches of 4 × 4. Its windows have 7 × 7 pixels everywhere. A window of the first stage covers 28 × 28 pixels of the image, that of the last stage all of it.
+# What to see: this is Swin-T, the smallest of the paper's models, on an image of 224 × 224 pixels with patches of 4 × 4. Its windows have 7 × 7 pixels everywhere. A window of the first stage covers 28 × 28 pixels of the image; the one window of the last stage covers the whole image.
 #
 # How are four pixels merged? A mean forgets which was where. Swin *concatenates* the four vectors, normalises the result, and projects it to 2d:
 #
@@ -1680,7 +1682,7 @@ draw_pyramid([56, 28, 14, 7], [96, 192, 384, 768], [2, 2, 6, 2])
 #
 # The first index is the row: the order goes down the columns.
 #
-# **Predict.** A map (1, 8, 8, 16) is merged. How many numbers does it hold before, and how many after?
+# **Predict.** A map (1, 8, 8, 16) is merged. How many numbers does it hold before and after?
 #
 # <details><summary>1,024 before, 1,024 after</summary>The area falls to a quarter, and the channels only double.</details>
 # <details><summary>1,024 before, 512 after</summary>Yes: (1, 4, 4, 32).</details>
@@ -1834,18 +1836,20 @@ with Check("PatchMerging", "refused and accepted") as check:
 # END HIDDEN TESTS
 
 # %% [markdown]
-# Follow a pixel once more, now into the merged map. Which pixels of the map go into one merged pixel is found by gradients of your `PatchMerging`.
+# Follow a pixel once more, now into the merged map. The gradients of your `PatchMerging` show which pixels of the map go into one merged pixel.
 
 # %%
 show_windows(window_partition, shifted_window_mask, PatchMerging(4), side=8, window_sizes=(2, 4))
 
 # %% [markdown]
-# What to see: the framed pixel (1, 3) goes into pixel (0, 1) of the merged map. (In the live view, move the frame inside its square of 2 × 2: the orange cell stays.) So four pixels go into each merged one. In the next stage, a window of M × M merged pixels covers 2M × 2M pixels of this map.
+# What to see: the framed pixel (1, 3) goes into pixel (0, 1) of the merged map. (In the live view, move the frame inside its square of 2 × 2: the orange cell stays.) In the next stage, a window of M × M merged pixels covers 2M × 2M pixels of this map.
 
 # %% [markdown]
 # ## 9 · Swin
 #
 # The whole model: patches as in lesson 8, and a norm. Then come stages of blocks, with a merging between each stage and the next. At the end come a norm, the mean over all pixels, and a classification head.
+#
+# The mean replaces lesson 8's class token. There is no table of absolute positions: inside a window, the relative position bias tells the pixels apart.
 
 
 # %% given cut_into_patches folded=true
@@ -2076,7 +2080,7 @@ with Check("Swin", "refused and accepted") as check:
 # %% [markdown]
 # ### Digits again
 #
-# Train it on the digits of lesson 8: 8 × 8 pixels, patches of 2 × 2, two stages.
+# Train your `Swin` on the digits of lesson 8, without their black margin: 8 × 8 pixels, patches of 2 × 2, two stages.
 
 
 # %% folded=true
@@ -2133,7 +2137,7 @@ def digits_accuracy(seed: int, kind: str = "as built", epochs: int = 8) -> float
 print(f"held-out accuracy: {digits_accuracy(seed=0):.1%}")
 
 # %% [markdown]
-# What do the parts of the model contribute? Each is switched off in turn: in one control the windows never shift; in the other, merging gets the mean of the four pixels four times. (Neither changes the number of parameters. But averaging leaves only d different inputs of the reduction, of 4d. All runs are recorded; `digits_accuracy(seed, kind)` repeats one.)
+# What do the parts of the model contribute? Each is switched off in turn: in one control the windows never shift; in the other, merging gets the mean of the four pixels four times. (Neither changes the number of parameters. But with averaging, the 4d inputs of the merging are only d numbers, each given four times. All runs are recorded; `digits_accuracy(seed, kind)` repeats one.)
 #
 # **Predict.** Which of the two costs more on the digits?
 #
@@ -2153,15 +2157,15 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: with means for merging, the average accuracy is about five points lower, and the best run stays below the worst of all others. Leaving out the shift costs less than one point, which five seeds cannot tell from chance.
+# What to see: with means for merging, the average accuracy is about five points lower, and the best run stays below all others. Leaving out the shift costs less than one point, which five seeds cannot tell from chance.
 
 # %% [markdown]
-# **A good place to stop.** You have built Swin. What follows uses it: a decoder for every pixel, and the comparison with Hugging Face's model. (Back later? Run all cells above first.)
+# **A good place to stop.** You have built Swin. Next come a decoder for every pixel, and Hugging Face's model. (Back later? Run all cells above first.)
 
 # %% [markdown]
 # ## 10 · A class for every pixel
 #
-# A classifier gives one answer for an image. **Dense prediction** gives an answer for every pixel; where the answer is a class, it is called **semantic segmentation**. In the next pictures, all shapes have a random brightness, so a single pixel does not tell its class.
+# A classifier gives one answer for an image. **Dense prediction** gives an answer for every pixel; where the answer is a class, it is called **semantic segmentation**. The next pictures are noisy, and shapes have a random brightness. So a pixel alone may tell a shape from the background, but not from another shape.
 
 # %%
 from transformer_course.data.shapes import CLASSES, drawn_shapes
@@ -2198,15 +2202,15 @@ def draw_classes(rows: dict[str, Tensor], title: str) -> figures.Picture:
 draw_classes({"picture": some_pictures[:, 0], "classes": some_classes}, "Shapes to segment")
 
 # %% [markdown]
-# **Predict.** A small Swin makes two feature maps of such a picture: 16 × 16 pixels in the first stage, 8 × 8 in the second. How many pixels of the picture does one pixel of the second map cover?
+# **Predict.** A small Swin makes two feature maps of a picture: first 16 × 16 pixels, then 8 × 8. How many pixels of the picture does one pixel of the second map cover?
 #
 # <details><summary>2 × 2</summary>That is a patch: a pixel of the first map.</details>
 # <details><summary>4 × 4</summary>Yes: 32 / 8. So an edge of a shape may run through the middle of such a pixel.</details>
 # <details><summary>8 × 8</summary>The map has 8 pixels along a side; the picture has 32.</details>
 #
-# The lecture says: “We need to fuse features from different hierarchies (resolutions) for dense prediction tasks.”
+# The lecture says (CS7150, Part I, “Lesson we learned from CNNs”): “We need to fuse features from different hierarchies (resolutions) for dense prediction tasks.”
 #
-# The decoder of the U-Net, a CNN for segmentation, enlarges the coarse map, and a **skip connection** concatenates the encoder's map of the same size with it. **Swin-Unet** (Cao et al., 2022) does so with Swin blocks. To enlarge a map, **patch expanding** projects each vector from d to 2d, and lays these numbers out as 2 × 2 pixels of d/2 channels.
+# The decoder of U-Net, a CNN for segmentation, enlarges the coarse map, and a **skip connection** concatenates the encoder's map of the same size with it. **Swin-Unet** (Cao et al., 2022) does so with Swin blocks. To enlarge a map, **patch expanding** projects each vector from d to 2d, and lays these numbers out as 2 × 2 pixels of d/2 channels.
 
 
 # %% folded=true
@@ -2313,14 +2317,16 @@ draw_classes(
 )
 
 # %% [markdown]
-# What to see: after 300 steps, the network finds the shapes, but still confuses classes.
+# What to see: after 300 steps, the network finds the shapes, but confuses classes.
 #
-# The **intersection over union** (IoU) of a class is the share of pixels that have it in prediction *and* ground truth, among those that have it in either. The mean IoU averages the classes. The fused network gets two controls:
+# The **intersection over union** (IoU) of a class is the share of pixels that have it in prediction *and* ground truth, among those that have it in either. The mean IoU averages the classes. The accuracy at edges counts only pixels with a neighbour of another class.
 #
-# - *coarse alone*: the skip connection is cut, and zeros take its place. Nothing else changes.
-# - *fine alone*: a single scale. Four blocks on the fine map, no merging, and a larger width, so that it has about as many parameters.
+# The fused network gets two controls:
 #
-# All three have the same pictures, 1,000 steps and the same peak learning rate. (It was not tuned for each.)
+# - *coarse alone*: zeros replace the skip connection. Nothing else changes.
+# - *fine alone*: four blocks on the fine map, no merging, and a larger width, for about as many parameters.
+#
+# All three have the same pictures, 1,000 steps, and the same peak learning rate (not tuned for each).
 
 # %%
 for scales in ("both", "coarse", "fine"):
@@ -2332,7 +2338,7 @@ for scales in ("both", "coarse", "fine"):
 #
 # <details><summary>Both scales, fused</summary>The lecture's sentence leads one to expect this. Run the next cell.</details>
 # <details><summary>Coarse alone</summary>Not in these runs. Without the skip connection, the decoder gets details only through the coarse map, whose pixels have 32 channels each: these can hold some of them.</details>
-# <details><summary>Fine alone</summary>Yes, in these runs.</details>
+# <details><summary>Fine alone</summary>Yes, in these runs. All four of its blocks work on the fine map, and the shapes are small. (Whether that is the reason is not tested.)</details>
 
 # %%
 recorded_segments = {  # three seeds each: judged(segmenter(scales, seed, steps))
@@ -2369,14 +2375,14 @@ for name, of_runs in recorded_seconds.items():
 # %% [markdown]
 # The fused network does 1,400 steps in the fine one's time. The figures' last column shows these: two runs of three match the fine scale.
 #
-# So these runs, with one untuned rate, do not support “we need to fuse”. Nor do they refute it: the shapes are only 4 to 7 fine pixels across, and the detectors below take far larger images.
+# So these runs, with one untuned rate, do not support “we need to fuse”. But they do not refute it: the shapes are only 3 to 7 fine pixels across, and detectors (below) take larger images.
 #
 # **From the lecture**: STATS 403, lecture 7, on Swin-UNet; CS7150, Part I, “Hierarchical Representations in SwinTransformer”.
 
 # %% [markdown]
 # ### A table of the lecture
 #
-# CS7150, Part I, “Transformer vs CNN”, compares a ResNet-50 and Swin-T as the encoder of four *detectors*, which draw a box around each object (Liu et al., table 2). Average precision (AP) rates them; GFLOPs are billions of operations an image.
+# CS7150, Part I, “Transformer vs CNN”, compares a ResNet-50 and Swin-T as the part of four *detectors* that makes feature maps (Liu et al., table 2). Detectors draw a box around each object. They are rated by average precision (AP; higher is better).
 
 # %%
 detectors = {  # name -> (AP, GFLOPs, FPS) of ResNet-50, then of Swin-T
@@ -2389,11 +2395,13 @@ for name, (resnet, swin_t) in detectors.items():
     print(f"{name:18} AP {resnet[0]} → {swin_t[0]}, GFLOPs {resnet[1]} → {swin_t[1]}")
 
 # %% [markdown]
-# **Predict.** With Swin-T, the FLOPs rise by 1 to 5 %. How much slower is it, in frames per second?
+# GFLOPs are billions of operations per image. (A multiplication and the addition after it count as one.)
+#
+# **Predict.** With Swin-T, the FLOPs rise by 1 to 5 %. By how much does the number of frames per second fall?
 #
 # <details><summary>1 to 5 % too</summary>That would be so if every operation took the same time.</details>
 # <details><summary>12 to 21 %</summary>Yes. Rolling, cutting and masking read and write memory, and are not counted as FLOPs; and convolutions have been optimised for longer.</details>
-# <details><summary>It is faster: windows are cheap</summary>Cheaper than attention over all pixels. The rival here is a CNN.</details>
+# <details><summary>It rises: windows are cheap</summary>Cheaper than attention over all pixels. The rival here is a CNN.</details>
 
 # %%
 for name, (resnet, swin_t) in detectors.items():

@@ -223,7 +223,7 @@ draw_scenes(
 # sequence = features.reshape(batch, cells, channels)
 # ```
 #
-# Before you read on, write a test that this line fails: fill in `an_example` with a small feature map in which you can tell every number's cell, for instance `torch.arange(…).reshape(1, 2, 2, 3)`. Then say what the first vector *should* be.
+# Before you read on, write a test that this line fails: fill in `an_example` with a small feature map in which you can tell every number's cell, for instance `torch.arange(12.0).reshape(1, 2, 2, 3)`. Then say what the first vector *should* be.
 
 # %%
 an_example = torch.zeros(1, 2, 2, 3)  # change this: 2 channels, 2 × 3 cells
@@ -235,7 +235,7 @@ print("fails your test" if not torch.equal(reshaped[0, 0], first_vector) else "p
 # %% [markdown]
 # <details><summary>What a test shows</summary>With <code>torch.arange(12.0).reshape(1, 2, 2, 3)</code>, channel 0 holds 0 to 5 and channel 1 holds 6 to 11. The first cell's vector should be [0, 6]. The line gives [0, 1]: channel 0 of two different cells.</details>
 #
-# Would you notice in training? The loss still falls. In five recorded runs of part 4's captioner with this line, 26 to 33 % of the captions had no error. With the right order, 89 to 92 % had none.
+# Would you notice this in training? The loss still falls. In five recorded runs of part 4's captioner with this line, 26 to 33 % of the captions had no error. With the right order, 89 to 92 % had none.
 #
 # **Exercise** (8 minutes). Write it.
 #
@@ -315,7 +315,7 @@ with Check("grid_to_sequence", "other sizes, scales and dtypes") as check:
 # %% [markdown]
 # ## 2 · What a cell sees
 #
-# Cell (0, 0) is the top left corner of the grid. A map of attention brightens the top left 4 × 4 pixels for it. Are these the pixels from which the cell is computed? The cell's gradient answers this: where it is not 0, the cell depends on the pixel.
+# Cell (0, 0) is the top left corner of the grid. A map of attention brightens the top left 4 × 4 pixels for it. Are these the pixels from which the cell is computed? The cell's gradient with respect to the pixels answers this: where it is not 0, the cell depends on the pixel. (The figure takes cell (4, 8) of a larger scene, so that the edge cuts nothing off.)
 
 # %%
 probe = torch.zeros(1, 3, 32, 64, requires_grad=True)  # a larger scene, so that nothing is cut off
@@ -373,7 +373,7 @@ def draw_fields() -> figures.Picture:
 draw_fields()
 
 # %% [markdown]
-# What to see: cell 0 of the first layer sees pixels −1, 0 and 1; cell 1 sees 1, 2 and 3. Cell 0 of the second layer sees cells −1, 0 and 1 of the first, so pixels −3 to 3. Cell 1 sees pixels 1 to 7. (Grey: padding.)
+# What to see: cell 0 of the first layer sees pixels −1, 0 and 1; cell 1 sees 1, 2 and 3. Cell 0 of the second layer sees cells −1, 0 and 1 of the first, so pixels −3 to 3. Cell 1 sees pixels 1 to 7. (Grey: padding. Cell −1 of the first layer is a 0 that sees no pixel; counting it gives every cell the same size.)
 #
 # **Predict.** A third convolution follows, with kernel 3, *stride 1* and padding 1. How many more pixels does a cell see along this axis?
 #
@@ -381,7 +381,7 @@ draw_fields()
 # <details><summary>8: one cell on each side, and cells are 4 pixels apart</summary>Yes: 7 + 8 = 15. A layer's own stride does not count yet: it sets how far apart this layer's cells are, which matters for the layers after it.</details>
 # <details><summary>None: its stride is 1</summary>Its own stride says how far apart its cells are. How much more each of them sees depends on the kernel, and on the strides <em>before</em>.</details>
 #
-# **Exercise** (20 minutes). Compute the receptive field for any stack of layers.
+# **Exercise** (20 minutes). Compute the receptive field for any stack of layers: its size, its stride and where it starts.
 #
 # <details><summary>Hint 1</summary>Begin with a single pixel: size 1, stride 1, start 0. Then go through the layers and update all three.</details>
 # <details><summary>Hint 2</summary>How far apart, in pixels, are the cells that a layer's kernel sees: before or after this layer's own stride?</details>
@@ -485,7 +485,8 @@ for network, its_layers in {
 print(f"by the gradient: {int(seen_columns.max() - seen_columns.min()) + 1} pixels")
 
 # %% [markdown]
-# <details><summary>What is wrong with the pictures</summary>A cell of the VGG-19 has a receptive field of 252 × 252 pixels: more than the whole image. A cell's 16 × 16 pixels say where the cell <em>is</em>. They do not say from which pixels it was computed. (The smooth look does not come from the network either: the weights were enlarged, then blurred by a Gaussian filter.)</details>
+# <details><summary>What is wrong with the pictures</summary>A cell of the VGG-19 has a receptive field of 252 × 252 pixels, more than the whole image. A cell in the middle can see all of the image, a corner cell 134 × 134 pixels of it. A cell's 16 × 16 pixels say where the cell <em>is</em>. They do not say from which pixels it was computed. (The smooth look does not come from the network either: the weights were enlarged, then blurred by a Gaussian filter.)</details>
+# <details><summary>Back to the opening: has network 1's outlined cell, (2, 4), seen the square?</summary>No. By your function, it sees columns 4 · 4 − 7 = 9 to 23, and the square is in columns 1 to 7. But cell (2, 3), with 30 % of the weight, sees columns 5 to 19, so a part of the square.</details>
 #
 # The receptive field is an upper bound: a cell need not use all of it, and pixels near its middle usually count more. Still, “it attended to this tile” and “it used these pixels” are different claims. Part 7 tests the second.
 #
@@ -493,7 +494,7 @@ print(f"by the gradient: {int(seen_columns.max() - seen_columns.min()) + 1} pixe
 #
 # ## 3 · Attention over the grid
 #
-# Before each word, the decoder's state attends to the cells: the state gives the query, each cell a key, and the cells themselves are the values. Here are three cells with two features, one query, and a *gate*, as in lesson 10's GRU:
+# Before each word, the decoder's state attends to the cells: the state gives the query, each cell a key, and the cells themselves are the values. Here are three cells with two features, [4, 0], [0, 4] and [2, 2], the scores of one query, and a *gate*, as in lesson 10's GRU:
 
 # %%
 three_cells = torch.tensor([[4.0, 0.0], [0.0, 4.0], [2.0, 2.0]])
@@ -790,7 +791,7 @@ draw_captioner()
 # %% [markdown]
 # What to see: the *old* state attends; the GRU reads the token's embedding and the context; the *new* state gives the logits of the next word. (In lesson 10, the output layer read the context as well. Here, the GRU has to pass it on.) In training, the tokens are those of the true caption (teacher forcing, lesson 10).
 #
-# A cell says *what* is there. But where? Attention ignores the order of its keys, so each cell needs its position: a learned vector per cell, which is added before anything else, as in a Vision Transformer.
+# A cell says *what* is there. But where? Attention ignores the order of its keys, so each cell needs its position: a learned vector per cell, which is added before anything else, as in a Vision Transformer. (The figure leaves this out.)
 #
 # **Predict.** Without these positions, what does the captioner lose?
 #
@@ -1078,7 +1079,9 @@ with Check("Captioner", "gradients through all words") as check:
 # %% [markdown]
 # ### Train it
 #
-# You train three captioners, one for each seed, on 4,000 scenes: 500 steps with batches of 64, AdamW, and a one-cycle schedule (the learning rate rises, then falls). Each has its own frozen CNN. The initial parameters are fixed, so your numbers should be close to those in the text. The metric on 500 new scenes is **exact match**: the share of captions in which *every* word is right.
+# You train three captioners, one for each seed, on 4,000 scenes. Each has its own frozen CNN. For each seed, you also train a control, *mean context*: in place of attention, every word gets the mean of all cells. A second control, without positions, is recorded. The metric on 500 new scenes is **exact match**: the share of captions in which *every* word is right.
+#
+# <details><summary>How they are trained</summary>500 steps with batches of 64, AdamW, and a one-cycle schedule: the learning rate rises, then falls. The initial parameters are fixed, so your numbers should be close to those in the text.</details>
 #
 # **Predict.** At test time, a captioner writes by itself. But the code below compares the argmax of each word with the truth, under teacher forcing. Is the exact match the same?
 #
@@ -1209,7 +1212,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: with attention, almost all captions of one shape are right, and about four in five of three shapes. With the mean as context, 8 % are right for three: a mean of red and blue does not say which shape is red, nor which one is to the left. Without positions, 47 to 60 % are right for two, 19 to 26 % for three. Guessing the order would give about as many.
+# What to see: with attention, almost all captions of one shape are right, and about four in five of three shapes. With the mean context, 8 % are right for three: a mean of red and blue does not say which shape is red, nor which one is to the left. Without positions, 47 to 60 % are right for two, 19 to 26 % for three. Guessing the order would give about as many.
 #
 # <details><summary>What guessing gives, and how large the controls are</summary>In this test set, with the colours and the shapes known and both orders guessed, 10 % of the captions of three shapes would be right. With the objects known and their order guessed, it would be 52 % for two and 20 % for three: sometimes two objects are equal. The two controls are also a little smaller: of the captioner's 35,796 parameters, “mean context” lacks 3,649 (10 %) and “no positions” 1,536 (4 %).</details>
 
@@ -1393,7 +1396,7 @@ with Check("weight_on_object", "other sizes, strides and dtypes, cell by cell") 
 #
 # <details><summary>Nearly all, in each of the three</summary>That is what the pictures in papers suggest. Run the next cell.</details>
 # <details><summary>Nearly all in some, about chance in others</summary>Yes, although they are about equally good at writing.</details>
-# <details><summary>About chance in each</summary>In one of the three. In the other two, nearly all of it is on the object.</details>
+# <details><summary>About chance in each</summary>In one of the three, it is even below chance. In the other two, nearly all of it is on the object.</details>
 
 
 # %%
@@ -1527,7 +1530,7 @@ with Check("coverage_penalty", "other sizes, lengths and dtypes") as check:
 # **Predict.** The captioner is trained with the loss plus 0.1 times your penalty (recorded; to train one yourself, run `exact(teacher_forced(0, penalty=0.1)[0])`). What changes?
 #
 # <details><summary>Captions get worse: attention is forced to go elsewhere</summary>It goes elsewhere. But look at the exact match in the next figure.</details>
-# <details><summary>The maps change, the captions hardly</summary>Yes. The same accuracy, with other maps.</details>
+# <details><summary>The maps change; the captions hardly do</summary>Yes. The same accuracy, with other maps.</details>
 # <details><summary>Nothing: 0.1 is too small</summary>For the maps it is large enough.</details>
 
 # %%
@@ -1577,7 +1580,7 @@ draw_scenes(three_covers, ["tile 1", "tile 9", "tile 20"], "One tile covered")
 # %% [markdown]
 # **Occlusion sensitivity** (Zeiler and Fergus, 2014) covers one part of an image after another and measures how much a score falls. Here the parts are tiles, and each word has a score.
 #
-# **Exercise** (30 minutes). Write a map of these drops for any score.
+# **Exercise** (30 minutes). Write a function that computes a map of these drops for any score.
 #
 # <details><summary>Hint 1</summary>Make a batch with one copy of the image per tile. <code>image.repeat(tiles, 1, 1, 1)</code> makes real copies; <code>expand</code> does not.</details>
 # <details><summary>Hint 2</summary>In copy i, fill tile i and nothing else. Tile i is in row i // columns.</details>
@@ -1834,9 +1837,9 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: covering a tile elsewhere changes at most 1 % of words. In each network, covering the tile with most of the object changes more words than covering that of the largest weight: 46, 42 and 40 %, against 8, 29 and 34 %. Compare the latter with another tile of the object. In seeds 1 and 2, it changes more words (29 and 34 %, against 17 and 18 %). In seed 0, it changes fewer (8 %, against 22 %). So a large weight is a hint, at best.
+# What to see: covering a tile elsewhere changes at most 1 % of words. In each network, the tile with most of the object changes more words than that of the largest weight: 46, 42 and 40 %, against 8, 29 and 34 %. Compare the tile of the largest weight with another tile of the object. In seeds 1 and 2, it changes more words (29 and 34 %, against 17 and 18 %); in seed 0, fewer (8 %, against 22 %). So a large weight is a hint, at best.
 #
-# <details><summary>How far can you trust these numbers?</summary>There are 306 words, so a share has a standard error of about 3 points: in seed 2, 40 against 34 % is close. Colours and shapes differ (recorded: with the tile that has most of the object covered, 14 to 23 % of the colours and 65 to 69 % of the shapes change). The tile with the largest drop changes most, 47 to 52 %, but the same covers have chosen it, so this comparison tests nothing. And in training, the CNN saw no covers.</details>
+# <details><summary>How far can you trust these numbers?</summary>The tile of the largest weight may also be the one with most of the object; “another tile” never is. So in seeds 1 and 2, part of its lead over “another tile” may come from how much of the object is covered, not from attention. A fairer control is a tile with as many of the object's pixels. There are 306 words, so a share has a standard error of about 3 points, or more, since the words of one scene are not independent: in seed 2, 40 against 34 % is close. Colours and shapes differ (recorded: with the tile that has most of the object covered, 14 to 23 % of the colours and 65 to 69 % of the shapes change). The tile with the largest drop changes most, 47 to 52 %, but the same covers have chosen it, so this comparison tests nothing. And in training, the CNN saw no covers.</details>
 #
 # **A good place to stop.** (Back later? Run all cells above first.)
 #
@@ -1961,9 +1964,9 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: covering the second object turns *and* into *&lt;end&gt;* in every scene. But covering the *first* object, already named, has almost the same effect (93 to 97 %), with at most 12 % of the weight on it. Covering as many tiles of the background has no effect (a weak control: a cover in the background's mean colour hides almost nothing). So what counts is how many shapes the scene shows, not which of them is covered.
+# What to see: covering the second object always turns *and* into *&lt;end&gt;*. But covering the *first* object, already named, has almost the same effect (93 to 97 %), with at most 12 % of the weight on it. Covering as many tiles of the background has no effect (a weak control: a cover in the background's mean colour hides almost nothing). So what counts is how many shapes the scene shows (or its coloured area), not which one is covered.
 #
-# **Predict.** How does the network count them? The first state comes from the mean of all cells. Give the *attention* of all three words the covered scene, and the *first state* the whole one; then swap them. Which ends the caption?
+# **Predict.** How does the network know this? The first state comes from the mean of all cells. Give the *attention* of all three words the covered scene, the *first state* the whole one; then swap them. Which ends the caption?
 #
 # <details><summary>Attention with the covered scene</summary>It has little effect: at most 7 % end.</details>
 # <details><summary>The first state of the covered scene</summary>Yes, in 85 to 98 % of the scenes.</details>
@@ -1988,11 +1991,11 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: if only the *first state* comes from the covered scene, 85 to 98 % of the captions end; if only *attention* does, 1 to 7 %. So the first state says whether a second shape follows. The map at *and* shows weights that hardly matter there.
+# What to see: if only the *first state* comes from the covered scene, 85 to 98 % of the captions end; if only *attention* does, 1 to 7 %. So the first state says whether a second shape follows. The map at *and* shows weights that hardly matter.
 #
 # ### Is attention an explanation?
 #
-# In 2019, Jain and Wallace (“Attention is not Explanation”) found very different weights that gave nearly the same predictions. Wiegreffe and Pinter (“Attention is not not Explanation”) proposed stricter tests. The map shows the weights. Whether they explain the output has to be tested.
+# Jain and Wallace (2019, “Attention is not Explanation”) studied networks that read text. They found very different weights that gave nearly the same predictions. Wiegreffe and Pinter (“Attention is not not Explanation”) proposed stricter tests. The map shows weights. Whether they explain the output has to be tested.
 #
 # ## 8 · The live view
 #
@@ -2050,7 +2053,7 @@ for name, difference in {
 
 # %% answer attention_as_explanation [markdown] points=2
 # <!-- BEGIN SOLUTION -->
-# First, in part 5 one of three equally good networks had 13 % of its weight on the shapes, below chance, so a map need not show what was used; and in part 6 a term in the loss moved the maps, not the captions. Second, a cell's receptive field is much larger than the tile that is drawn. I would cover the tile of the bright cell, and other tiles as a control, and see whether *fracture* changes: in part 7 covering the tile with the largest weight changed 8 to 34 % of the words, the tile with most of the object 40 to 46 %. That does not show what the network does inside, and the network has never seen a covered X-ray image, so a change may come from the cover itself.
+# First, in part 5 one of three networks that write about equally well had 13 % of its weight on the shapes, below chance, so a map need not show what was used; and in part 6 a term in the loss moved the maps, not the captions. Second, a cell's receptive field is much larger than the tile that is drawn. I would cover the tile of the bright cell, and other tiles as a control, and see whether *fracture* changes: in part 7 covering the tile with the largest weight changed 8 to 34 % of the words, the tile with most of the object 40 to 46 %. That does not show what the network does inside, and the network has never seen a covered X-ray image, so a change may come from the cover itself.
 # <!-- END SOLUTION -->
 
 

@@ -3,11 +3,11 @@
 #
 # **You build** a tokenizer that learns its vocabulary from text, encodes every word of every language, and decodes every text exactly.
 #
-# **You need** the ideas of lessons 1, 9 and 12: tokens and embeddings, the loss of the next token, and a vocabulary with special tokens. Python's dicts, lists and `bytes` are enough; there is no network to train.
+# **You need** the ideas of lessons 1, 9 and 12: tokens and embeddings, the next-token loss, and a vocabulary with special tokens. Python's dicts, lists and `bytes` are enough; there is no network to train.
 #
-# **You take away** your own byte pair encoding, with the same merges and token ids as Hugging Face's `tokenizers`. You also take away a test for encoders, and a way to compare models whose tokens differ.
+# **You take away** your own byte pair encoding, with the same merges and token ids as Hugging Face's `tokenizers`. You also take away a test that finds wrong tokenizers, and a way to compare models whose tokens differ.
 #
-# **Time**: about 250 minutes: 155 for the exercises. Good places to stop are marked after about 140 and 195.
+# **Time**: about 250 minutes: 155 for the exercises. Good places to stop are marked after about 85, 140 and 195.
 
 # %% given imports
 import importlib
@@ -30,7 +30,7 @@ from transformer_course.data.declaration import FIRST, OTHERS
 # %% [markdown]
 # So far, each model's vocabulary was given: 29 tokens in lesson 12. Now take real text, the documentation that comes with Python. About 60,000 characters of it are the training text, and other paragraphs are the test text. A paragraph that occurs more than once is kept once, so that none is in both texts. The vocabulary is every word of the training text.
 #
-# (Your Python brings its own documentation. The numbers under “What to see” and in the answers are from ours, Python 3.11, and so are the recorded runs. Yours may differ somewhat, and single words may be split in another way.)
+# (Your Python brings its own documentation. The numbers under “What to see” and in the answers are from ours, Python 3.11, and so are the recorded runs. Yours may differ somewhat, and individual words may be split differently.)
 
 # %% folded=true
 # Reads Python's documentation and splits it, by paragraphs, for training and testing: click to unfold.
@@ -120,7 +120,7 @@ training_words, new_words = ({word.strip() for word in word_counts(part)} for pa
 print(*sorted(word for word in new_words - training_words if word.isalpha())[::20])
 
 # %% [markdown]
-# *How can a vocabulary of a fixed size read every word, even one that nobody has written yet?* At the end of this lesson yours does. It then needs about 2 tokens for a word. (Here, a run of punctuation counts as a word, too.)
+# *How can a vocabulary of a fixed size read every word, even one that nobody has written yet?* At the end of this lesson yours does. It then needs about 2 tokens for a word of this documentation. (Here, a run of punctuation counts as a word, too.)
 
 # %% [markdown]
 # **Recall.** Three questions on lessons 1, 9 and 12. Answer first, then open your choice.
@@ -344,7 +344,7 @@ for some_pair, count in sorted(pair_counts(fruit).items(), key=lambda item: -ite
 #
 # **Exercise** (15 minutes). Write the merge of one pair in one word.
 #
-# <details><summary>Hint 1</summary>Walk with a position of your own: a <code>while</code> loop that goes on by 2 after a merge, and by 1 otherwise.</details>
+# <details><summary>Hint 1</summary>Walk with a position of your own: a <code>while</code> loop that advances by 2 after a merge, and by 1 otherwise.</details>
 # <details><summary>Hint 2</summary>The last token has no right neighbour. A slice of two tokens never fails, but it may be shorter.</details>
 
 
@@ -448,7 +448,7 @@ for some_word in fruit:
 #
 # <details><summary>Hint 1</summary><code>max(counts, key=…)</code> gives a most frequent pair, but in a tie the first that it meets. Which key makes a smaller pair count as larger? Or: which key does <code>min</code> need?</details>
 # <details><summary>Hint 2</summary>After each merge, make a new dict of words. Its keys have to be tuples again.</details>
-# <details><summary>Hint 3</summary>Count anew after every merge: the new token makes new pairs.</details>
+# <details><summary>Hint 3</summary>Count again after every merge: the new token makes new pairs.</details>
 
 
 # %% exercise train_bpe
@@ -686,17 +686,19 @@ print("last:   ", *some_names[-16:])
 print("longest:", *map(shown, sorted(vocabulary(learned_merges()), key=len)[-8:]))
 
 # %% [markdown]
-# What to see: the first merges make pairs of letters, and *the* with its space in front. Later ones make whole words of this documentation. The borders between words were set before, by `split_words`. Within a word, frequency alone decides what becomes a token.
+# What to see: the first merges join two letters, or a space and a letter. They soon make *the* with its space in front. Later ones make whole words. The borders between words come from `split_words`. Within a word, frequency alone decides what becomes a token.
+#
+# **A good place to stop.** Next: encode. (Back later? Run all cells above first.)
 #
 # ## 4 · Encode
 #
-# To encode a new word, start with its bytes, and apply the merges *in the order learned*: first merge 0 wherever its pair occurs, then merge 1, and so on to the last.
+# To encode a new word, start with its bytes, and apply the merges *in the order learned*: first merge 0 wherever its pair occurs, then merge 1, and so on.
 #
 # **Predict.** The merges are a·b → 256, then b·c → 257, in this order. How is `abc` encoded?
 #
 # <details><summary>[256, 99]</summary>Yes. Merge 0 makes ab·c, and then there is no b·c left.</details>
 # <details><summary>[97, 257]</summary>Only if b·c had been learned first.</details>
-# <details><summary>[258]</summary>There are only two merges. Nobody has learned ab·c.</details>
+# <details><summary>[258]</summary>There are only two merges, and neither of them joins ab·c.</details>
 #
 # **Exercise** (20 minutes). Write `encode` for one word, given as text.
 #
@@ -852,7 +854,7 @@ for some_word in some_words:
 #
 # ### Bug hunt: an encoder that merges as it reads
 #
-# Here is a shorter encoder. It reads byte by byte, and as long as the last two tokens are the pair of a merge, it merges them:
+# In this lesson, an encoder is a function from a word to tokens, not the encoder of lesson 7. Here is a shorter one. It reads byte by byte, and as long as the last two tokens are the pair of a merge, it merges them:
 
 
 # %%
@@ -1219,7 +1221,7 @@ print(f"{sum(unchanged)} of {len(new_texts)} texts are the same after encoding a
 #
 # ### See it happen
 #
-# The next view calls your `encode` with more and more of the learned merges. The slider sets how many; the list shows which pairs of the text are most frequent next. The curve below it shows the tokens per word in this text.
+# The next view calls your `encode` with more and more of the learned merges. The slider sets how many; the list shows the pairs that are most frequent in this text at that point. The merges come from the training text. So the next merge need not be the first pair in the list. The curve below it shows the tokens per word in this text.
 
 # %%
 from transformer_course.widgets import show_merges
@@ -1243,7 +1245,7 @@ show_merges(
 # 3. What happens to *antidisestablishmentarianism* between 200 and 400 merges?
 #
 # <details><summary>Answer 1</summary>In our run <em>value</em>, with its space in front: at 120 merges on the slider. (It is merge 113, counted from 0.)</details>
-# <details><summary>Answer 2</summary>Partly. <em>statement</em> is s·ta·te·ment after 200 merges, and ends as sta·te·ment. <em>returns</em> ends as return·s. The merges know how frequent a piece is, and nothing of its meaning.</details>
+# <details><summary>Answer 2</summary>Partly. <em>statement</em> is s·ta·te·ment after 200 merges, and ends as sta·te·ment. <em>returns</em> ends as return·s. The merges depend on how frequent a piece is, not on its meaning.</details>
 # <details><summary>Answer 3</summary>Little: it goes from 16 tokens to 15. None of its long parts is frequent in this documentation.</details>
 
 # %% [markdown]
@@ -1299,7 +1301,7 @@ for learned in MERGES:
 #
 # **WordPiece** (Schuster and Nakajima, 2012) is the tokenizer of BERT: it reads a word from the left, and each time takes the longest token of its vocabulary that fits. It keeps no order of merges, only the vocabulary.
 #
-# <details><summary>How BERT's version differs</summary>It works on characters, marks tokens inside a word by <code>##</code>, and returns <code>[UNK]</code> for a word that it cannot finish. Yours has all 256 bytes, so it always finishes. And it learns its vocabulary by another rule: each new token is the one that makes the training text most probable. Here you compare only the reading, on one vocabulary.</details>
+# <details><summary>How BERT's version differs</summary>It works on characters, marks tokens inside a word by <code>##</code>, and returns <code>[UNK]</code> for a word that it cannot finish. Yours has all 256 bytes, so it always finishes. And it learns its vocabulary by another rule: each new token is the one that makes the training text most probable. Here you compare only how a word is split, with the same vocabulary.</details>
 #
 # **Predict.** The vocabulary has all single letters, `un`, `unh`, `happy` and `ha`. How is *unhappy* split by the longest match?
 #
@@ -1426,7 +1428,7 @@ with Check("longest_match", "many words") as check:
 # END HIDDEN TESTS
 
 # %% [markdown]
-# You now have two ways to split a word with the same vocabulary. How often do they differ on new words, and which makes shorter sequences?
+# You now have two ways to split a word with the same vocabulary. How often do they differ on new words, and which makes shorter sequences? (In our run, no two entries of the vocabulary are equal.)
 
 
 # %%
@@ -1452,14 +1454,14 @@ for some_word in shown_words:
     print(f"{in_order:25} {matched_pieces}")
 
 # %% [markdown]
-# What to see: the two differ for a fifth of the different words, with almost equal lengths. In our run the longest match needs 0.1% more tokens; in four others (recorded), 0.1 to 0.6% fewer. But a model needs text that is split by the rule of its training.
+# What to see: the two differ for a fifth of the different words, with almost equal lengths. In our run, the longest match needs 0.1% more tokens; in four others (recorded), 0.1 to 0.6% fewer. But a model needs text that is split as in its training.
 #
-# **A good place to stop.** You have a complete tokenizer. Next: how to compare models whose tokens differ. (Back later? Run all cells above first.)
+# **A good place to stop.** Your tokenizer is complete. Next: compare models whose tokens differ. (Back later? Run all cells above first.)
 
 # %% [markdown]
 # ## 8 · The trap: a lower loss per token
 #
-# A bigram model predicts each token from the one before it (lesson 9), by counting. Train one on bytes (the byte model), and one on your 400 merges (the BPE model), with the same smoothing and text. Which has the lower loss per token?
+# A bigram model predicts each token from the one before it (lesson 9), by counting. Train one on bytes (the byte model), and one on your 400 merges (the BPE model), with the same smoothing and text. Which has the lower loss per token? Write your guess down.
 
 
 # %% folded=true
@@ -1511,7 +1513,7 @@ for learned in (0, 400):
 #
 # <details><summary>Yes: a lower loss is a better prediction</summary>Of a token. But the other model's tokens are longer, and it has fewer to predict.</details>
 # <details><summary>No: multiply by the number of tokens</summary>Yes. Both read the same text, so the total counts: nats per token times tokens.</details>
-# <details><summary>That cannot be compared at all</summary>It can. Both models give the same text a probability; only their steps differ.</details>
+# <details><summary>That cannot be compared at all</summary>It can. Both models give the same text a probability; only their steps differ. (For the BPE model, this counts only your encoder's tokens. Other token sequences spell the same text, so its true probability is even higher.)</details>
 
 # %%
 for learned in (0, 400):
@@ -1608,11 +1610,11 @@ show_merges(
 )
 
 # %% [markdown]
-# What to see: both curves are steep at first and flat later. The first merges shorten the sequences most, and lower the bits per byte most.
+# What to see: both curves fall together. The merges that shorten sequences most also lower the bits per byte most.
 #
-# Are the tokens themselves the reason? There is another explanation: the BPE model has a longer context. The byte model predicts each byte from one byte. The BPE model predicts a token from the whole token before it. So its prediction of each byte depends on all bytes of the token before, and on the earlier bytes of the same token. These are 3.8 bytes on average (recorded).
+# Are the tokens themselves the reason? There is another explanation: the BPE model has a longer context. The byte model predicts a byte from one byte. The BPE model predicts a whole token from the token before it. Say it predicts *ment* after *te*. Its probability is that of m, times that of e after m, and so on. So the t is predicted from *te* and *men*: 5 bytes. On average, a byte is predicted from 3.8 bytes (recorded).
 #
-# **The control.** Give the byte model the same advantage: a longer context, of 2, 3 or 4 bytes, with everything else as before.
+# **The control.** Give the byte model a longer context, too: 2, 3 or 4 bytes, with everything else as before.
 
 # %%
 CONTEXTS = [1, 2, 3, 4]
@@ -1643,13 +1645,13 @@ for language, sentence in FIRST.items():
     print(f"{language:8} {len(sentence):3} characters, {in_utf_8:3} bytes, {in_tokens:3} tokens")
 
 # %% [markdown]
-# What to see: the same meaning costs 33 tokens in English, 41 in German, 97 in Korean and 154 in Greek. In Korean and Greek, each byte is a token: no merge joins the bytes of their letters. Commercial models charge by the token, and the context fills up sooner.
+# What to see: the same meaning costs 33 tokens in English, 41 in German, 97 in Korean and 154 in Greek. In Korean and Greek, each byte is a token: no merge joins the bytes of their letters. Commercial providers charge by the token, and the context fills up sooner.
 #
 # **Predict.** Does Greek take so many tokens because it is harder to split?
 #
-# <details><summary>Yes: its words are longer</summary>They are a bit longer. But the factor is 4 to 5, and the next cell takes most of this factor away without changing a word of the sentence.</details>
-# <details><summary>No: its letters have two bytes each</summary>Greek has 2.4 times as many bytes as English here. That leaves another factor of 2: English pays one token for about two bytes, Greek one for each byte.</details>
-# <details><summary>No: hardly any Greek was in the training text</summary>Yes. A token is what was frequent there.</details>
+# <details><summary>Yes: its words are longer</summary>They are a bit longer: the sentence has 83 characters in Greek and 63 in English. But the factor is 4 to 5. In the next cell, another training text roughly halves the factor between the languages, and the sentence stays the same.</details>
+# <details><summary>No: its letters have two bytes each</summary>That is half of the reason: Greek has 2.4 times as many bytes as English here. It leaves another factor of about 2: English pays one token for about two bytes, Greek one for each byte. Why does no merge help Greek?</details>
+# <details><summary>No: hardly any Greek was in the training text</summary>Yes. A token is what was frequent there, so no merge joins the bytes of Greek letters. (The two bytes of each letter are the other half of the reason.)</details>
 #
 # Test it. Every training text has 750 bytes and gives 100 merges. A share of it comes from other sentences of the Declaration in the same language; the rest is English documentation. So the share changes two things: the language, and the kind of text. English is the control: there, only the kind of text changes.
 
@@ -1693,7 +1695,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: without Greek in the training text, the Greek sentence has 154 tokens. At a share of a quarter it has about 95, and at 1 it has 62. English, the control, falls by a factor of 1.4, Korean by 1.7 and Greek by 2.5. So for Greek, most of the fall is the language. For Korean the control cannot show that: a good part could be the kind of text. Greek and Korean still take more tokens. One likely reason: their letters have two or three bytes, so 750 bytes hold fewer.
+# What to see: without Greek in the training text, the Greek sentence has 154 tokens. At a share of a quarter it has about 95, and at 1 it has 62. English, the control, falls by a factor of 1.4, German by 1.5, Korean by 1.7 and Greek by 2.5. So for Greek, most of the fall is the language. For Korean, a factor of 1.4 of these 1.7 could be the kind of text. Greek and Korean still take more tokens. One likely reason: their letters have two or three bytes, so 750 bytes hold fewer.
 
 # %% [markdown]
 # ## 10 · The size of the table
@@ -1730,7 +1732,7 @@ for some_vector in ([0.0, 0.0, 1.0, 0.0], [0.0, 1.0, 1.0, 0.0]):
 #
 # Hugging Face's library `tokenizers`, written in Rust, trains BPE, too. If it is installed, the next cell trains it on your words, and compares all merges and the tokens of all new words.
 #
-# The library works on characters. So each byte goes in as the character of the same number (the encoding `latin-1`), and all 256 of them are its alphabet.
+# The library's BPE works on characters. So each byte goes in as the character of the same number (the encoding `latin-1`), and all 256 of them are its alphabet.
 
 
 # %%
@@ -1790,4 +1792,4 @@ show_progress("15_tokenization")
 # - In our experiment, tokens were not needed for the gain per byte: a byte model with a context of 3 was as good.
 # - A language that is rare in the training text of the merges takes more tokens for the same sentence.
 #
-# **What comes next.** Every token id becomes an embedding, and heads attend from one token to another. Lesson 16 opens trained models and measures what single heads do.
+# **What comes next.** Every token id becomes an embedding, and heads attend from one token to another. Lesson 16 opens trained models and measures what individual heads do.

@@ -7,7 +7,7 @@
 #
 # **You take away** `loss_surface`, `hessian_vector_product`, `power_iteration` and `spectrum_ends`, which work with any PyTorch model whose loss can be differentiated twice. Your FLOP counts agree with those of `torch.utils.flop_counter`.
 #
-# **Time**: about 300 minutes: 190 for the exercises. Good places to stop are marked after about 120 and 220.
+# **Time**: about 300 minutes: 205 for the exercises and the question. Good places to stop are marked after about 120 and 220.
 
 # %% given imports
 import itertools
@@ -205,7 +205,7 @@ def loss_surface(
 
     Entry [i, j] is the loss with weights θ + alphas[i] · first + betas[j] · second.
     first and second have a tensor for each parameter, in the order of model.parameters().
-    The model is called in the mode (training or evaluation) in which it comes. Afterwards its
+    The model is called in its current mode (training or evaluation). Afterwards its
     weights equal the old ones bit by bit, and its mode is the same.
     """
     # BEGIN SOLUTION
@@ -672,11 +672,14 @@ figures.runs(
 
 # %% [markdown]
 # What to see: with Adam, the larger learning rate helps the plain network. But in each of the three settings, the residual network is far better. From here on, the optimiser is Adam with a learning rate of 0.001, unless stated otherwise.
+#
+# The losses of these networks, here and in part 6, are measured on 500 of the 1,000 training digits. All accuracies are measured on the held-out digits.
 
 # %% [markdown]
-# **Predict.** You draw a slice through each trained network. In which one does the loss rise least?
+# **Predict.** You draw a slice through each trained network. In which one does the loss rise least, from the centre (the trained network) to the highest point of the slice?
 #
 # <details><summary>plain: it has learned least</summary>Its loss is above 1 everywhere, and above 100 in a corner of this slice.</details>
+# <details><summary>norm</summary>Nearly: 9 at most, on this slice. But one network stays lower.</details>
 # <details><summary>residual: that is what the two pictures suggest</summary>It stands in a deep basin. But at the edge of this slice, its loss is 59.</details>
 # <details><summary>both</summary>Yes: 7 at most, on this slice.</details>
 
@@ -714,14 +717,14 @@ print(f"loss on the whole slice: {stuck_slice.min():.4f} to {stuck_slice.max():.
 print(f"the loss of equal probabilities, ln 10: {math.log(10):.4f}")
 
 # %% [markdown]
-# What to see: this is the flattest slice of all, and the network guesses. Everywhere on the slice, its loss stays within 0.06 of ln 10, the loss of equal probabilities. *Flat* is about the slope and the curvature of the surface. *Good* is about its height.
+# What to see: this is the flattest slice of all, and the network guesses. Everywhere on the slice, its loss stays within 0.06 of ln 10, the loss of equal probabilities. *Flat* is about how steep and how curved the surface is. *Good* is about its height.
 #
-# You cannot average pictures over five seeds. The next parts give you a number for that.
+# Pictures are hard to compare over five seeds. The next parts measure with one number how curved a landscape is.
 
 # %% [markdown]
 # ## 4 · Curvature
 #
-# How long may a step of gradient descent be? Call the learning rate $\eta$, and try it on a parabola, $L(x) = \tfrac{\lambda}{2} x^2$. The gradient is $\lambda x$, so a step gives
+# How long may a step of gradient descent be? Call the learning rate $\eta$, and try gradient descent on a parabola, $L(x) = \tfrac{\lambda}{2} x^2$. The gradient is $\lambda x$, so a step gives
 #
 # $$x \leftarrow x - \eta \lambda x = (1 - \eta\lambda)\, x$$
 #
@@ -743,15 +746,15 @@ for times in (0.5, 1.0, 1.9, 2.1):
 figures.curves(list(range(11)), descents, "step", "x", "Ten steps on a parabola")
 
 # %% [markdown]
-# What to see: with a learning rate of 1/λ, the first step ends at the minimum. 1.9/λ still converges, and 2.1/λ moves away.
+# What to see: with η = 1/λ, the first step ends at the minimum. 1.9/λ converges, and 2.1/λ diverges.
 #
-# With many parameters, every direction has its own curvature. The **Hessian** $H$ is the matrix of all second derivatives, $H_{ij} = \partial^2 L / \partial\theta_i\,\partial\theta_j$. Along a unit vector $v$, the curvature is $v \cdot Hv$.
+# With many parameters, every direction has its own curvature. The **Hessian** $H$ is the matrix of all second derivatives, $H_{ij} = \partial^2 L / \partial\theta_i\,\partial\theta_j$. For $(ab - 1)^2$ at $(a, b) = (2, 3)$, it is $H = \begin{pmatrix} 18 & 22 \\ 22 & 8 \end{pmatrix}$. Along a unit vector $v$, the curvature is $v \cdot Hv$.
 #
 # Near $\theta$, a step $v$ changes the loss by
 #
 # $$L(\theta + v) - L(\theta) \approx g \cdot v + \tfrac{1}{2}\, v \cdot H v$$
 #
-# where $g$ is the gradient. The Hessian of 15,082 parameters has 227 million entries. You never need them all. A **Hessian–vector product** $Hv$ is the Hessian times a vector, and costs about as much as three gradients.
+# where $g$ is the gradient. The Hessian of 15,082 parameters has 227 million entries. A **Hessian–vector product** $Hv$ is the Hessian times a vector, and costs about as much as three gradients.
 #
 # How? For a fixed $v$, $g \cdot v$ is one number, and its gradient is $Hv$:
 #
@@ -767,7 +770,7 @@ for v_ab in (torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0])):
     print(f"H times {v_ab.tolist()}: {column_ab.tolist()}")
 
 # %% [markdown]
-# What to see: `create_graph=True` makes the gradient itself differentiable. By hand: the gradient is $2(ab - 1) \cdot (b, a) = (30, 20)$, and $H = \begin{pmatrix} 2b^2 & 4ab - 2 \\ 4ab - 2 & 2a^2 \end{pmatrix} = \begin{pmatrix} 18 & 22 \\ 22 & 8 \end{pmatrix}$.
+# What to see: `create_graph=True` makes the gradient itself differentiable. The two products are the columns of the example's Hessian. By hand: the gradient is $2(ab - 1) \cdot (b, a)$, and $H = \begin{pmatrix} 2b^2 & 4ab - 2 \\ 4ab - 2 & 2a^2 \end{pmatrix}$.
 #
 # **Exercise** (25 minutes). Write `hessian_vector_product` for every model, with all its parameters in one flat vector.
 #
@@ -1142,7 +1145,7 @@ print("yours:                ", could_be_hessian(yours, count))
 print("two calls of backward:", could_be_hessian(famous, count))
 
 # %% [markdown]
-# What to see: the second one breaks a law. `backward()` *adds* to `.grad`, and the first call has already left the gradient there: the result is $g + Hv$, which is not linear in $v$. At the end of training $g$ is small, and so is the error. But called with a vector of zeros, the function returns the gradient.
+# What to see: the second one breaks both laws. `backward()` *adds* to `.grad`, and the first call has already left the gradient there: the result is $g + Hv$. This is not linear in $v$, and $v \cdot (g + Hw)$ is not $w \cdot (g + Hv)$. At the end of training $g$ is small, and so is the error. But called with a vector of zeros, the function returns the gradient.
 #
 # The laws are necessary, not sufficient. The **Gauss–Newton matrix** is the Hessian that the loss would have if the logits were linear in the parameters. It obeys both laws, too. But only the Hessian says how the gradient changes with a small step $v$:
 #
@@ -1219,7 +1222,7 @@ for step in range(6):
     at = three * at / (three * at).norm()
 
 # %% [markdown]
-# What to see: the part along the largest eigenvalue, 5, grows fastest, and after five products little else is left. **Power iteration** is the loop “multiply a vector by the matrix, normalise the result, repeat”. $v \cdot Hv$ (the *Rayleigh quotient*) then estimates the eigenvalue with the largest absolute value, with its sign.
+# What to see: the part along the eigenvector of the largest eigenvalue, 5, grows fastest, and after five products little else is left. **Power iteration** is the loop “multiply a vector by the matrix, normalise the result, repeat”. $v \cdot Hv$ (the *Rayleigh quotient*) then estimates the eigenvalue with the largest absolute value, with its sign.
 #
 # **Predict.** The eigenvalues are 4, 1 and −6. To what does $v \cdot Hv$ converge?
 #
@@ -1396,7 +1399,7 @@ for updates in (10, 20, 40):
     print(f"norm, {updates} steps: {sharpest('norm', updates)[0]:.2f}")
 
 # %% [markdown]
-# What to see: 20 steps are enough. Twice as many change the value by less than 0.2 % here, and by less than 1 % in each network of the next figure. All values are positive, so the largest in absolute value is also the largest. (Papers call the largest eigenvalue the *sharpness*. The limit 2 / λ is for gradient descent: Adam's learning rate cannot be compared with it.)
+# What to see: 20 steps are enough. Twice as many change the value by less than 0.2 % for `norm`, and by less than 1 % in each network of the next figure. All values are positive, so the largest in absolute value is also the largest. (Papers call the largest eigenvalue the *sharpness*. The limit 2 / λ is for gradient descent: Adam's learning rate cannot be compared with it.)
 #
 # Here is the same for five seeds, recorded: `power_iteration` with 20 steps, after 300 steps of training. (On your machine, the last digits of seed 0 may differ, because rounding does.)
 
@@ -1434,7 +1437,7 @@ for factor in (1.0, 10.0):
 # %% [markdown]
 # What to see: for one and the same function, λ is 2.9 with factor 1, and 240.6 with factor 10. Where a weight was divided by 10, the second derivative with respect to it has grown by 100. So λ says which steps are too long for *these* weights. By itself, it does not say that a function is flat. Keep this in mind in part 7, too, where λ compares two architectures.
 #
-# Does 2 / λ limit a single step, too? Take each of the four trained networks, compute the gradient on the same 500 digits, and make one step of gradient descent.
+# Does 2 / λ limit a single step, too? Take each of the four trained networks, compute the gradient on the 500 training digits on which λ was measured, and take one step of gradient descent.
 
 
 # %%
@@ -1475,13 +1478,13 @@ for setting, changes in recorded_changes.items():
 # **Predict.** Suppose that a loss is exactly quadratic in its many parameters. Does *one* step of 4/λ always raise it?
 #
 # <details><summary>Yes</summary>It does along eigenvectors with an eigenvalue above λ/2. What does it do along the others?</details>
-# <details><summary>No</summary>Right. One step below 2/λ lowers the loss along every eigenvector. One of 4/λ raises it along those with an eigenvalue above λ/2, and lowers it along all others: the sum depends on where the gradient points. (If you repeat the step, the largest eigenvalue decides.)</details>
+# <details><summary>No</summary>Right. One step below 2/λ raises the loss along no eigenvector. One of 4/λ can raise it only along those with an eigenvalue above λ/2: the sum depends on where the gradient points. (If you repeat the step, the largest eigenvalue decides.)</details>
 #
 # A real landscape is close to quadratic only near $\theta$. These runs do not show why the networks with norms differ.
 #
 # ### A ball in the landscape
 #
-# The axes of the next slice are not random: they are the two eigenvectors with the largest eigenvalues. A ball makes steps of gradient descent on this slice.
+# The axes of the next slice are not random: they are the two eigenvectors with the largest eigenvalues. A ball takes steps of gradient descent on this slice.
 #
 # <details><summary>How do you find the second eigenvector?</summary>By power iteration on Hv − λ₁ v₁ (v₁ · v), where λ₁ is the first eigenvalue, and v₁ its eigenvector. There, v₁ has the eigenvalue 0.</details>
 
@@ -1559,7 +1562,11 @@ figures.curves(
 # %% [markdown]
 # What to see: after eight vectors, power iteration is still below 10, and says nothing about −2.
 #
-# **Lanczos iteration** estimates both ends of the spectrum from the whole span. **Orthonormal** vectors are unit vectors at right angles. Make yours orthonormal as they come: multiply the newest by $H$, subtract from the product its parts along all vectors so far, and normalise the rest. Let them be the columns of $Q$. Every unit vector of the span (the *Krylov space*) is $u = Qc$ with a unit vector $c$, and $u \cdot Hu = c \cdot Tc$ with the small symmetric matrix $T = Q^\top H Q$. As for every symmetric matrix, the extremes of $c \cdot Tc$ are the largest and the smallest eigenvalue.
+# **Lanczos iteration** estimates both ends of the spectrum from the whole span. **Orthonormal** vectors are unit vectors at right angles. Make yours orthonormal as they come: multiply the newest by $H$, subtract from the product its parts along all vectors so far, and normalise the rest. Let them be the columns of $Q$.
+#
+# Every unit vector of the span (the *Krylov space*) is $u = Qc$ with a unit vector $c$. So $u \cdot Hu = c \cdot Tc$, with the small symmetric matrix $T = Q^\top H Q$. The extremes of $c \cdot Tc$ are the largest and the smallest eigenvalue of $T$.
+#
+# <details><summary>Why are these extremes eigenvalues of T?</summary>Write c as a weighted sum of T's orthonormal eigenvectors. Then c · Tc is a weighted mean of T's eigenvalues. The weights are the squares of the coefficients: they add up to 1, as c is a unit vector. The largest such mean is the largest eigenvalue, and the smallest is the smallest.</details>
 #
 # <details><summary>Other texts subtract only two parts, and their T is tridiagonal. Why?</summary>Of all vectors so far, only the last two have a part in the newest product, if nothing is rounded. So T is tridiagonal (zero except on and beside its diagonal), and the textbook version subtracts these two parts alone. With rounding, its vectors soon lose their right angles. To subtract all parts is called <em>full reorthogonalisation</em>.</details>
 #
@@ -1816,7 +1823,7 @@ for kind in ("convolution", "attention"):
     print(f"            eigenvalues from {lowest:.1f} to {highest:.1f}")
 
 # %% [markdown]
-# Both have been trained for 100 steps only. Longer runs are recorded: 150, 300 and 600 steps, five seeds each. (20 products are enough: for seed 0 after 150 and 300 steps, 40 change the ends by less than 0.4 %. The runs of 600 steps were not checked in this way.)
+# Both have been trained for 100 steps only. Longer runs are recorded: 150, 300 and 600 steps, five seeds each. (Are 20 products enough? For seed 0 after 150 and 300 steps, 40 products change the ends by less than 0.4 %. The other runs were not checked in this way. Up to rounding, both ends of Lanczos iteration lie inside the true spectrum, so too few products can only bring them too close together.)
 #
 # **Predict.** After 600 steps, which network has the larger largest eigenvalue?
 #
@@ -1876,7 +1883,7 @@ def draw_by_loss(
 draw_by_loss(recorded_mixing)
 
 # %% [markdown]
-# What to see, left: the largest eigenvalue goes with the *loss*. At losses of 0.15 to 0.5, early in training, attention is flatter in most runs; at 0.1 and below, the dots of the two networks overlap. Right: relative to the largest, attention's lowest eigenvalue is more negative in most runs. At losses of 0.15 to 0.5, it is 0.05 to 0.3 of the largest in five of six runs, against 0.02 to 0.05 for convolution.
+# What to see, left: in these two networks, the largest eigenvalue goes with the *loss*; across the four kinds of part 6, it did not. At losses of 0.15 to 0.5, early in training, attention is flatter in most runs; at 0.1 and below, the dots of the two networks overlap. Right: relative to the largest, attention's lowest eigenvalue is more negative in most runs. At losses of 0.15 to 0.5, it is 0.05 to 0.3 of the largest in five of six runs, against 0.02 to 0.05 for convolution.
 
 # %%
 recorded_600 = {  # the same networks after 600 steps
@@ -1924,7 +1931,7 @@ with FlopCounterMode(display=False) as counter:
 print(f"{counter.get_total_flops():,} FLOPs")
 
 # %% [markdown]
-# A convolution computes, for each pixel of its *output* and each output channel, a dot product over a square of the input. With a side of $n$ pixels, padding $p$ on both ends, kernel size $k$ and stride $s$, the output's side is
+# A convolution computes, for each pixel of its *output* and each output channel, a dot product over a square of the input, in all of its channels. With a side of $n$ pixels, padding $p$ on both sides, kernel size $k$ and stride $s$, the output's side is
 #
 # $$\left\lfloor \frac{n + 2p - k}{s} \right\rfloor + 1$$
 #
@@ -2315,7 +2322,7 @@ print(f"padding: {more:+.1f} G, first layers: {-less:+.1f} G")
 print(f"Swin-T − R50: counted {counted + more - less:.1f} G multiply-adds")
 
 # %% [markdown]
-# What to see: the two nearly cancel, and leave 7.2 G. (The table's 6 G is a difference of two rounded numbers.) So both rows count multiply-adds.
+# What to see: the two nearly cancel, and leave 7.2 G. (The table's 6 G is a difference of two rounded numbers, so it stands for 5 to 7 G. What remains may be operations that you do not count, such as norms.) So both rows count multiply-adds.
 #
 # <details><summary>What if R50's row counted two FLOPs for each multiply-add, and Swin-T's row one?</summary>Then the table's difference would be 745 − 2 · 739, about −730 G. If only the backbone of R50 were counted double, it would be about −75 G. Neither is near 6 G.</details>
 #
@@ -2350,7 +2357,7 @@ for sides in ((400, 640), (800, 1280)):
     print(f"{sides}: {backbone_flops(*sides, *backbones['Swin-T']) / 1e9:.1f} GFLOPs")
 
 # %% [markdown]
-# A third slide lists “parameter efficiency” as an advantage. Such a claim needs a rival, a task and an equal budget. In the table above, DeiT-S has the *fewest* parameters and the second *most* FLOPs. On the digits, attention and convolution had about equally many parameters, and after 600 steps the convolution was more accurate. Neither result settles the question.
+# A third slide lists “parameter efficiency” as an advantage. Such a claim needs a baseline, a task and an equal budget. In the table above, DeiT-S has the *fewest* parameters and the second *most* FLOPs. On the digits, attention and convolution had about equally many parameters, and after 600 steps the convolution was more accurate. Neither result settles the question.
 #
 # **From the lecture**: *Transformer: Part I (Encoder)*, CS7150, “Transformer vs CNN”; *Introduction to Transformers*, CS60216, “Great Results with Transformers”, “Transformers have shown promise outside NLP”; *transformer*, STATS 403, lecture 7, “advantages of vision transformers”.
 
@@ -2390,11 +2397,11 @@ print(f"highest: {highest:.9f} and {all_values[-1]:.9f}")
 # %% [markdown]
 # ## 11 · In your own words
 #
-# **Question** (12 minutes). A blog post shows one slice of two networks, along random directions. It says: “Network B has a flatter landscape, so it generalises better. It also needs half the FLOPs.” Name three questions that you ask before you believe it, and say for each what could deceive you. Write three to six sentences: double-click the cell below. A person reads them.
+# **Question** (12 minutes). A blog post shows one slice for each of two networks, along random directions. It says: “Network B has a flatter landscape, so it generalises better. It also needs half the FLOPs.” Name three questions that you ask before you believe it, and say for each what could deceive you. Write three to six sentences: double-click the cell below. A person reads them.
 
 # %% answer three_questions [markdown] points=2
 # <!-- BEGIN SOLUTION -->
-# First: were the directions normalised, and how many slices and seeds are there? A rescaled layer makes the same function look sharp or flat, and a slice shows two directions of thousands. Second: what are the loss and the accuracy at the centre? A network that has learned nothing stands on a perfectly flat plain, and the curvature goes with the loss; in our runs, the networks with norms had the largest curvature without residual connections and were far better than the plain ones. Third: how were FLOPs counted? One table's FLOP is a multiply-add, another's is half of one, and a third is hours times a rate; the same convention, the same input size and the same parts must be counted for both, and FLOPs are not seconds.
+# First: were the directions normalised, and how many slices and seeds are there? A rescaled layer makes the same function look sharp or flat, and a slice shows two directions of thousands. Second: what are the loss and the accuracy at the centre? A network that has learned nothing can have a perfectly flat slice, and a small curvature does not mean a good network: in our runs, the networks with norms but without residual connections had the largest curvature on average, and were far more accurate than the plain ones. Third: how were FLOPs counted? One table's FLOP is a multiply-add, another's is half of one, and a third is hours times a rate; the same convention, the same input size and the same parts must be counted for both, and FLOPs are not seconds.
 # <!-- END SOLUTION -->
 
 # %% [markdown]
@@ -2410,7 +2417,7 @@ show_progress("17_loss_landscapes")
 # - $Hv$ is the gradient of $g \cdot v$: two passes backward, no matrix. Multiplication by a Hessian is always linear and symmetric. So is that by a Gauss–Newton matrix: the test is necessary, not sufficient.
 # - Power iteration finds the eigenvalue with the largest absolute value, Lanczos iteration both ends. On a parabola, gradient descent converges below 2 / λ. Steps of 1/λ lowered the loss in 20 of 20 networks.
 # - Residual connections went with smaller curvature. But flat does not mean good: the network with the flattest slice only guesses, and the networks with the largest eigenvalues on average got 91 to 95 % of the digits right.
-# - Relative to the largest eigenvalue, attention had more negative curvature than convolution in most runs. The largest eigenvalue went with the loss, and attention was flatter early in training only. A rescaled layer changes λ, but not the function.
+# - Relative to the largest eigenvalue, attention had more negative curvature than convolution in most runs. In these two networks, the largest eigenvalue went with the loss, and attention was flatter early in training only. A rescaled layer changes λ, but not the function.
 # - A multiply-add is two FLOPs. The table of detectors counts multiply-adds; the training cost on the slide is a time. The number of parameters does not tell the FLOPs: a longer sequence needs more, with the same parameters.
 #
 # **What comes next.** So far your models read rows of tokens and images. Lesson 18 goes beyond: sets, graphs, melodies and proteins, and what attention must know about each.
