@@ -52,7 +52,7 @@ print(SAMPLES.strip())
 #
 # How can a model learn to predict *every* next token of a text at once, and then write one token at a time? That is the question of this lesson.
 #
-# The text is Python's own documentation: all topics of `help`, such as `help("while")`. It may differ from version to version. The numbers in this lesson, and all runs marked *recorded*, belong to the text of Python 3.11.7. If yours has another size, the next cell says so.
+# The text is Python's own documentation: all topics of `help`, such as `help("while")`. It may differ from version to version. The numbers in this lesson, and all results marked *recorded* (computed beforehand and copied here), belong to the text of Python 3.11.7. If yours has a different size, the next cell says so.
 
 # %%
 text = "\n".join(topics[name] for name in sorted(topics))
@@ -274,7 +274,11 @@ for some_context in ("e", "he", "the", " the"):
 # | the relative frequency, count/total | total/(total + λ) |
 # | $p_{n-1}$, from the context one character shorter | λ/(total + λ) |
 #
-# So the more often the context occurred, the more its own counts decide. The recursion ends at $p_0 = 1/V$. Here is one step, for a context that occurred 4 times, 3 of them followed by *e*:
+# So the more often the context occurred, the more its own counts decide. The recursion ends at $p_0 = 1/V$.
+#
+# <details><summary>What does λ mean?</summary>It acts like λ imaginary examples, distributed as the shorter context predicts. The code calls it <code>prior</code>.</details>
+#
+# Here is one step, for a context that occurred 4 times, 3 of them followed by *e*:
 
 
 # %%
@@ -340,7 +344,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: with a constant added, 4-grams are best, and then the loss rises. With interpolation it keeps falling, although the same n-grams are unseen: for those, the shorter contexts decide. These are your baselines, and they have an advantage: the best of three weights was chosen *on* the held-out text.
+# What to see: with a constant added, 4-grams are best, and then the loss rises. With interpolation it keeps falling, although the same n-grams are unseen: for those, the shorter contexts decide. These are your baselines, and they have an advantage: the best of three values of δ or λ was chosen *on* the held-out text.
 #
 # Is the held-out text new? Documentation repeats itself. The next cell looks for passages of at least 32 characters that occur in the training text too.
 
@@ -803,7 +807,7 @@ with Check(
 # %% [markdown]
 # ## 4 · GPT
 #
-# Around the blocks, three things are missing: a vector for each token at the start, and a final norm and logits at the end. At the start, x is the sum of two embeddings: the token's row in a table of tokens, and its position's row in a table of positions. For example, with three made-up features:
+# Around the blocks, three things are missing: a vector for each token at the start, and a final norm and logits at the end. At the start, x is the sum of two embeddings: the token's row in a table of tokens (its *token embedding*), and its position's row in a table of positions (its *positional embedding*). For example, with three made-up features:
 
 # %%
 of_tokens = torch.tensor([[2, 0, 1], [0, 3, 1], [1, 1, 0], [0, 3, 1]])
@@ -820,7 +824,11 @@ figures.steps(
 )
 
 # %% [markdown]
-# What to see: both tokens *e* have the same row of the table of tokens, but not the same x. Now the whole GPT, here with one block. The last arrow is the logits:
+# What to see: both tokens *e* have the same row of the table of tokens, but not the same x. A token beyond the last row of the table of positions has no x.
+#
+# The **context length** of a model (also *context window*) is the largest number of tokens that it accepts at once. In `GPT`, it is the number of rows in the table of positions: the argument `context`.
+#
+# Now the rest of the GPT, from x on, here with one block. The last box is the same table of tokens again, and the last arrow is the logits:
 
 # %%
 figures.stations(
@@ -1331,7 +1339,7 @@ with Check("gpt_parameters", "equal to PyTorch's count") as check:
 #
 # **From the lecture**: “example: GPT (Generative Pretrained Transformer)” in *Transformer*, STATS403, lecture 7.
 #
-# Begin with the counts: GPT-3 has 50,257 tokens, a context of 2,048 and $d_{\text{ff}} = 4\,d_{\text{model}}$.
+# Begin with the counts: GPT-3 has 50,257 tokens, a context length of 2,048 and $d_{\text{ff}} = 4\,d_{\text{model}}$.
 
 # %%
 gpt3 = {  # name: (parameters, layers, d_model, heads, d_head), as the table has them
@@ -1375,7 +1383,9 @@ for width in (5120, 5140):
 # %% [markdown]
 # ## 5 · Train it
 #
-# You train on windows from random positions of the text. The context is 32 characters. The last one needs a target too, so a window has 33. The model reads all 33, and your loss leaves out the last logits. So the table of positions needs 33 rows.
+# You train on windows from random positions of the text. Each prediction may use up to 32 characters (`CONTEXT`). The 32nd needs a target too, so a window has 33. The model reads all 33; your loss leaves out the last logits. So the context length is 33.
+#
+# <details><summary>Why is the context length 33, not 32?</summary>Your loss takes the logits of all 33 characters of a window, so the model must accept 33. But it learns to predict from at most 32. (Many programs give the model only the first 32 characters, with the last 32 as targets. Under a causal mask the loss is the same, and a context length of 32 is enough.)</details>
 
 # %%
 CONTEXT = 32
@@ -1429,6 +1439,8 @@ print(f"the same probability for every character: {math.log(len(symbols)):.2f} n
 
 # %% [markdown]
 # What to see: your untrained model is slightly worse than equal probabilities. With positions alone at 1, it starts at about 4.9 nats, hardly worse. But the rows of tokens make the logits. With both tables at 1, it starts at about 40; with tokens alone, at about 53, or 20 without tying.
+#
+# <details><summary>Why are these losses so large?</summary>The norm's output has length √64 = 8, and a row of tokens with standard deviation 1 has about the same length. So a logit, their dot product, can reach about 64.</details>
 #
 # Tying adds the rest: the residual stream carries the row of the token just read to the output, so that token's logit is the largest. But only 10 % of characters repeat the one before (recorded).
 #
@@ -1524,18 +1536,31 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: more context helps up to about 8 characters. The other 24 bring this model almost nothing after 600 steps. All three seeds end behind the 4-grams, which use three characters. If the model reads three as well, the gap is larger still: 1.71 against 1.51 nats on average. So of the three models of the opening, the one that counts sequences of four has the lowest loss.
+# What to see: more context helps up to about 8 characters. The other 24 bring this model almost nothing after 600 steps. All three seeds end behind the 4-grams, which use three characters. If the model reads three as well, the gap is larger: 1.71 against 1.51 nats on average. So of the three models of the opening, the one that counts sequences of four has the lowest loss.
 
 # %% [markdown]
 # ### One more character
 #
-# Your table has 33 positions, so the model accepts 33 characters. It read 33 in every training step.
+# Your model's context length is 33. It read 33 characters in every training step.
 #
 # **Predict.** How good is the prediction after 33 characters, compared with 32?
 #
 # <details><summary>Slightly better: one more character</summary>One more character, but think of the loss: which logits had no target?</details>
 # <details><summary>The same, because context beyond 8 hardly helps</summary>The context is not the problem. Which logits had no target?</details>
 # <details><summary>Much worse</summary>Yes. The logits at the last position of a window have no target, and no later query attends to it. So position 32 never received a gradient, and its vector is still random.</details>
+#
+# To check the cause, the next cell also prints gradients of position vectors. Then it tries two repairs without training:
+#
+# | repair | which characters share a vector |
+# |---|---|
+# | copy vector 31 to position 32 | the *last* two (vector 31) |
+# | move all vectors up by one position | the *first* two (vector 0) |
+#
+# **Predict.** Which repair works?
+#
+# <details><summary>Copying vector 31: it belongs to the nearest position</summary>But all other characters then seem one position closer to the last one than they are.</details>
+# <details><summary>Moving all vectors up</summary>Yes. The last 32 characters get the same vectors as in a text of 32. Only the first character is extra, and the model hardly uses characters so far back.</details>
+# <details><summary>Neither: position 32 needs training</summary>Both repairs give every character a trained vector. One of them brings the loss back to that after 32 characters.</details>
 
 # %%
 with_33 = losses_by_context(trained_gpt(), (33,)).mean().item()
@@ -1571,9 +1596,9 @@ change = (trained_gpt().positions.weight / fresh_gpt.positions.weight)[32]
 print(f"vector 32, trained / untrained: {change.min():.3f} to {change.max():.3f}")
 
 # %% [markdown]
-# What to see: one more character costs about one nat. Position 32 gets no gradient: only AdamW's weight decay changed its vector. With vector 31 copied, the *last* two characters share it, and most of the extra loss stays. If all vectors move up by one, the *first* two characters share vector 0, and nothing is lost.
+# What to see: one more character costs about one nat. Position 32 gets no gradient: only AdamW's weight decay changed its vector. With vector 31 copied, most of the extra loss stays. With all vectors moved up by one, nothing is lost.
 #
-# So generate with `CONTEXT`, never with 33.
+# So when the model writes, let it read at most `CONTEXT` = 32 characters, never 33.
 #
 # <details><summary>What if the training windows had only 32 characters?</summary>Position 31 would be untrained. As soon as a text had 32 characters, <em>every</em> prediction would use it.</details>
 
@@ -1637,7 +1662,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: without positions, the model does better than counted bigrams (2.32 nats), which does not show that it knows the order. But each seed is about half a nat behind the same seed with positions. So after 600 steps, the mask does not replace positions. (Much larger models without positions came close to those with: Haviv et al., 2022.)
+# What to see: without positions, the model does better than counted bigrams (2.32 nats). It may just know *which* characters occurred, not their order. Each seed is about half a nat behind the same seed with positions. So after 600 steps, the mask does not replace positions. (Much larger models without positions came close to those with: Haviv et al., 2022.)
 #
 # **From the lecture**: “Transformer – Wrap Up” in *Transformers*, CSCI 4360/6360: for an autoregressive language model, which writes a text token by token, one uses a Transformer decoder, with future masking in every self-attention.
 
@@ -1708,7 +1733,7 @@ for some_context in ("The while stateme", "If the object is "):
 #
 # <details><summary>They become equal</summary>That happens as T goes to infinity: then all z / T go to 0.</details>
 # <details><summary>The likeliest token gets 1</summary>Yes. So temperature 0 means greedy decoding. But you cannot divide by 0: treat it as a special case.</details>
-# <details><summary>They do not change: softmax normalises them</summary>Softmax ignores a number that is <em>added</em> to all logits, not a factor.</details>
+# <details><summary>They do not change: softmax normalises them</summary>Softmax ignores a number that is <em>added</em> to all logits. A factor changes the result.</details>
 #
 # **Exercise** (20 minutes). Write the function, for logits of any shape (…, vocab). Raise a `ValueError` that contains the number if a temperature is below 0, or if `top_k` is below 1.
 #
@@ -1895,7 +1920,7 @@ print("ranks 1 to 12:", *(shown(symbols[i]) for i in ranked.tolist()))
 #
 # Now write text. **Autoregressive generation** feeds each sampled token back as input. In training, every input was a true token (teacher forcing, lesson 2).
 #
-# **Exercise** (20 minutes). Write `generate`. `model` may be any function from tokens to logits. Give it at most the last `context` tokens.
+# **Exercise** (20 minutes). Write `generate`. `model` may be any function from tokens to logits. Give it at most the last `context` tokens. (These may be fewer than the model accepts: for your trained model, 32 of 33.) The text that a model is given to continue is called the *prompt*.
 #
 # <details><summary>Hint 1</summary>What does one new token need: which tokens go into the model, and the logits of which position come out? What must change before the next token?</details>
 # <details><summary>Hint 2</summary><code>torch.multinomial(probabilities, 1, generator=generator)</code> draws one token for each row, and accepts <code>generator=None</code>. Never call <code>manual_seed</code>: the seed is the caller's business.</details>
@@ -2242,7 +2267,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: at 0.25, nearly as many words are known as in held-out text, but few are distinct: the texts repeat themselves. At higher temperatures, more words are distinct, and fewer are known. None of the five temperatures matches held-out text in both.
+# What to see: at 0.25, nearly as many words are known as in held-out text, but few are distinct: the same words come again and again, within a text or from one text to the next. At higher temperatures, more words are distinct, and fewer are known. None of the five temperatures matches held-out text in both.
 
 # %% [markdown]
 # ### Watch it choose
@@ -2279,7 +2304,7 @@ show_generation(
 #
 # For each new token, your `generate` processes all tokens of the context again. How much of that is repeated work?
 #
-# **Predict.** A prompt has 10 tokens, the context is 1,024, and you generate 100 more. How many token vectors go through the first block?
+# **Predict.** A prompt has 10 tokens, the context length is 1,024, and you generate 100 more. How many token vectors go through the first block?
 #
 # <details><summary>109: every token but the last, once</summary>That is what a cache achieves.</details>
 # <details><summary>About 6,000</summary>Yes: 10 + 11 + … + 109 = 5,950.</details>
@@ -2469,7 +2494,7 @@ print(f"six queries, six keys: largest difference {difference:.0e}")
 #
 # **Exercise** (20 minutes). Write a *test* of causal attention. It gets a function like `friends_attention`, and says whether it is right, with cached keys and without. A good test returns False for every fault, and True for every right version, however it is written.
 #
-# <details><summary>Hint 1</summary>Compute the output of all positions at once, with a mask that you trust. What should come out if <code>attend</code> gets only the last queries, but all keys and values?</details>
+# <details><summary>Hint 1</summary>Compute the output of all positions at once, with a mask that you trust. What should come out if <code>attend</code> gets only the last queries, but all keys and values? Any fixed inputs will do, such as those of the cell above.</details>
 # <details><summary>Hint 2</summary>Faults can hide. Try one new query, several after cached keys, and as many queries as keys.</details>
 # <details><summary>Hint 3</summary>Right versions differ by rounding. <code>torch.allclose</code> allows for it, and is False as soon as an output is NaN.</details>
 
@@ -2667,7 +2692,7 @@ print(f"causal_lower_right: largest difference {(outputs - right).abs().max():.0
 #
 # <details><summary>Hint 1</summary>In the block: which shape does the cache want, and where does your code have it? From where on must you use what the cache returns?</details>
 # <details><summary>Hint 2</summary>There are fewer queries than keys now. Which rows of the causal mask for all positions do you need?</details>
-# <details><summary>Hint 3</summary>In the model: which positions have the first and the last token of a call? Which cache belongs to which block?</details>
+# <details><summary>Hint 3</summary>In the model: which positions do the first and the last token of a call have? Which cache belongs to which block?</details>
 # <details><summary>Hint 4</summary><code>key, value = cache(key, value)</code>, once, after the heads are split. <code>torch.ones(new, length, dtype=torch.bool).tril(length - new)</code> holds the last <code>new</code> rows of the mask for <code>length</code> keys. The positions of <code>new</code> tokens are <code>torch.arange(start, start + new)</code>.</details>
 
 # %% check DecoderBlock_cache points=2
@@ -2962,7 +2987,7 @@ with Check("GPT", "a row in pieces, with caches") as check:
 
 
 # %% [markdown]
-# Your trained model is an object of the class as it was *before* your change. So load its parameters from the file into a new one. Generation with a cache is a loop that begins with the **prefill**: one call with the whole prompt. Each later call gets one token, and `start` is that token's position.
+# Your trained model is still an object of the *old* class, from before your change. So load its parameters from the file into a new one. Generation with a cache is a loop that begins with the **prefill**: one call with the whole prompt. Each later call gets one token, and `start` is that token's position.
 
 
 # %%
@@ -3072,13 +3097,13 @@ show_cached(calls, cached_calls, computed, title="Positions that each call compu
 # %% [markdown]
 # ### Time for one more token
 #
-# How long does *one* more token take, after 64, 128, … 1,000 others? For this measurement the weights are random, and the context is 1,024.
+# How long does *one* more token take, after 64, 128, … 1,000 others? For this measurement the weights are random, and the context length is 1,024.
 #
 # **Predict.** With a cache, each block computes one new vector, not all of them again. Does the time still grow with the length of the text?
 #
 # <details><summary>No: it is the same work for every token</summary>The linear layers do the same work. But the new query attends to all keys so far, and their number grows.</details>
 # <details><summary>Yes, slowly: attention to more keys</summary>Yes. One query by n keys, instead of n queries by n keys. In so small a model, the measurement may hardly show it. (Your cache also copies all keys and values in each call, with <code>torch.cat</code>.)</details>
-# <details><summary>Yes, as fast as without a cache</summary>Without a cache, all n tokens pass all layers again, and attention compares n by n.</details>
+# <details><summary>Yes, and it grows as fast as without a cache</summary>Without a cache, all n tokens pass all layers again, and attention compares n by n.</details>
 
 
 # %%
@@ -3140,11 +3165,11 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: without a cache, the multiplications grow 46-fold. In several recorded runs, the time grew 28- to 190-fold. (Scaling, mask and softmax, not counted here, took 30 to 60 % of it.) With a cache, the multiplications grow threefold, but the time much less.
+# What to see: without a cache, the multiplications grow 46-fold. In several recorded runs, the time grew 28- to 190-fold. (Scaling, mask and softmax, not counted here, took 30 to 60 % of the time.) With a cache, the multiplications grow threefold, but the time much less.
 #
-# <details><summary>Why does the time grow so little?</summary>The fixed cost of each operation hides most of the growth. Even a call after a <em>single</em> token takes over half as long as one after 1,000.</details>
+# <details><summary>Why does the time grow so little?</summary>The fixed cost of each operation hides most of the growth. Even a call after a <em>single</em> token takes more than half as long as one after 1,000.</details>
 #
-# **Predict.** GPT-3's cache has keys and values of 12,288 features in 96 blocks, at two bytes each. How large is it for *one* text of 2,048 tokens?
+# **Predict.** GPT-3's cache has keys and values of 12,288 features in each of 96 blocks, at two bytes per feature. How large is it for *one* text of 2,048 tokens?
 #
 # <details><summary>About 50 megabytes</summary>Those are the keys of a single block, without values.</details>
 # <details><summary>About 10 gigabytes</summary>Yes: 2 · 96 · 12,288 · 2,048 · 2 bytes are 9.7 gigabytes.</details>
@@ -3176,7 +3201,7 @@ print(f"GPT-2, by your arithmetic: {gpt_parameters(50257, 1024, 768, 12):,}")
 print(f"GPT-2, by your class:      {sum(part.numel() for part in gpt2.parameters()):,}")
 
 # %% [markdown]
-# **Hugging Face.** If the library `transformers` is installed, its `GPT2LMHeadModel` gets the parameters of your trained model. Three things differ. Its class `Conv1D` is a linear layer whose weight is transposed. Queries, keys and values come from one layer with three times as many outputs. And the default nonlinearity is the tanh approximation; `activation_function="gelu"` asks for the exact one. The folded cell copies the parameters.
+# **Hugging Face.** If the library `transformers` is installed, its `GPT2LMHeadModel` gets the parameters of your trained model. (The *LM head* computes the logits: here it is the table of tokens.) Three things differ. Its class `Conv1D` is a linear layer whose weight is transposed. Queries, keys and values come from one layer with three times as many outputs. And the default nonlinearity is the tanh approximation; `activation_function="gelu"` asks for the exact one. The folded cell copies the parameters.
 
 
 # %% folded=true
@@ -3223,12 +3248,12 @@ else:
     print("Hugging Face's library is not installed here; `pip install transformers` installs it")
 
 # %% [markdown]
-# Differences below 1e-12 are rounding errors: your class is GPT-2's architecture, except for the tanh in its GELU. OpenAI's smallest GPT-2 has 12 blocks, was trained on 40 gigabytes of text, and its 50,257 tokens are words or parts of words.
+# Differences below 1e-12 are rounding errors: your class is GPT-2's architecture, except that GPT-2 approximates GELU with tanh. OpenAI's smallest GPT-2 has 12 blocks, was trained on 40 gigabytes of text, and its 50,257 tokens are mostly words or parts of words.
 
 # %% [markdown]
 # ## 9 · In your own words
 #
-# **Question** (10 minutes). A friend's model has 32 positions. With a cache, it raises your `ValueError` at the 33rd token. So the friend drops the oldest key and value from each cache, and passes `start=31` from then on. No error is raised, but the text is not what `generate` writes. Name two reasons. How can you get the text of `generate`, and at what cost? Write three or four sentences: double-click the cell below. A person reads them.
+# **Question** (10 minutes). A friend's model has 32 positions. With a cache, it raises your `ValueError` at the 33rd token. So the friend drops the oldest key and value from each cache, and passes `start=31` from then on. No error is raised, but the text differs from `generate`'s. Name two reasons. How can you get the text of `generate`, and at what cost? Write three or four sentences: double-click the cell below. A person reads them.
 #
 # <details><summary>Hint</summary>Take a token that is still in the cache. Which position did it have when its key was computed? And which tokens had contributed to its vector when it entered block 2?</details>
 
@@ -3249,7 +3274,7 @@ show_progress("09_decoder")
 # - A language model predicts each next token from the tokens before it. Under a causal mask, one pass makes all predictions of a window; the logits at position t belong to token t + 1.
 # - Counts are strong baselines. After 600 steps your GPT was behind 4-grams, and used little more than the last 8 of its 32 characters. After 2,400 steps it was ahead of 6-grams. About a quarter of the held-out text occurs in the training text too; more than half of that is runs of dashes and spaces. So a fair comparison includes the new passages alone.
 # - A GPT has tables of tokens and positions, a stack of pre-norm blocks with causal attention and GELU, and a final norm. By weight tying, the table of tokens makes the logits too.
-# - A position keeps its random vector if its logits never have a target and no later query attends to it. Windows need one more token than the context.
+# - A position's vector gets no gradient if its logits never have a target and no later query attends to it. To train predictions from up to 32 tokens, you need windows of 33.
 # - Temperature divides the logits; top-k removes all but the likeliest tokens. In your model, low temperatures led to repeated words, and high ones to made-up words.
 # - A key–value cache saves repeated work; the logits stay the same. New queries need the *last* rows of the causal mask, and the right positions. `is_causal=True` takes the first rows.
 #

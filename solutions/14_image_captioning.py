@@ -106,7 +106,7 @@ draw_scenes(
 )
 
 # %% [markdown]
-# What to see: two networks that differ only in their seed write the same correct caption. (A bright cell has a large weight; the largest is outlined.) At *square*, network 2 attends to the square. Network 1 attends to the empty middle: less than 1 % of its weight is on the square. (Both are recorded.)
+# What to see: two networks that differ only in their seed write the same correct caption. (Each map has its own scale: its largest weight is outlined and brightest, here 40 % for network 1 and 100 % for network 2.) At *square*, network 2 attends to the square. Network 1 attends to the empty middle: less than 1 % of its weight is on the square. (Both are recorded.)
 #
 # **Predict.** Network 1 does not attend to the square and yet writes *square*. How can that be?
 #
@@ -213,7 +213,7 @@ draw_scenes(
 )
 
 # %% [markdown]
-# What to see: a feature is strong in some cells and weak in the others. So the grid says what is there, and roughly where.
+# What to see: five of these six features are strongest on the green square, feature 9 at the left edge of a red shape. So the features say what is there, and their cells roughly where.
 #
 # Attention needs a sequence of keys. The grid has the shape (batch, channels, height, width); the sequence should have the shape (batch, cells, channels), a vector for each cell.
 #
@@ -315,7 +315,7 @@ with Check("grid_to_sequence", "other sizes, scales and dtypes") as check:
 # %% [markdown]
 # ## 2 · What a cell sees
 #
-# Cell (0, 0) is the top left corner of the grid. A map of attention brightens the top left 4 × 4 pixels for it. Are these the pixels from which the cell is computed? The cell's gradient with respect to the pixels answers this: where it is not 0, the cell depends on the pixel. (The figure takes cell (4, 8) of a larger scene, so that the edge cuts nothing off.)
+# Cell (0, 0) is the top left corner of the grid. An attention map brightens the top left 4 × 4 pixels for it. Are these the pixels from which the cell is computed? The cell's gradient with respect to the pixels answers this: where it is not 0, the cell depends on the pixel. (The figure takes cell (4, 8) of a larger scene, so that the edge cuts nothing off.)
 
 # %%
 probe = torch.zeros(1, 3, 32, 64, requires_grad=True)  # a larger scene, so that nothing is cut off
@@ -334,9 +334,9 @@ span = f"columns {int(seen_columns.min())} to {int(seen_columns.max())}"
 figures.Picture(figure, f"The pixels on which one cell depends: {span}; its tile is 32 to 35.")
 
 # %% [markdown]
-# What to see: the cell depends on 15 × 15 pixels, 14 times the area of its tile, which lies near the middle.
+# What to see: the cell depends on 15 × 15 pixels, 14 times the area of its tile. The tile lies near their middle, a little below and to the right of it.
 #
-# A cell's **receptive field** is the part of the input on which it can depend. Along one axis, two neighbouring outputs of a convolution are `stride` inputs apart, and each sees `kernel` inputs. Padding moves the first window to the left. By hand, for two convolutions (kernel 3, stride 2, padding 1):
+# A cell's **receptive field** is the part of the input on which it can depend. Along one axis, two neighbouring outputs of a convolution are `stride` inputs apart, and each sees `kernel` inputs. Padding moves the first window to the left, by `padding` inputs. By hand, for two convolutions (kernel 3, stride 2, padding 1):
 
 
 # %% folded=true
@@ -385,6 +385,7 @@ draw_fields()
 #
 # <details><summary>Hint 1</summary>Begin with a single pixel: size 1, stride 1, start 0. Then go through the layers and update all three.</details>
 # <details><summary>Hint 2</summary>How far apart, in pixels, are the cells that a layer's kernel sees: before or after this layer's own stride?</details>
+# <details><summary>Hint 3</summary>Padding moves the start to the left by <code>padding</code> cells of the layer before. How many pixels is that?</details>
 
 
 # %% exercise receptive_field
@@ -488,13 +489,13 @@ print(f"by the gradient: {int(seen_columns.max() - seen_columns.min()) + 1} pixe
 # <details><summary>What is wrong with the pictures</summary>A cell of the VGG-19 has a receptive field of 252 × 252 pixels, more than the whole image. A cell in the middle can see all of the image, a corner cell 134 × 134 pixels of it. A cell's 16 × 16 pixels say where the cell <em>is</em>. They do not say from which pixels it was computed. (The smooth look does not come from the network either: the weights were enlarged, then blurred by a Gaussian filter.)</details>
 # <details><summary>Back to the opening: has network 1's outlined cell, (2, 4), seen the square?</summary>No. By your function, it sees columns 4 · 4 − 7 = 9 to 23, and the square is in columns 1 to 7. But cell (2, 3), with 30 % of the weight, sees columns 5 to 19, so a part of the square.</details>
 #
-# The receptive field is an upper bound: a cell need not use all of it, and pixels near its middle usually count more. Still, “it attended to this tile” and “it used these pixels” are different claims. Part 7 tests the second.
+# The receptive field is an upper bound: a cell need not use all of it, and pixels near its middle usually count more (the *effective* receptive field; Luo et al., 2016). Still, “it attended to this tile” and “it used these pixels” are different claims. Part 7 tests the second.
 #
 # **A good place to stop.** Next, a state attends to the cells. (Back later? Run all cells above first.)
 #
 # ## 3 · Attention over the grid
 #
-# Before each word, the decoder's state attends to the cells: the state gives the query, each cell a key, and the cells themselves are the values. Here are three cells with two features, [4, 0], [0, 4] and [2, 2], the scores of one query, and a *gate*, as in lesson 10's GRU:
+# Before each word, the decoder's state attends to the cells: the state gives the query, each cell a key, and the cells are the values. Here are three cells with two features, [4, 0], [0, 4] and [2, 2], the scores of one query, and a *gate*, as in lesson 10:
 
 # %%
 three_cells = torch.tensor([[4.0, 0.0], [0.0, 4.0], [2.0, 2.0]])
@@ -513,18 +514,18 @@ figures.steps(
 )
 
 # %% [markdown]
-# What to see: the weights sum to 1, and the weighted sum is multiplied by 0.2. With the state $s$, cells $x_i$, scores $e_i$, weights $\alpha_i$ and the context $c$:
+# What to see: the weights sum to 1, and the weighted sum is multiplied by the gate, 0.2. With the state $s$, cells $x_i$, scores $e_i$, weights $\alpha_i$ and the context $c$:
 #
 # $$e_i = \frac{(W_q\, s) \cdot (W_k\, x_i)}{\sqrt{d_\text{attention}}} \qquad \alpha = \mathrm{softmax}(e) \qquad c = \sigma(w_g \cdot s + b_g) \sum_i \alpha_i\, x_i$$
 #
 # A **gate** is a factor between 0 and 1, computed by the network, that passes a vector on or turns it down. Here, the state gives a single factor for the whole context, through a linear layer and the sigmoid $\sigma$. Xu et al. added this gate and report that their weights then lie more on objects.
 #
-# <details><summary>Two differences to know when you read the sources</summary>In Xu et al., attention is additive, and the decoder is an LSTM. C182 calls the drawn weights “attention masks”; in this course, a <em>mask</em> is applied <em>before</em> softmax.</details>
+# <details><summary>Differences to know when you read the sources</summary>In Xu et al., attention is additive, and the decoder is an LSTM. They compare <em>soft</em> attention, which you build here, with <em>hard</em> attention, which draws a single cell. C182 calls the drawn weights “attention masks”; in this course, a <em>mask</em> is applied <em>before</em> softmax.</details>
 #
 # **Predict.** The gate of a word is 0.01. What does the map of its weights show?
 #
 # <details><summary>A dark map: all weights are near 0</summary>Weights sum to 1, whatever the gate is.</details>
-# <details><summary>A map like any other, although the word hardly uses it</summary>Yes. The gate scales the context, not the weights. That is another reason for doubt, besides the receptive field. (Recorded, in part 4's captioners: in scenes of two shapes, the mean gate is 0.83 to 0.92 at colours and 0.39 to 0.65 at shapes.)</details>
+# <details><summary>A map like any other, although the word hardly uses it</summary>Yes. The gate scales the context, not the weights. That is another reason for doubt, besides the receptive field. (Recorded, in part 4's captioners: in scenes of two shapes, the mean gate is 0.83 to 0.92 at colour words and 0.39 to 0.65 at shape words.)</details>
 # <details><summary>Equal weights</summary>The weights come from the scores alone. The gate does not enter them.</details>
 #
 # **Exercise** (30 minutes). Write the module.
@@ -1074,12 +1075,12 @@ with Check("Captioner", "gradients through all words") as check:
 # END HIDDEN TESTS
 
 # %% [markdown]
-# **A good place to stop.** Next, you train the network. (Back later? Run all cells above first.)
+# **A good place to stop.** (Back later? Run all cells above first.)
 
 # %% [markdown]
 # ### Train it
 #
-# You train three captioners, one for each seed, on 4,000 scenes. Each has its own frozen CNN. For each seed, you also train a control, *mean context*: in place of attention, every word gets the mean of all cells. A second control, without positions, is recorded. The metric on 500 new scenes is **exact match**: the share of captions in which *every* word is right.
+# You train three captioners, one for each seed, on 4,000 scenes. Each has its own frozen CNN. For each seed, you also train a control, *mean context*: in place of attention, every word gets the mean of all cells. (The first figure trains all six, so it takes a while.) A second control, without positions, is recorded. The metric on 500 new scenes is **exact match**: the share of captions in which *every* word is right.
 #
 # <details><summary>How they are trained</summary>500 steps with batches of 64, AdamW, and a one-cycle schedule: the learning rate rises, then falls. The initial parameters are fixed, so your numbers should be close to those in the text.</details>
 #
@@ -1212,7 +1213,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: with attention, almost all captions of one shape are right, and about four in five of three shapes. With the mean context, 8 % are right for three: a mean of red and blue does not say which shape is red, nor which one is to the left. Without positions, 47 to 60 % are right for two, 19 to 26 % for three. Guessing the order would give about as many.
+# What to see: with attention, almost all captions of one shape are right, and about four in five of three shapes. With the mean context, 8 % are right for three. The mean adds the same positions to every scene, so they cannot say which shape is to the left. Guessing the order, and which colour goes with which shape, would give about as many. Without positions, 47 to 60 % are right for two, 19 to 26 % for three. Guessing only the order would give about as many.
 #
 # <details><summary>What guessing gives, and how large the controls are</summary>In this test set, with the colours and the shapes known and both orders guessed, 10 % of the captions of three shapes would be right. With the objects known and their order guessed, it would be 52 % for two and 20 % for three: sometimes two objects are equal. The two controls are also a little smaller: of the captioner's 35,796 parameters, “mean context” lacks 3,649 (10 %) and “no positions” 1,536 (4 %).</details>
 
@@ -1248,7 +1249,7 @@ for seed in range(3):
     display(picture)
 
 # %% [markdown]
-# What to see (above a map is its largest weight, shown brightest): at the colours, all three attend to the object that they name. At the shapes, two of them do; seed 0 attends to empty cells. (Seeds 0 and 1 opened this lesson.) At *and*, the three maps differ.
+# What to see (above a map is its largest weight, shown brightest): at colour words, all three attend to the named object. At shape words, two of them do; seed 0 attends to empty cells. (Seeds 0 and 1 opened this lesson.) At *and*, the three maps differ.
 #
 # One scene proves nothing. The scenes come with a **segmentation mask** for each word: the pixels of the object that it names. So you can measure the *share* of the weight that is on the object. Without a comparison, the share means nothing: an object that touches 6 of 32 cells gets 19 % even with equal weights. So you also return this *chance*.
 #
@@ -1392,7 +1393,9 @@ with Check("weight_on_object", "other sizes, strides and dtypes, cell by cell") 
 # END HIDDEN TESTS
 
 # %% [markdown]
-# **Predict.** The three captioners write about 90 % of all captions without an error. How much of a shape word's weight (*circle*, *square*, …) is on its object?
+# From here to the end of part 7, the captioners read the true caption again (teacher forcing). So the weights belong to its words.
+#
+# **Predict.** By themselves, the three captioners write about 90 % of all captions without an error. How much of a shape word's weight (*circle*, *square*, …) is on its object?
 #
 # <details><summary>Nearly all, in each of the three</summary>That is what the pictures in papers suggest. Run the next cell.</details>
 # <details><summary>Nearly all in some, about chance in others</summary>Yes, although they are about equally good at writing.</details>
@@ -1424,7 +1427,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: each line joins the values of one network. At colours, all three have at least 93 % of their weight on the object; equal weights would put 17 % there. For the shapes, two have 95 and 96 % there. Seed 0 has 13 %, *below* chance, and writes 89 % of the captions without an error, against 92 %.
+# What to see: each line joins the values of one network. At colour words, all three have at least 93 % of their weight on the object; equal weights would put 17 % there. At shape words, two have 95 and 96 % there. Seed 0 has 13 %, *below* chance, and writes 89 % of the captions without an error, against 92 %.
 #
 # How does seed 0's network know the shape? A cell sees 15 × 15 pixels. So an empty cell can have seen the object. Or the *colour*'s context held the shape, and the state kept it. Part 7 tests both.
 #
@@ -1449,7 +1452,7 @@ draw_scenes(
 #
 # $$\sum_{i \in \text{cells}} \Big(1 - \sum_{t} \alpha_{ti}\Big)^2$$
 #
-# They call it *doubly stochastic attention*. The **coverage penalty**, as it is called here, is zero if every cell gets a total weight of 1. Here it cannot be zero: the totals of the 32 cells sum to the number of words, 3 to 9. (In the paper, with 196 cells, it cannot be zero either.) It is smallest if all totals are equal.
+# They call it *doubly stochastic attention*. The **coverage penalty**, as it is called here, is zero if every cell gets a total weight of 1. Here it cannot be zero: the 32 totals sum to the number of words, 3 to 9 with *&lt;end&gt;*. (In the paper, with 196 cells, it cannot be zero either.) It is smallest if all totals are equal.
 #
 # **Exercise** (15 minutes). Write this penalty for a batch of captions of different lengths.
 #
@@ -1558,7 +1561,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: exact match is as high as before (90 to 94 %, against 89 to 92 %). The weight on the object falls: at colours from 73–97 % to 32–58 %, and at shapes, in four of five networks, from 94–96 % to 25–55 %. (In seed 0's, it rises from 13 to 19 %.)
+# What to see: exact match is as high as before (90 to 94 %, against 89 to 92 %). The weight on the object falls: at colour words from 73–97 % to 32–58 %, and at shape words, in four of five networks, from 94–96 % to 25–55 %. (For seed 0, it rises from 13 to 19 %.)
 #
 # **From the lecture**: *Transformers (Part 2)*, Data C182, slide “Attention”: “we want the model to tell us ‘why’”. A term in the loss, chosen by hand, moves this *why*.
 #
@@ -1753,18 +1756,18 @@ for seed in (0, 1):
     )
 
 # %% [markdown]
-# What to see (an outline at 0.0 means nothing): shape words lose most at a tile of their own object, though seed 0 attends elsewhere. At *square*, seed 1 attends to a cell whose tile matters little. Colour words lose almost nothing here: the rest of the object still shows the colour. (Recorded, in scenes of two shapes: with the whole first object covered, 81 % of its colour words change.)
+# What to see (each map has its own scale; an outline at 0.0 means nothing): shape words lose most at a tile of their own object, though seed 0 attends elsewhere. At *square*, seed 1 attends to a tile that matters little. Colour words lose almost nothing: the rest of the object still shows the colour. (Recorded, in scenes of two shapes: covering the whole first object changes its colour word in 81 %.)
 #
 # ### Which tile changes the word?
 #
-# One scene proves nothing, so take 60. Cover one tile and ask whether a colour or a shape word (the argmax) *changes*. There are five choices:
+# Now take 60 scenes. Cover one tile and ask whether a colour or a shape word (the argmax) *changes*. There are five choices:
 #
 # | choice | the tile that you cover |
 # |---|---|
-# | largest weight | the tile of the cell to which the word attends most |
+# | largest weight | the tile of the cell with the word's largest weight |
 # | object, most of it | the tile with the most pixels of the word's object |
-# | object, another tile | a random one of the other tiles that the object touches |
-# | elsewhere | a random tile that the object does not touch |
+# | object, another tile | a random tile that the object touches, but neither of the two above |
+# | elsewhere | a random tile that the object does not touch, other than the one of the largest weight |
 # | largest drop | the tile with the largest value in your occlusion map |
 #
 # **Predict.** Which changes more words when covered: the tile with the largest weight, or the one with most of the object?
@@ -1837,9 +1840,11 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: covering a tile elsewhere changes at most 1 % of words. In each network, the tile with most of the object changes more words than that of the largest weight: 46, 42 and 40 %, against 8, 29 and 34 %. Compare the tile of the largest weight with another tile of the object. In seeds 1 and 2, it changes more words (29 and 34 %, against 17 and 18 %); in seed 0, fewer (8 %, against 22 %). So a large weight is a hint, at best.
+# What to see: covering a tile elsewhere changes at most 1 % of words. In each network, the tile with most of the object changes more words than that of the largest weight: 46, 42 and 40 %, against 8, 29 and 34 %. Compare the tile of the largest weight with another tile of the object. For seeds 1 and 2, it changes more words (29 and 34 %, against 17 and 18 %); for seed 0, fewer (8 against 22 %). So a large weight is a hint, at best.
 #
-# <details><summary>How far can you trust these numbers?</summary>The tile of the largest weight may also be the one with most of the object; “another tile” never is. So in seeds 1 and 2, part of its lead over “another tile” may come from how much of the object is covered, not from attention. A fairer control is a tile with as many of the object's pixels. There are 306 words, so a share has a standard error of about 3 points, or more, since the words of one scene are not independent: in seed 2, 40 against 34 % is close. Colours and shapes differ (recorded: with the tile that has most of the object covered, 14 to 23 % of the colours and 65 to 69 % of the shapes change). The tile with the largest drop changes most, 47 to 52 %, but the same covers have chosen it, so this comparison tests nothing. And in training, the CNN saw no covers.</details>
+# <details><summary>Is “another tile” a fair control?</summary>Not quite. The tile of the largest weight may also be the one with most of the object; “another tile” never is. So for seeds 1 and 2, part of its lead over “another tile” may come from how much of the object is covered, not from attention. A fairer control is a tile with as many of the object's pixels.</details>
+# <details><summary>Are colours and shapes alike?</summary>No, though the figure counts them together. Seed 0 attends to the object at colour words only. And shapes change more often (recorded: with the tile that has most of the object covered, 14 to 23 % of the colours and 65 to 69 % of the shapes change).</details>
+# <details><summary>How far can you trust these numbers?</summary>There are 306 words, so a share has a standard error of about 3 points, or more, since the words of one scene are not independent: for seed 2, 40 against 34 % is close. The tile with the largest drop changes most, 47 to 52 %, but the same covers have chosen it, so this comparison tests nothing. And in training, the CNN saw no covers.</details>
 #
 # **A good place to stop.** (Back later? Run all cells above first.)
 #
@@ -1858,7 +1863,7 @@ display(
 )
 
 # %% [markdown]
-# The network reads the scene several times: for the first state, and for each word's attention. Nothing forces these to be the *same* scene. So show it the covered scene at one of these moments, and the whole scene at all others. If the shape then changes, the network needed to see the object at that moment. Count this in 150 scenes of two shapes.
+# The network reads the scene several times: for the first state, and for each word's attention. Nothing forces these to be the *same* scene. So show it the covered scene at one of these moments, and the whole scene at all others (a form of activation patching, lesson 1). If the shape then changes, the network needed to see the object at that moment. If not, another moment may have been enough. Count this in 150 scenes of two shapes.
 #
 # **Predict.** In seed 0's network, when does the *shape* change?
 #
@@ -1909,9 +1914,9 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: with the object covered for the shape's attention, 1 % of seed 0's shapes change. With it covered for the colour's, 65 % change, although the GRU reads the true colour. So in most scenes, this network needed to see the object one word early: the opening's second answer. It is not the third: in the first test no cell could see the object, yet 99 % of the shapes stayed. In seeds 1 and 2, the shape's attention counts more: 40 and 33 %, against 22 and 8 %.
+# What to see: with the object covered for the shape's attention, 1 % of seed 0's shapes change. With it covered for the colour's, 65 % change, although the GRU reads the true colour. So in most scenes, this network needed to see the object one word early: the opening's second answer. The third is not needed: in the first test no cell could see the object, yet 99 % of the shapes stayed. For seeds 1 and 2, the shape's attention counts more (40 and 33 %, against 22 and 8 %).
 #
-# <details><summary>How strict is this test?</summary>With the object covered for both words, 71 to 78 % of the shapes change; if the network guessed one of four shapes, 75 % would. But a cover may also lead the attention to another object. A stricter test: for the colour's attention, show a scene in which the object has another <em>shape</em>, in the same place and colour. Does the word follow?</details>
+# <details><summary>How strict is this test?</summary>With the object covered for both words, 71 to 78 % of the shapes change; if the network guessed one of four shapes, 75 % would. (For seeds 1 and 2, that is more than the two covers together change: in some scenes, either moment is enough.) But a cover may also lead the attention to another object. A stricter test: for the colour's attention, show a scene in which the object has another <em>shape</em>, in the same place and colour. Does the word follow? This is not measured here; you could try it with <code>written_from</code>.</details>
 #
 # ### Optional: the word “and”
 #
@@ -2014,9 +2019,9 @@ show_caption(
 )
 
 # %% [markdown]
-# **Puzzle.** Take scene 0. Find a tile that ends the caption after the first shape when it is covered. Is it the tile of a cell to which *and* attends? Then find a tile that changes *both* words of the first shape.
+# **Puzzle.** Take scene 0. Find a tile that ends the caption after the first shape when it is covered. Is it the tile of a cell with a large weight at *and*? Then find a tile that changes *both* words of the first shape.
 #
-# <details><summary>Answer (in the recorded run; rows and columns count from 0)</summary>Covering row 2, column 5 ends the caption there, and so does covering column 4 or 5 of row 3: these are tiles of the triangle. <em>and</em> has 97 % of its weight on row 3, column 6; cover that tile, and nothing changes. Row 1, column 3, to which <em>red</em> attends, makes the caption “green triangle and green triangle”: the network names the second shape twice.</details>
+# <details><summary>Answer (in the recorded run; rows and columns count from 0)</summary>Covering row 2, column 5 ends the caption there, and so does covering column 4 or 5 of row 3: these are tiles of the triangle. <em>and</em> has 97 % of its weight on row 3, column 6; cover that tile, and nothing changes. Covering row 1, column 3, the cell with the largest weight at <em>red</em>, makes the caption “green triangle and green triangle”: the network names the second shape twice.</details>
 
 # %% [markdown]
 # ## 9 · The real thing
@@ -2049,7 +2054,7 @@ for name, difference in {
 # %% [markdown]
 # ## 10 · In your own words
 #
-# **Question** (12 minutes). A colleague shows you a map of attention over an X-ray image. For the word *fracture*, one cell is bright. “So we know why it said *fracture*.” Name two reasons from your own measurements why the map alone does not show that. Say what you would measure instead, and one thing that your measurement does not show either. Write three to five sentences: double-click the cell below. A person reads them.
+# **Question** (12 minutes). A colleague shows you an attention map over an X-ray image. For the word *fracture*, one cell is bright. “So we know why it said *fracture*.” Name two reasons from your own measurements why the map alone does not show that. Say what you would measure instead, and one thing that your measurement does not show either. Write three to five sentences: double-click the cell below. A person reads them.
 
 # %% answer attention_as_explanation [markdown] points=2
 # <!-- BEGIN SOLUTION -->
@@ -2069,7 +2074,7 @@ show_progress("14_image_captioning")
 # - A CNN's grid of features, flattened row by row with the channels last, gives the keys and values of attention.
 # - A cell's receptive field is larger than its tile: 15 × 15 pixels here. In Xu et al.'s VGG-19 it is 252 × 252, more than the image. A bright tile says where a cell is, not what it has seen.
 # - The old state attends, the GRU reads the context, the new state writes. With the mean of all cells in place of attention, only 8 % of the captions of three shapes are right; with attention, 79 %.
-# - Networks that write about equally well attend differently: at shapes, one has 13 % of its weight on the object, the others 95 and 96 % (chance: 17 %). The coverage penalty moved the weights, too.
-# - Occlusion is the control: cover the tile of the cell that was attended to, and others. In all three networks, covering the tile with most of the object changed more words than covering the one with the largest weight. In most scenes, one network needed to see the object one word before the shape. At *and*, the weights hardly mattered.
+# - Networks that write about equally well attend differently: at shape words, one has 13 % of its weight on the object, the others 95 and 96 % (chance: 17 %). The coverage penalty moved the weights, too.
+# - Occlusion is the control: cover the tile of the cell that was attended to, and others. In all three networks, covering the tile with most of the object changed more words than covering the one with the largest weight. In most scenes, one network needed to see the object one word before the shape. (Optional part: at *and*, the weights hardly mattered.)
 #
 # **What comes next.** In text, a token has so far been a word from a list, or a single character. Lesson 15 cuts text into learned pieces, for words that no list holds.

@@ -5,7 +5,7 @@
 #
 # **You need** the ideas of lessons 1, 9 and 12: tokens and embeddings, the next-token loss, and a vocabulary with special tokens. Python's dicts, lists and `bytes` are enough; there is no network to train.
 #
-# **You take away** your own byte pair encoding, with the same merges and token ids as Hugging Face's `tokenizers`. You also take away a test that finds wrong tokenizers, and a way to compare models whose tokens differ.
+# **You take away** your own byte pair encoding, with the same merges and token ids as Hugging Face's `tokenizers`. You also take away a test that finds tokenizers that encode wrongly, and a way to compare models whose tokens differ.
 #
 # **Time**: about 250 minutes: 155 for the exercises. Good places to stop are marked after about 85, 140 and 195.
 
@@ -28,7 +28,7 @@ from transformer_course.checks import Check, numbers
 from transformer_course.data.declaration import FIRST, OTHERS
 
 # %% [markdown]
-# So far, each model's vocabulary was given: 29 tokens in lesson 12. Now take real text, the documentation that comes with Python. About 60,000 characters of it are the training text, and other paragraphs are the test text. A paragraph that occurs more than once is kept once, so that none is in both texts. The vocabulary is every word of the training text.
+# So far, each vocabulary was easy to list: the 103 characters of Python's documentation in lesson 9, and 29 words and special tokens in lesson 12. Now take the documentation again, with whole words as tokens. About 60,000 characters of it are the training text, and other paragraphs are the test text. A paragraph that occurs more than once is kept once, so that none is in both texts. The vocabulary is every word of the training text.
 #
 # (Your Python brings its own documentation. The numbers under “What to see” and in the answers are from ours, Python 3.11, and so are the recorded runs. Yours may differ somewhat, and individual words may be split differently.)
 
@@ -120,7 +120,7 @@ training_words, new_words = ({word.strip() for word in word_counts(part)} for pa
 print(*sorted(word for word in new_words - training_words if word.isalpha())[::20])
 
 # %% [markdown]
-# *How can a vocabulary of a fixed size read every word, even one that nobody has written yet?* At the end of this lesson yours does. It then needs about 2 tokens for a word of this documentation. (Here, a run of punctuation counts as a word, too.)
+# *How can a model with a fixed vocabulary read every word, even one that nobody has written yet?* At the end of this lesson, your tokenizer makes this possible. It then needs about 2 tokens for a word of this documentation. (Here, a run of punctuation counts as a word, too.)
 
 # %% [markdown]
 # **Recall.** Three questions on lessons 1, 9 and 12. Answer first, then open your choice.
@@ -133,7 +133,7 @@ print(*sorted(word for word in new_words - training_words if word.isalpha())[::2
 #
 # 2. Two language models have losses of 2.5 and 3.6 nats. What are their perplexities?
 #
-# <details><summary>12 and 37</summary>Yes: e to the power of the loss. It says nothing yet about which model is better: part 8.</details>
+# <details><summary>12 and 37</summary>Yes: e to the power of the loss. It says nothing yet about which model is better: see part 8.</details>
 # <details><summary>2.5 and 3.6</summary>That is the loss itself, in nats per token.</details>
 # <details><summary>6 and 12</summary>That is 2 to the power of the loss. A loss in nats needs e.</details>
 #
@@ -151,7 +151,7 @@ print("e^2.5 =", round(math.exp(2.5)), "  e^3.6 =", round(math.exp(3.6)))
 #
 # A **tokenizer** turns text into a list of token ids, and a list of token ids back into text.
 #
-# A computer already stores every text as numbers. **Unicode** gives each character of the world's scripts a number, its *code point*; there are more than 150,000 so far. **UTF-8** writes each character as one to four bytes. A **byte** is an integer from 0 to 255.
+# A computer already stores every text as numbers. **Unicode** gives each character of the world's scripts a number, its *code point*; there are more than 150,000 so far. **UTF-8** writes each character as one to four bytes. A **byte** is an integer from 0 to 255. (What looks like one character may be several: é can also be an e and a separate accent.)
 
 # %%
 for character in "eé한🙂":
@@ -184,13 +184,13 @@ for name, (tokens_in_all, length) in listed.items():
 # %% [markdown]
 # What to see: in bytes, the sequence is more than 5 times as long as in words. Attention then compares about 31 times as many pairs, and a context of 1,000 tokens holds fewer than 200 words.
 #
-# There is a way between words and bytes: start with bytes, and give frequent *sequences* of bytes tokens of their own. **Subword tokenization** gives frequent words one token, and splits rare words into several tokens. An example, made by hand:
+# There is a compromise between words and bytes: start with bytes, and give frequent *sequences* of bytes tokens of their own. **Subword tokenization** gives frequent words one token, and splits rare words into several tokens. An example, made by hand:
 
 # %%
 print("|".join(["re", "state", "ment"]), " or, in bytes:", "|".join("restatement"))
 
 # %% [markdown]
-# **From the lecture**: *Introduction to Transformers*, CS60216, the slide after “Adds positional information to the embeddings”. It asks how to decide the vocabulary size, and answers with subwords, “[BPE]” and 40K.
+# **From the lecture**: *Introduction to Transformers*, CS60216, the slide after “Adds positional information to the embeddings”. It asks how to decide the vocabulary size, and answers with subwords, “[BPE]” and 40K, that is 40,000 tokens.
 #
 # One step comes first, before any token is learned. **Pre-tokenization** splits a text into words by a fixed rule, and no token ever crosses from one word into the next. `split_words` keeps each space with the word that follows it.
 
@@ -202,9 +202,9 @@ print(split_words("To be, or not to be: that's it."))
 #
 # ## 2 · Count pairs, merge one
 #
-# **Byte pair encoding** (BPE; Gage, 1994, and for translation Sennrich et al., 2016) repeats one step: find the most frequent pair of neighbouring tokens, and make it a new token. A **merge** replaces one pair of neighbouring tokens by a new token, wherever the pair occurs. (Sennrich et al. start from characters; GPT-2 starts from bytes, as here.)
+# **Byte pair encoding** (BPE; Gage, 1994, and for translation Sennrich et al., 2016) repeats one step: find the most frequent pair of neighbouring tokens, and make it a new token. A **merge** replaces one pair of neighbouring tokens with a new token, wherever the pair occurs. (Sennrich et al. start from characters; GPT-2 (Radford et al., 2019) starts from bytes, as here.)
 #
-# Take the words *banana* (3 times), *bandana* (once) and *ananas* (twice):
+# Take *banana* (3 times), *bandana* (once) and *ananas* (twice). A dot separates tokens:
 #
 # | step | most frequent pair | how often | *banana* | *bandana* | *ananas* |
 # | --- | --- | --- | --- | --- | --- |
@@ -216,10 +216,10 @@ print(split_words("To be, or not to be: that's it."))
 # **Predict.** How often does the pair n·a occur at step 0?
 #
 # <details><summary>5 times</summary>That counts each word once: 2 in <em>banana</em>, 1 in <em>bandana</em>, 2 in <em>ananas</em>. But the words occur 3 times, once and twice.</details>
-# <details><summary>11 times</summary>Yes: 2 · 3 + 1 · 1 + 2 · 2. That is one less than a·n.</details>
+# <details><summary>11 times</summary>Yes: 2 × 3 + 1 × 1 + 2 × 2. That is one less than a·n.</details>
 # <details><summary>12 times</summary>That is a·n. In <em>bandana</em>, one n is followed by a d.</details>
 #
-# **Exercise** (12 minutes). Count the pairs. A word is a tuple of tokens, so that it can be the key of a dict.
+# **Exercise** (12 minutes). Count the pairs. A word is a tuple of tokens, so it can be the key of a dict.
 #
 # <details><summary>Hint 1</summary>Two loops: over the words with their counts, and over the neighbours in a word. <code>itertools.pairwise</code> gives neighbours.</details>
 # <details><summary>Hint 2</summary>A pair in a word that occurs 3 times counts 3 times. <code>Counter</code> starts each count at 0.</details>
@@ -344,7 +344,7 @@ for some_pair, count in sorted(pair_counts(fruit).items(), key=lambda item: -ite
 #
 # **Exercise** (15 minutes). Write the merge of one pair in one word.
 #
-# <details><summary>Hint 1</summary>Walk with a position of your own: a <code>while</code> loop that advances by 2 after a merge, and by 1 otherwise.</details>
+# <details><summary>Hint 1</summary>Keep an index of your own, in a <code>while</code> loop: it advances by 2 after a merge, and by 1 otherwise.</details>
 # <details><summary>Hint 2</summary>The last token has no right neighbour. A slice of two tokens never fails, but it may be shorter.</details>
 
 
@@ -686,7 +686,7 @@ print("last:   ", *some_names[-16:])
 print("longest:", *map(shown, sorted(vocabulary(learned_merges()), key=len)[-8:]))
 
 # %% [markdown]
-# What to see: the first merges join two letters, or a space and a letter. They soon make *the* with its space in front. Later ones make whole words. The borders between words come from `split_words`. Within a word, frequency alone decides what becomes a token.
+# What to see: the first merges join two letters, or a space and a letter. They soon make *the* with its space in front. Later ones make whole words. Word borders come from `split_words`. Within a word, frequency and the rule for ties decide what becomes a token.
 #
 # **A good place to stop.** Next: encode. (Back later? Run all cells above first.)
 #
@@ -694,7 +694,7 @@ print("longest:", *map(shown, sorted(vocabulary(learned_merges()), key=len)[-8:]
 #
 # To encode a new word, start with its bytes, and apply the merges *in the order learned*: first merge 0 wherever its pair occurs, then merge 1, and so on.
 #
-# **Predict.** The merges are a·b → 256, then b·c → 257, in this order. How is `abc` encoded?
+# **Predict.** The merges are a·b → 256, then b·c → 257. How is `abc` encoded?
 #
 # <details><summary>[256, 99]</summary>Yes. Merge 0 makes ab·c, and then there is no b·c left.</details>
 # <details><summary>[97, 257]</summary>Only if b·c had been learned first.</details>
@@ -850,11 +850,11 @@ for some_word in some_words:
     print("|".join(token_names()[token] for token in tokens_of(some_word)))
 
 # %% [markdown]
-# What to see: a frequent word is one token, and a rare or new word is split into known pieces. No word is unknown.
+# What to see: *the* is one token, together with its space. *statement* is not frequent enough for that: 400 merges leave it in three pieces. In *restatement*, the same letters are split in another way (st·ate·ment), since no space stands in front of them. New words are split into known pieces, and 한 into its bytes. No word is unknown.
 #
 # ### Bug hunt: an encoder that merges as it reads
 #
-# In this lesson, an encoder is a function from a word to tokens, not the encoder of lesson 7. Here is a shorter one. It reads byte by byte, and as long as the last two tokens are the pair of a merge, it merges them:
+# In this lesson, an encoder is a function from a word to tokens, not the encoder of lesson 7. Here is one that needs only one pass over the word. It reads byte by byte, and as long as the last two tokens are the pair of a merge, it merges them:
 
 
 # %%
@@ -876,11 +876,11 @@ print(as_it_reads("aaabdaaabac", famous), "expected [258, 100, 258, 97, 99]")
 # %% [markdown]
 # The encoder gives the expected tokens. Is it right for every word? Write your guess down.
 #
-# **Exercise** (20 minutes). Let a test decide: a function that takes any encoder, and returns whether it gives the right tokens. A wrong encoder may be wrong for few words only, so choose your words and merges with care.
+# **Exercise** (20 minutes). Let a test decide: a function that takes any encoder, and returns whether it gives the right tokens. A wrong encoder may be wrong for only a few words, so choose your words and merges with care.
 #
-# <details><summary>Hint 1</summary>Take your own <code>encode</code> as the reference: its check used more than one text. Compare with it on many words and several lists of merges.</details>
+# <details><summary>Hint 1</summary>Take your own <code>encode</code> as the reference: its check has tested it on many words. Compare with it on many words and several lists of merges.</details>
 # <details><summary>Hint 2</summary>What could be wrong? The order of merges, runs such as aaa, a merge of merges, a space at either end, capital letters, é.</details>
-# <details><summary>Hint 3</summary>Take a small alphabet, and try every short text over it: <code>itertools.product("ab", repeat=5)</code> gives all 32 texts of five letters, each a or b. These find more mistakes than a few long words. Choose merges that compete for the same letters, such as a·b and b·a.</details>
+# <details><summary>Hint 3</summary>Take a small alphabet, and try every short text over it: <code>itertools.product("ab", repeat=5)</code> gives all 32 sequences of five letters, each a or b, as tuples; <code>"".join(letters)</code> makes a text of one. Such short texts find more mistakes than a few long words. Choose merges that compete for the same letters, such as a·b and b·a.</details>
 
 
 # %% exercise is_right_encoder
@@ -1087,7 +1087,9 @@ print("your encode:", is_right_encoder(encode))
 print("as it reads:", is_right_encoder(as_it_reads))
 
 # %% [markdown]
-# What to see: the encoder that is right for the text from minbpe is wrong for others. With the merges that you have learned, how often does it give other tokens?
+# What to see: the encoder that is right for the text from minbpe is wrong for others. An example: b·c is merge 0, a·b is merge 1, and the word is *abc*. This encoder has read only a and b when it merges them: ab·c. But b·c was learned first: a·bc is right.
+#
+# With the merges that you have learned, how often does it give other tokens?
 
 
 # %%
@@ -1221,7 +1223,7 @@ print(f"{sum(unchanged)} of {len(new_texts)} texts are the same after encoding a
 #
 # ### See it happen
 #
-# The next view calls your `encode` with more and more of the learned merges. The slider sets how many; the list shows the pairs that are most frequent in this text at that point. The merges come from the training text. So the next merge need not be the first pair in the list. The curve below it shows the tokens per word in this text.
+# The next view calls your `encode` with more and more of the learned merges. The slider sets how many; the list shows the pairs that are most frequent in this text at that point. The merges come from the training text. So the next merge need not be the first pair in the list. The curve below the list shows the tokens per word in this text.
 
 # %%
 from transformer_course.widgets import show_merges
@@ -1287,7 +1289,7 @@ figures.curves(
 # **Predict.** The later merges shorten the sequences less than the first ones did. What does each further merge cost?
 #
 # <details><summary>Nothing</summary>A model needs an embedding for each token, and a logit for each token at every step.</details>
-# <details><summary>One more row in the embedding table</summary>Yes, and often another one for the logits (part 10). And a rare token is rarely trained.</details>
+# <details><summary>One more row in the embedding table</summary>Yes, and often another one for the logits (part 10). And the embedding of a rare token is rarely trained.</details>
 # <details><summary>A slower attention</summary>Attention depends on the length of the sequence, which gets smaller.</details>
 
 # %%
@@ -1301,7 +1303,7 @@ for learned in MERGES:
 #
 # **WordPiece** (Schuster and Nakajima, 2012) is the tokenizer of BERT: it reads a word from the left, and each time takes the longest token of its vocabulary that fits. It keeps no order of merges, only the vocabulary.
 #
-# <details><summary>How BERT's version differs</summary>It works on characters, marks tokens inside a word by <code>##</code>, and returns <code>[UNK]</code> for a word that it cannot finish. Yours has all 256 bytes, so it always finishes. And it learns its vocabulary by another rule: each new token is the one that makes the training text most probable. Here you compare only how a word is split, with the same vocabulary.</details>
+# <details><summary>How BERT's version differs</summary>It works on characters, puts <code>##</code> in front of each token that continues a word, and returns <code>[UNK]</code> for a word that it cannot finish. Yours has all 256 bytes, so it always finishes. And it learns its vocabulary by another rule: each new token is the one that makes the training text most probable. Here you compare only how a word is split, with the same vocabulary.</details>
 #
 # **Predict.** The vocabulary has all single letters, `un`, `unh`, `happy` and `ha`. How is *unhappy* split by the longest match?
 #
@@ -1454,12 +1456,12 @@ for some_word in shown_words:
     print(f"{in_order:25} {matched_pieces}")
 
 # %% [markdown]
-# What to see: the two differ for a fifth of the different words, with almost equal lengths. In our run, the longest match needs 0.1% more tokens; in four others (recorded), 0.1 to 0.6% fewer. But a model needs text that is split as in its training.
+# What to see: the two differ for 22% of the different words, with almost equal average lengths. In our run, the longest match needs 0.1% more tokens; in four others (recorded), 0.1 to 0.6% fewer. (The words shown have unequal numbers of tokens.) But a model needs text split as in its training.
 #
-# **A good place to stop.** Your tokenizer is complete. Next: compare models whose tokens differ. (Back later? Run all cells above first.)
+# **A good place to stop.** Your tokenizer is complete. Next: compare models. (Back later? Run all cells above first.)
 
 # %% [markdown]
-# ## 8 · The trap: a lower loss per token
+# ## 8 · Compare models whose tokens differ
 #
 # A bigram model predicts each token from the one before it (lesson 9), by counting. Train one on bytes (the byte model), and one on your 400 merges (the BPE model), with the same smoothing and text. Which has the lower loss per token? Write your guess down.
 
@@ -1597,7 +1599,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: with more merges, the loss per token *rises*, from 2.6 to 4.1 nats. Bits per byte *fall*, from 3.7 to 2.5. The number that looked worse belongs to the better model: its tokens are longer, so it makes fewer predictions. A loss per token cannot be compared between tokenizers. (The two curves have different units, so where they cross means nothing.)
+# What to see: from 0 to 400 merges, the loss per token *rises*, from 2.6 to 4.1 nats. Bits per byte *fall*, from 3.7 to 2.5. The number that looked worse belongs to the better model: its tokens are longer, so it makes fewer predictions. A loss per token cannot be compared between tokenizers. (The two curves have different units, so where they cross means nothing. We have not measured more than 400 merges. On so little text, most further tokens would be rare, and bits per byte might rise again.)
 
 
 # %%
@@ -1612,9 +1614,11 @@ show_merges(
 # %% [markdown]
 # What to see: both curves fall together. The merges that shorten sequences most also lower the bits per byte most.
 #
-# Are the tokens themselves the reason? There is another explanation: the BPE model has a longer context. The byte model predicts a byte from one byte. The BPE model predicts a whole token from the token before it. Say it predicts *ment* after *te*. Its probability is that of m, times that of e after m, and so on. So the t is predicted from *te* and *men*: 5 bytes. On average, a byte is predicted from 3.8 bytes (recorded).
+# Are the tokens themselves the reason for this gain? Another possible reason: the BPE model has a longer context. The byte model predicts a byte from one byte. The BPE model predicts a token from the one before it. On average, it predicts a byte from 3.8 bytes (recorded).
 #
-# **The control.** Give the byte model a longer context, too: 2, 3 or 4 bytes, with everything else as before.
+# <details><summary>How does a model of tokens predict a byte?</summary>Say it predicts <em>ment</em> after <em>te</em>. The model gives this token a single probability. By the chain rule (lesson 9), it is a product: the probability of m after <em>te</em>, times that of e after <em>te</em> and <em>m</em>, and so on; and last, the probability that the token ends there. The factor for the t depends on <em>te</em> and <em>men</em>: 5 bytes.</details>
+#
+# **The control.** Give the byte model a longer context: 2, 3 or 4 bytes, all else as before.
 
 # %%
 CONTEXTS = [1, 2, 3, 4]
@@ -1632,7 +1636,7 @@ of_bpe = {"400 merges, context 1": all_losses[:, -1, 1].tolist()}
 figures.runs({**by_context, **of_bpe}, "bits per byte", "A longer context in bytes", bottom=0.0)
 
 # %% [markdown]
-# What to see: with a context of 2 bytes, the byte model is still behind. With 3, it is slightly ahead of the BPE model in all five splits, and with 4 further ahead. So tokens are not needed for this gain. That fits the explanation that the BPE model gains because it sees more bytes. (It sees 3.8 on average, but fewer after a short token.) What tokens do give is that longer view *in fewer steps*, and attention pays for every step.
+# What to see: with a context of 2 bytes, the byte model is still behind. With 3, it is slightly ahead of the BPE model in all five splits, and with 4 further ahead. So tokens are not needed for this gain. That fits the explanation that the BPE model gains because it sees more bytes. (It sees 3.8 on average, but fewer after a short token.) Tokens give that longer view *in fewer steps*. The cost of attention grows with the square of the number of steps.
 
 # %% [markdown]
 # ## 9 · What a language pays
@@ -1645,13 +1649,15 @@ for language, sentence in FIRST.items():
     print(f"{language:8} {len(sentence):3} characters, {in_utf_8:3} bytes, {in_tokens:3} tokens")
 
 # %% [markdown]
-# What to see: the same meaning costs 33 tokens in English, 41 in German, 97 in Korean and 154 in Greek. In Korean and Greek, each byte is a token: no merge joins the bytes of their letters. Commercial providers charge by the token, and the context fills up sooner.
+# What to see: the same meaning costs 33 tokens in English, 41 in German, 97 in Korean and 154 in Greek. In Korean and Greek, each byte is a token: no merge joins the bytes of their letters.
 #
-# **Predict.** Does Greek take so many tokens because it is harder to split?
+# <details><summary>Does this happen with the tokenizers of large models, too?</summary>Yes. Petrov et al. (2023) found up to 15 times as many tokens in one language as in another, for the same text. Commercial providers charge by the token, so such a language is more expensive. It also fills up the context sooner.</details>
 #
-# <details><summary>Yes: its words are longer</summary>They are a bit longer: the sentence has 83 characters in Greek and 63 in English. But the factor is 4 to 5. In the next cell, another training text roughly halves the factor between the languages, and the sentence stays the same.</details>
-# <details><summary>No: its letters have two bytes each</summary>That is half of the reason: Greek has 2.4 times as many bytes as English here. It leaves another factor of about 2: English pays one token for about two bytes, Greek one for each byte. Why does no merge help Greek?</details>
-# <details><summary>No: hardly any Greek was in the training text</summary>Yes. A token is what was frequent there, so no merge joins the bytes of Greek letters. (The two bytes of each letter are the other half of the reason.)</details>
+# **Predict.** Why does the Greek sentence have almost 5 times as many tokens as the English one?
+#
+# <details><summary>Its words are longer</summary>The sentence is a bit longer: 83 characters in Greek, and 63 in English. That is a factor of 1.3, not of almost 5.</details>
+# <details><summary>Its letters have two bytes each</summary>Half right. Greek has 2.4 times as many bytes as English here. That leaves another factor of about 2: English pays one token for about two bytes, Greek one for each byte. Why does no merge help Greek?</details>
+# <details><summary>Hardly any Greek was in the training text</summary>Yes, and this is the half of the reason that can be changed. A token is what was frequent there, so no merge joins the bytes of Greek letters. (The two bytes of each letter are the other half of the reason.)</details>
 #
 # Test it. Every training text has 750 bytes and gives 100 merges. A share of it comes from other sentences of the Declaration in the same language; the rest is English documentation. So the share changes two things: the language, and the kind of text. English is the control: there, only the kind of text changes.
 
@@ -1695,7 +1701,9 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: without Greek in the training text, the Greek sentence has 154 tokens. At a share of a quarter it has about 95, and at 1 it has 62. English, the control, falls by a factor of 1.4, German by 1.5, Korean by 1.7 and Greek by 2.5. So for Greek, most of the fall is the language. For Korean, a factor of 1.4 of these 1.7 could be the kind of text. Greek and Korean still take more tokens. One likely reason: their letters have two or three bytes, so 750 bytes hold fewer.
+# What to see: without Greek in the training text, the Greek sentence has 154 tokens. With a quarter of Greek, it has about 95; with Greek alone, 62. English, the control, falls by a factor of 1.4, German by 1.5, Korean by 1.7 and Greek by 2.5. If the kind of text gives 1.4 in every language, a factor of 1.8 is left for the language in Greek, 1.2 in Korean and 1.1 in German. Greek and Korean still take more. One likely reason: their letters have two or three bytes, so 750 bytes hold fewer.
+#
+# <details><summary>Why does English start at 44 tokens here, and not at 33 as above?</summary>Here there are only 100 merges, from 750 bytes. Above, there were 400, from 60,000 characters.</details>
 
 # %% [markdown]
 # ## 10 · The size of the table
@@ -1763,7 +1771,7 @@ else:
     print("tokenizers is not installed here; `pip install tokenizers` installs it")
 
 # %% [markdown]
-# In our run all 400 merges and all 1,181 words agree. GPT-2 has 50,000 merges: with 256 bytes and one special token, these are the 50,257 tokens of lesson 9. Its rule for pre-tokenization is longer.
+# In our run all 400 merges and all 1,181 words agree. GPT-2 has 50,000 merges: with 256 bytes and one special token, that makes the 50,257 tokens of lesson 9. Its rule for pre-tokenization is longer.
 
 # %% [markdown]
 # ## 12 · In your own words
@@ -1788,7 +1796,7 @@ show_progress("15_tokenization")
 # - Byte pair encoding learns merges: the most frequent pair first and, in a tie, the smallest. Frequent words become one token, rare ones several.
 # - Encoding applies the merges in the order learned. Merging as you read, or taking the longest token, gives other tokens for some words.
 # - Decoding joins bytes first: a token may be a part of a character.
-# - A loss per token cannot be compared between tokenizers; bits per byte can.
+# - A loss per token cannot be compared between tokenizers; bits per byte on the same text can.
 # - In our experiment, tokens were not needed for the gain per byte: a byte model with a context of 3 was as good.
 # - A language that is rare in the training text of the merges takes more tokens for the same sentence.
 #

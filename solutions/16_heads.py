@@ -147,7 +147,7 @@ figures.attention_map(
 )
 
 # %% [markdown]
-# What to see: nearly all the weight of each word is on its left neighbour. (The first word has none.) A picture like this is often shown to explain a network: *it attends to the left neighbour, that is how it knows it*.
+# What to see: each query gives nearly all its weight to its left neighbour. (The first word has none.) A picture like this is often shown to explain a network: *it attends to the left neighbour, that is how it knows it*.
 #
 # Now shut such a head: multiply its output by 0. Five networks were trained. Each has two or three heads whose largest weight is on the left neighbour for more than 99 % of the words. The middle column is the share of right answers without one of them: the one that costs least. (The last column is a control: always the most frequent answer.)
 
@@ -240,7 +240,7 @@ for question, share in zip(QUESTIONS, accuracies(trained(0), held_out), strict=T
     print(f"{question:18} {share:.1%} right on held-out sentences")
 
 # %% [markdown]
-# What to see: after 400 steps (8 s), almost all answers are right. All five seeds reach 99.3 % or more on each question. (The most frequent answer alone would be right in 10, 13 and 7 %.) Now look inside.
+# What to see: after 400 steps (8 s), almost all answers are right. All five seeds reach 99.3 % or more on each question. (The most frequent answer alone would be right for 10, 13 and 7 %.) Now look inside.
 #
 # ## 2 · Where does a head point?
 #
@@ -643,9 +643,9 @@ show_attention(some_weights, some_words, title="Eight heads: what do they attend
 #
 # ## 3 · Better than what?
 #
-# One head points to the noun for 83 % of the adjectives. Is that a lot? Clark et al. (2019) compare BERT's heads with a rule that knows no grammar: *always the word at offset o*. The **fixed-offset baseline** is the share of queries that the best single offset gets right.
+# Head 1.2 (layer 1, head 2) points to the noun for 83 % of the adjectives. Is that much? Clark et al. (2019) compare heads with a rule that knows no grammar: *always the word at offset o*. The **fixed-offset baseline** is the share of queries that the best offset gets right.
 #
-# **Predict.** The targets of four queries, at the positions 0 to 3, are 1, 2, −1 and 2. Which share does the best offset get right?
+# **Predict.** The targets of four queries, at the positions 0 to 3, are 1, 2, −1 and 2. What share does the best offset get right?
 #
 # <details><summary>1/2: two of four</summary>The query with −1 has no target. It does not count.</details>
 # <details><summary>2/3: two of three, with offset 1</summary>Yes. The offsets are 1, 1 and −1.</details>
@@ -744,7 +744,7 @@ for question, aims in zip(QUESTIONS, targets_of(held_out), strict=True):
 # %% [markdown]
 # What to see: for the left neighbour, the baseline is 100 %. For the two others, the best offset hits one in seven: these heads do more than count positions.
 #
-# <details><summary>Is there a stronger baseline?</summary>For the noun there is: a rule that knows which words are nouns, but not their cases, is right for one adjective in three. The 83 % of the best head are far above that. The 33 % of head 0.0 are not.</details>
+# <details><summary>Is there a stronger baseline?</summary>For the noun there is: a rule that knows which words are nouns, but not their cases, is right for one adjective in three. The best head's 83 % is far above that, and so is head 1.1's 49 %. Head 0.0's 33 % is not.</details>
 #
 # Still, no head points to the noun for every adjective, and yet the network answers nearly all questions about nouns. Do these answers need a head that points to them? Here is a control: five networks whose attention weights are uniform, so each query gives the same weight to every word.
 #
@@ -761,7 +761,7 @@ figures.runs(recorded_uniform, "share of right answers", "Uniform attention weig
 # %% [markdown]
 # What to see: without heads that point, more than 99 % of the nouns and 97 % of the rarest words are right, but only 24 % of left neighbours. The mean of all values says which words occur, but little about order.
 #
-# <details><summary>Why is that enough for the noun? And why 24 %, not 10 %?</summary>Each case has only one noun. To find it, the network needs to know which words occur, not where they are. For the left neighbour, the answer is one of the words that occur, so a guess among them beats the most frequent word (10 %). In principle, a value of layer 1 could carry a word together with its position. Then the mean would contain the order. In 400 steps, these networks have hardly learned to use that.</details>
+# <details><summary>Why is that enough for the noun? And why 24 %, not 10 %?</summary>Each case has only one noun. To find it, the network needs to know which words occur, not where they are. For the left neighbour, the answer is one of the other words of the sentence. Guess the one that occurs most often (some adjectives occur twice): this is right for 24 % (counted in 3,000 sentences). So 24 % needs no order at all. In principle, a value of layer 1 could carry a word together with its position. Then the mean would contain the order. In 400 steps, these networks have not learned to use that.</details>
 #
 # So the *task* hardly needs heads that point to nouns or rare words. Does *this* network need them? An **intervention** changes one thing, keeps all else fixed, and measures how the predictions change.
 #
@@ -1110,7 +1110,9 @@ names = [f"{head // NUM_HEADS}.{head % NUM_HEADS}" for head in range(ALL_HEADS)]
 figures.steps({"redundancy (nats)": (shared, "layer.head", names)}, "layer.head", names)
 
 # %% [markdown]
-# What to see (yours may differ): the three heads that point to the left neighbour are redundant with one another (0.17 to 0.38). So is head 0.0, which points to the rarest word, with 1.0, 1.1 and 1.3 (0.13 to 0.18), which often point to it, too. Between the two groups, the numbers are near 0. (A positive number says that two heads make up for each other, not that they do the *same* work: two heads with different evidence for one answer give a positive number, too.)
+# What to see (yours may differ): the three heads that point to the left neighbour are redundant with one another (0.17 to 0.38). So is head 0.0, which points to the rarest word, with heads 1.0, 1.1 and 1.3, which often point to it, too (0.13 to 0.18). Between the two groups, the numbers are near 0. (A positive number says that two heads make up for each other, not that they do the *same* work.)
+#
+# <details><summary>For which question do they make up for each other?</summary>The loss is the mean of all three questions, so the number cannot say. Head 1.1 points to the noun as often as to the rarest word, and shut alone it costs mostly nouns. Two heads with different evidence for one answer give a positive number, too.</details>
 #
 # The pair test can miss twins: while a third head makes up for both, twins can be shut at little cost. Test 0.1 and 0.2 again, with 0.3 shut:
 
@@ -1132,7 +1134,7 @@ for told, loss_now in (("open", loss_of), ("shut", loss_without_third)):
 #
 # So the slide's reading fails in one direction: *the head points to the answer* does not imply *the answer needs the head*.
 #
-# Does it fail in the other direction, too? Head 0.0 points to the noun for a third of the adjectives, as a guess among the three nouns would. Yet without it, 6 % of the nouns are lost.
+# The other direction: does the head point to the answer wherever it is needed? Head 0.0 points to the noun for a third of the adjectives, as a guess among the three nouns would. Yet without it, 6 % of the nouns are lost.
 #
 # **Predict.** For how many of the nouns that are lost does head 0.0 point to the noun?
 #
@@ -1180,7 +1182,7 @@ for number in ranked:
 # %% [markdown]
 # Pruning by this list would remove its top heads. But each of two twins looks cheap, so both would go.
 #
-# **Greedy pruning** shuts the head without which the loss is lowest, keeps it shut, and asks again about the rest. (Greedy: each step takes what is best now, and is never taken back.) Michel et al. (2019) also prune step by step, in the order of importance scores that come from gradients.
+# **Greedy pruning** shuts the head without which the loss is lowest, keeps it shut, and repeats this. (Greedy: each step takes what is best now, and is never taken back.) Michel et al. (2019) also prune step by step, in the order of importance scores that come from gradients.
 #
 # **Predict.** Heads 0 and 1 are twins: shut either one and nothing happens; shut both and the loss rises by 5. Without head 2 it rises by 1. (Of equal losses, the lowest head goes.) Which head does greedy pruning remove *second*?
 #
@@ -1424,7 +1426,7 @@ for some_gates in two_states:
 # %% [markdown]
 # What to see: the L1 norm is halved, with as many gates open.
 #
-# Louizos et al. (2018) draw the gates at random, and penalise the *probability* of being open, which is smooth. A Bernoulli mask (lesson 5) is only ever 0 or 1, so no gradient of the loss would reach its probability. The **hard concrete distribution** gives numbers from 0 to 1: exactly 0 or exactly 1 with positive probability, and in between with a gradient.
+# Louizos et al. (2018) draw the gates at random, and penalise the *probability* of being open, which is smooth. A Bernoulli mask (lesson 5) is only ever 0 or 1, so no gradient of the loss would reach its probability. The **hard concrete distribution** gives numbers from 0 to 1: exactly 0 and exactly 1 each with positive probability, and otherwise a number in between.
 #
 # Three steps turn a number $u$, drawn uniformly from 0 to 1, into a gate $g$:
 #
@@ -1432,6 +1434,7 @@ for some_gates in two_states:
 #
 # $\log\alpha$ is learned, for each gate. $\beta = 0.33$ is the temperature; $\gamma = -0.1$ and $\zeta = 1.1$ are the ends to which $s$ is stretched.
 #
+# <details><summary>Why does a gradient reach log α?</summary>The draw u does not depend on log α. So once u is drawn, the gate is an ordinary function of log α and has a derivative (the <em>reparameterization trick</em>). Where the gate is clipped to 0 or 1, the loss gives no gradient in this step; another draw may be in between. With log α = 1, a gate is exactly 0 in 14 % of the draws, exactly 1 in 55 %, and in between in 31 %.</details>
 # <details><summary>Why log α, and not α?</summary>The papers give this name to a parameter that may be any real number. α itself is positive, and is not needed here.</details>
 
 # %%
@@ -1449,7 +1452,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: $z = \log u - \log(1 - u)$ is a random number around 0. So the larger $\log\alpha$, the more often the gate is open. As $\beta$ is small, $s$ is often near 0 or 1. The stretch moves what is near 0 below 0, and what is near 1 above 1. The last step makes these exactly 0 and exactly 1.
+# What to see: the larger $\log\alpha$, the more values of $u$ give an open gate. (The noise enters as $z = \log u - \log(1 - u)$, a random number around 0.) As $\beta$ is small, $s$ is often near 0 or 1. The stretch moves it below 0 or above 1, and the last step makes it exactly 0 or 1.
 #
 # **Predict.** Set $\gamma = 0$ and $\zeta = 1$ (in code: `low` and `high`), so that nothing is stretched. Which gates are exactly 0?
 #
@@ -1667,7 +1670,7 @@ left_right = accuracies(gated_model, held_out, one_less)[0]
 print(f"without {' and '.join(names[head] for head in to_left)}: left neighbour {left_right:.0%}")
 
 # %% [markdown]
-# What to see (yours may differ): head 0.0 is needed for the rarest word, and 1.2 for the noun. Shut 0.1 alone or 0.3 alone, and at least 94 % of the left neighbours are still right. Shut both, and only 11 % are: they are twins, and the penalty has kept both.
+# What to see (yours may differ): without head 0.0, only 53 % of the rarest words are right; without 1.2, only 68 % of the nouns. Shut 0.1 alone or 0.3 alone, and at least 94 % of the left neighbours are still right. Shut both, and only 11 % are: they are twins, and the penalty has kept both.
 #
 # ### Did the gates find the right heads?
 #
@@ -1685,20 +1688,20 @@ for seed, open_heads in enumerate(recorded_open):
     print(f"seed {seed}: {open_heads}")
 
 # %% [markdown]
-# What to see: three of five seeds keep two positional heads. Greedy pruning's last three had one. Is the gates' choice good? The 99.7 % do not say: further training alone may have helped. So here are three controls, with as many open heads (3 or 4) and the same 250 steps and batches:
+# What to see: three of five seeds keep two positional heads, each time among four. Is this a good choice? The 99.7 % does not tell: further training may have helped. Here are three controls, with as many open heads (3 or 4) and the same 250 steps and batches:
 #
 # - *greedy*: the last heads of the greedy order;
 # - *random*: three random choices per seed;
 # - *the gates' choice*: the heads that the gates left open.
 #
-# These heads are open from the first step on, the others shut. The weights are trained on.
+# Only these heads are open, from the first step on. The training of the weights goes on.
 #
 # For reference, the last column has *all eight heads*, equally trained.
 #
 # **Predict.** How much worse are random heads than the gates' choice?
 #
-# <details><summary>Far worse: they cannot do the work of the specialised heads</summary>The open heads are trained on: they can take over the work of the others. Run the next cell.</details>
-# <details><summary>Slightly worse on average, and some choices as good</summary>Yes, in these runs: on average, 0.6 % of the answers are wrong, with the gates' choice 0.3 %.</details>
+# <details><summary>Far worse: they cannot do the work of the specialised heads</summary>The open heads keep training: they can take over the work of the others. Run the next cell.</details>
+# <details><summary>Slightly worse on average, and some choices as good</summary>Yes, in these runs: on average, 0.6 % of the answers are wrong, with the gates' choice 0.3 %. In two of five seeds, random heads were on average at least as good.</details>
 
 # %%
 recorded_gates = {  # seeds 0 to 4: accuracies(*with_…(seed), …).mean(); three random choices each
@@ -1727,18 +1730,18 @@ recorded_gates = {  # seeds 0 to 4: accuracies(*with_…(seed), …).mean(); thr
 figures.runs(recorded_gates, "right answers, mean of the questions", "Equal training")
 
 # %% [markdown]
-# What to see: all columns are high (the axis begins near 98 %). Networks trained with their gates answer 98.0 to 99.7 % right, those with random heads 98.5 to 99.9 %. Is the gates' choice no better than chance? The second column separates the choice from the training. Here are the errors:
+# What to see: all columns are high (the axis begins near 98 %). Networks trained with their gates get 98.0 to 99.7 % right, those with random heads 98.5 to 99.9 %. Is the gates' choice no better than chance? The second column separates the choice from the training. Here are the errors:
 
 # %%
 for name, shares_right in recorded_gates.items():
     print(f"{name:20} {1 - sum(shares_right) / len(shares_right):.1%} of the answers wrong")
 
 # %% [markdown]
-# What to see: open from the first step, the gates' heads make half as many errors as random heads, and the greedy heads fewer still. So in these runs the choice helps, a little. But learning the gates costs more than their choice gains: with learned gates, the same heads make about three times as many errors.
+# What to see: open from the first step, the gates' heads make half as many errors as random heads, and the greedy heads even fewer. Seed by seed, these beat the mean of the three random choices in all five seeds, the gates' heads only in three. So greedy pruning's choice helps a little; for the gates' choice, five seeds cannot decide.
 #
-# <details><summary>Why does learning the gates cost something?</summary>It may be the noise, or that some heads are shut late. These runs cannot decide between the two.</details>
+# <details><summary>What does learning the gates cost?</summary>With learned gates, the same heads make about three times as many errors: more than their choice gains. It may be the noise, or that some heads are shut late. These runs cannot decide between the two.</details>
 #
-# With further training, each of the 15 random choices is right in 98.5 % or more. What is left after pruning says little about what was needed before. (In lesson 3, too, further training repaired most of the damage.)
+# With further training, each of the 15 random choices gets 98.5 % or more of the answers right. So they say little about what was needed before. (In lesson 3, too, further training repaired most of the damage.)
 #
 # ## 8 · Does attention explain?
 #
@@ -1816,7 +1819,7 @@ show_progress("16_heads")
 # - In our small network there were positional heads, rare-word heads and a syntactic head, as Voita et al. found in a translation model.
 # - A head can point to the answer for 100 % of the words, and cost almost nothing when it is shut. Redundancy is measured on pairs: the increase in loss without both, minus the two single increases.
 # - Greedy pruning computes all losses anew after each head. Its last three were one head of each kind, in five of five seeds. With four or three heads left, ranking them one by one was never better, and in two seeds far worse.
-# - Hard concrete gates can be exactly 0, and the probability that one is open is smooth: an L0 penalty can be trained. They left 3 or 4 of 8 heads, and 1.0 % of the answers were wrong. With the same heads, open from the first step, 0.3 % were wrong; with as many random heads, 0.6 %. What is left says little about what is needed.
+# - Hard concrete gates can be exactly 0, and the probability that one is open is smooth: an L0 penalty can be trained. They left 3 or 4 of 8 heads, and 1.0 % of the answers were wrong. With the same heads, open from the first step, 0.3 % were wrong; with as many random heads, 0.6 %. After further training, the heads that are left say little about what was needed before.
 # - An attention map is a description. An explanation has to be faithful: confirm it by an intervention with a control.
 #
 # **What comes next.** Heads were shut and pruned, and the loss rose a little or a lot. Lesson 17 draws the loss itself, as a surface over the weights, and counts what a block costs.

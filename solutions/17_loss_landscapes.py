@@ -87,7 +87,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: without residuals, about half of the digits are right. A lecture explains the difference with two pictures of a surface, “[no residuals]” and “[residuals]”: the first full of peaks, the second a smooth bowl.
+# What to see: without residuals, fewer than half of the digits are right on average. A lecture explains the difference with two pictures of a surface, “[no residuals]” and “[residuals]”: the first full of peaks, the second a smooth bowl.
 #
 # What exactly does such a picture show? Does the shape say how well a network trains? And can such a picture deceive?
 
@@ -671,7 +671,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: with Adam, the larger learning rate helps the plain network. But in each of the three settings, the residual network is far better. From here on, the optimiser is Adam with a learning rate of 0.001, unless stated otherwise.
+# What to see: with Adam, the larger learning rate helps the plain network. But in each of the three settings, the residual network is far better. (All have PyTorch's default initialisation. Another one might help the plain network: that was not tried.) From here on, the optimiser is Adam with a learning rate of 0.001, unless stated otherwise.
 #
 # The losses of these networks, here and in part 6, are measured on 500 of the 1,000 training digits. All accuracies are measured on the held-out digits.
 
@@ -746,17 +746,22 @@ for times in (0.5, 1.0, 1.9, 2.1):
 figures.curves(list(range(11)), descents, "step", "x", "Ten steps on a parabola")
 
 # %% [markdown]
-# What to see: with η = 1/λ, the first step ends at the minimum. 1.9/λ converges, and 2.1/λ diverges.
+# What to see: η = 1/λ needs one step, 1.9/λ converges slowly, 2.1/λ diverges.
 #
-# With many parameters, every direction has its own curvature. The **Hessian** $H$ is the matrix of all second derivatives, $H_{ij} = \partial^2 L / \partial\theta_i\,\partial\theta_j$. For $(ab - 1)^2$ at $(a, b) = (2, 3)$, it is $H = \begin{pmatrix} 18 & 22 \\ 22 & 8 \end{pmatrix}$. Along a unit vector $v$, the curvature is $v \cdot Hv$.
+# With many parameters, every direction has its own curvature. The **Hessian** $H$ is the matrix of all second derivatives, $H_{ij} = \partial^2 L / \partial\theta_i\,\partial\theta_j$. A small step $s$ changes the loss by
 #
-# Near $\theta$, a step $v$ changes the loss by
+# $$L(\theta + s) - L(\theta) \approx g \cdot s + \tfrac{1}{2}\, s \cdot H s$$
 #
-# $$L(\theta + v) - L(\theta) \approx g \cdot v + \tfrac{1}{2}\, v \cdot H v$$
+# with the gradient $g$. For $s = t v$ with a unit vector $v$ (length 1), the right side is a parabola in $t$:
 #
-# where $g$ is the gradient. The Hessian of 15,082 parameters has 227 million entries. A **Hessian–vector product** $Hv$ is the Hessian times a vector, and costs about as much as three gradients.
+# $$t\,(g \cdot v) + \tfrac{1}{2}\, t^2\, (v \cdot Hv)$$
 #
-# How? For a fixed $v$, $g \cdot v$ is one number, and its gradient is $Hv$:
+# So the curvature along $v$ is $v \cdot Hv$.
+
+# %% [markdown]
+# The Hessian of 15,082 parameters has 227 million entries. A **Hessian–vector product** $Hv$ is the Hessian times a vector, and costs about as much as three gradients.
+#
+# How? For a fixed $v$, the gradient of the number $g \cdot v$ is $Hv$:
 #
 # $$\frac{\partial}{\partial\theta_i} \sum_j \frac{\partial L}{\partial\theta_j}\, v_j = \sum_j H_{ij}\, v_j$$
 
@@ -770,7 +775,9 @@ for v_ab in (torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0])):
     print(f"H times {v_ab.tolist()}: {column_ab.tolist()}")
 
 # %% [markdown]
-# What to see: `create_graph=True` makes the gradient itself differentiable. The two products are the columns of the example's Hessian. By hand: the gradient is $2(ab - 1) \cdot (b, a)$, and $H = \begin{pmatrix} 2b^2 & 4ab - 2 \\ 4ab - 2 & 2a^2 \end{pmatrix}$.
+# What to see: `create_graph=True` makes the gradient itself differentiable. The two products are the columns of $H$ for $(ab - 1)^2$ at $(a, b) = (2, 3)$. By hand: the gradient is $2(ab - 1)\,(b, a)$, and
+#
+# $$H = \begin{pmatrix} 2b^2 & 4ab - 2 \\ 4ab - 2 & 2a^2 \end{pmatrix} = \begin{pmatrix} 18 & 22 \\ 22 & 8 \end{pmatrix}$$
 #
 # **Exercise** (25 minutes). Write `hessian_vector_product` for every model, with all its parameters in one flat vector.
 #
@@ -1204,14 +1211,14 @@ for told, multiply in (("your Hv", yours), ("Gauss–Newton", gauss_newton_produ
 # What to see: both pass your test, but only yours agrees with the change of the gradient.
 
 # %% [markdown]
-# **A good place to stop.** You can draw a slice, and multiply by a Hessian. Next, you find its largest eigenvalue. (Back later? Run all above.)
+# **A good place to stop.** You can draw a slice, and multiply by a Hessian. Next: its largest eigenvalue. (Back later? Run all above.)
 
 # %% [markdown]
 # ## 6 · The largest eigenvalue
 #
-# A vector $v$ that $H$ only stretches, $Hv = \lambda v$, is an **eigenvector**, and the factor $\lambda$ is its **eigenvalue**. A symmetric $H$ has a full set of eigenvectors, at right angles to one another. Along each of them the landscape is a parabola of curvature $\lambda$, as far as $H$ describes it. So the *largest* eigenvalue limits the learning rate, to $2 / \lambda$.
+# A vector $v$ that $H$ only stretches, $Hv = \lambda v$, is an **eigenvector**, and the factor $\lambda$ is its **eigenvalue**. A symmetric $H$ has a full set of eigenvectors, at right angles to one another. Along each, the landscape is a parabola of curvature $\lambda$, as far as $H$ describes it. So the *largest* eigenvalue $\lambda$ limits the learning rate: above $2 / \lambda$, steps along its eigenvector diverge.
 #
-# What happens to any vector when $H$ multiplies it again and again?
+# What happens to a vector that $H$ multiplies again and again?
 
 # %%
 three = torch.tensor([5.0, 2.0, -1.0])  # the eigenvalues of a diagonal matrix
@@ -1222,11 +1229,11 @@ for step in range(6):
     at = three * at / (three * at).norm()
 
 # %% [markdown]
-# What to see: the part along the eigenvector of the largest eigenvalue, 5, grows fastest, and after five products little else is left. **Power iteration** is the loop “multiply a vector by the matrix, normalise the result, repeat”. $v \cdot Hv$ (the *Rayleigh quotient*) then estimates the eigenvalue with the largest absolute value, with its sign.
+# What to see: the component along the eigenvector of the largest eigenvalue, 5, grows fastest, and after five products little else is left. (The component of a vector along an eigenvector is its part in that direction.) **Power iteration** is the loop “multiply a vector by the matrix, normalise the result, repeat”. $v \cdot Hv$ (the *Rayleigh quotient*) then estimates the eigenvalue with the largest absolute value, with its sign.
 #
 # **Predict.** The eigenvalues are 4, 1 and −6. To what does $v \cdot Hv$ converge?
 #
-# <details><summary>4</summary>It is the largest. But which part of v grows fastest?</details>
+# <details><summary>4</summary>It is the largest. But which component of v grows fastest?</details>
 # <details><summary>−6</summary>Yes: |−6| is the largest. v changes its sign in each step, and v · Hv does not.</details>
 # <details><summary>6</summary>That would be the growth of the length. v · Hv keeps the sign.</details>
 #
@@ -1422,9 +1429,9 @@ figures.runs(recorded_accuracies, "accuracy on held-out digits", "The same netwo
 # %% [markdown]
 # What to see: residual connections go with a much smaller largest eigenvalue: 43 to 98 against 182 to 301 without norms, 14 to 164 against 235 to 761 with norms. In these networks, the curvature agrees with the lecture's pictures.
 #
-# But curvature does not predict accuracy. Norm alone has the *largest* eigenvalues on average, 446 against 241 for plain, and gets 91 to 95 % of the digits. Plain gets 38 to 53 %.
+# But curvature does not predict accuracy. The `norm` networks have the *largest* eigenvalues, on average 446 against 241 for `plain`. They get 91 to 95 % of the digits right, the `plain` ones 38 to 53 %.
 #
-# <details><summary>Is that a fair comparison?</summary>Not quite: the plain networks also have a much higher loss. At seed 0, norm and residual have the same loss, 0.06: there, 235 against 63 is fairer.</details>
+# <details><summary>Is that a fair comparison?</summary>Not quite: the plain networks also have a much higher loss. A fairer pair is norm and residual at seed 0, which have the same loss, 0.06: λ is 235 against 63, and the accuracy is almost the same.</details>
 #
 # One more caution: filter normalisation corrects slices, but not λ. Here is the largest eigenvalue of the two small networks of part 2, which compute the same function:
 
@@ -1435,7 +1442,7 @@ for factor in (1.0, 10.0):
     print(f"factor {factor:3g}: largest eigenvalue {value:.1f}")
 
 # %% [markdown]
-# What to see: for one and the same function, λ is 2.9 with factor 1, and 240.6 with factor 10. Where a weight was divided by 10, the second derivative with respect to it has grown by 100. So λ says which steps are too long for *these* weights. By itself, it does not say that a function is flat. Keep this in mind in part 7, too, where λ compares two architectures.
+# What to see: for one and the same function, λ is 2.9 with factor 1, and 240.6 with factor 10. Where a weight was divided by 10, the second derivative with respect to it has become 100 times as large. So λ says which steps are too long for *these* weights. By itself, it does not say that a function is flat. Keep this in mind in part 7, too, where λ compares two architectures.
 #
 # Does 2 / λ limit a single step, too? Take each of the four trained networks, compute the gradient on the 500 training digits on which λ was measured, and take one step of gradient descent.
 
@@ -1473,9 +1480,9 @@ for setting, changes in recorded_changes.items():
     print(f"{setting:13} lowers the loss in {lower} of 5 networks")
 
 # %% [markdown]
-# What to see: a step of 1/λ lowers the loss in all 20 networks. At seed 0, a step of 2/λ still lowers it in all four. A step of 4/λ raises it in nine of the ten networks without norms, but only in four of the ten with norms.
+# What to see: a step of 1/λ lowers the loss in all 20 networks. At seed 0, a step of 2/λ still lowers it in all four. A step of 4/λ raises it in nine of ten networks without norms, but only in four of ten with norms.
 #
-# **Predict.** Suppose that a loss is exactly quadratic in its many parameters. Does *one* step of 4/λ always raise it?
+# **Predict.** A loss is quadratic in many parameters, and λ is the largest eigenvalue of its Hessian. Does *one* step of 4/λ always raise it?
 #
 # <details><summary>Yes</summary>It does along eigenvectors with an eigenvalue above λ/2. What does it do along the others?</details>
 # <details><summary>No</summary>Right. One step below 2/λ raises the loss along no eigenvector. One of 4/λ can raise it only along those with an eigenvalue above λ/2: the sum depends on where the gradient points. (If you repeat the step, the largest eigenvalue decides.)</details>
@@ -1484,7 +1491,7 @@ for setting, changes in recorded_changes.items():
 #
 # ### A ball in the landscape
 #
-# The axes of the next slice are not random: they are the two eigenvectors with the largest eigenvalues. A ball takes steps of gradient descent on this slice.
+# The axes of the next slice are the two eigenvectors with the largest eigenvalues. On this slice, a ball takes steps of gradient descent.
 #
 # <details><summary>How do you find the second eigenvector?</summary>By power iteration on Hv − λ₁ v₁ (v₁ · v), where λ₁ is the first eigenvalue, and v₁ its eigenvector. There, v₁ has the eigenvalue 0.</details>
 
@@ -1532,16 +1539,22 @@ show_landscape(
 # %% [markdown]
 # ## 7 · Both ends of the spectrum
 #
-# All eigenvalues of a matrix together are its **spectrum**. A second lecture explains Vision Transformers with two pictures: “loss landscape” and “Hessian max eigenvalue spectra”. Both are from Park and Kim (2022). In that paper, attention makes the landscape flatter than convolution does, and brings more *negative* eigenvalues. This surface has one eigenvalue of each sign:
+# All eigenvalues of a matrix together are its **spectrum**. A second lecture explains Vision Transformers with two pictures: “loss landscape” and “Hessian max eigenvalue spectra”. Both are from Park and Kim (2022): there, attention makes the landscape flatter than convolution does, with a larger number of *negative* eigenvalues. This surface has one eigenvalue of each sign:
 
 # %%
 saddle = 1.5 + both_weights[:, None].square() - both_weights.square() / 7
 draw_slices({"eigenvalues 2 and −2/7": saddle}, both_weights, both_weights)
 
 # %% [markdown]
-# What to see: a saddle point. From the centre, the loss rises along α and falls along β, on both sides.
+# What to see: a saddle point. From the centre, the loss rises along α and falls along β.
 #
-# Power iteration gives one end of the spectrum only. But its vectors contain more. Keep all of them, $v, Hv, H^2 v, \dots$, and ask for the largest and smallest $u \cdot Hu$ of all unit vectors $u$ that they span:
+# Power iteration gives one end of the spectrum only. But its vectors contain more. For every unit vector $u$, $u \cdot Hu$ is a weighted mean of the eigenvalues of $H$. So it lies between the smallest and the largest. With more vectors to choose $u$ from, you can only come closer to both.
+#
+# So keep them all, $v, Hv, H^2 v, \dots$, and ask for the largest and the smallest $u \cdot Hu$ of all unit vectors $u$ in their span. The last vector of power iteration is one of these $u$, so the largest $u \cdot Hu$ cannot be below its estimate.
+#
+# <details><summary>Why is u · Hu a weighted mean of the eigenvalues?</summary>Write u as a weighted sum of eigenvectors of length 1, at right angles to one another. Multiply by H: the coefficient of each eigenvector is multiplied by its eigenvalue. So u · Hu is the sum of the eigenvalues, each times the square of its coefficient. The squares add up to 1, as u is a unit vector.</details>
+#
+# First, power iteration alone:
 
 # %%
 spread_values = torch.linspace(-2, 10, 40).double()  # the eigenvalues of a diagonal matrix
@@ -1562,18 +1575,18 @@ figures.curves(
 # %% [markdown]
 # What to see: after eight vectors, power iteration is still below 10, and says nothing about −2.
 #
-# **Lanczos iteration** estimates both ends of the spectrum from the whole span. **Orthonormal** vectors are unit vectors at right angles. Make yours orthonormal as they come: multiply the newest by $H$, subtract from the product its parts along all vectors so far, and normalise the rest. Let them be the columns of $Q$.
+# **Lanczos iteration** estimates both ends of the spectrum from the whole span. **Orthonormal** vectors are unit vectors at right angles. Make yours orthonormal as they come: multiply the newest by $H$, subtract from the product its components along all vectors so far, and normalise the rest. Let them be the columns of $Q$.
 #
 # Every unit vector of the span (the *Krylov space*) is $u = Qc$ with a unit vector $c$. So $u \cdot Hu = c \cdot Tc$, with the small symmetric matrix $T = Q^\top H Q$. The extremes of $c \cdot Tc$ are the largest and the smallest eigenvalue of $T$.
 #
-# <details><summary>Why are these extremes eigenvalues of T?</summary>Write c as a weighted sum of T's orthonormal eigenvectors. Then c · Tc is a weighted mean of T's eigenvalues. The weights are the squares of the coefficients: they add up to 1, as c is a unit vector. The largest such mean is the largest eigenvalue, and the smallest is the smallest.</details>
+# <details><summary>Why are these extremes eigenvalues of T?</summary>As before, c · Tc is a weighted mean, here of T's eigenvalues. The largest such mean is the largest eigenvalue, and the smallest is the smallest.</details>
 #
-# <details><summary>Other texts subtract only two parts, and their T is tridiagonal. Why?</summary>Of all vectors so far, only the last two have a part in the newest product, if nothing is rounded. So T is tridiagonal (zero except on and beside its diagonal), and the textbook version subtracts these two parts alone. With rounding, its vectors soon lose their right angles. To subtract all parts is called <em>full reorthogonalisation</em>.</details>
+# <details><summary>Other texts subtract only two components, and their T is tridiagonal. Why?</summary>If nothing is rounded, the newest product has components along only the last two of the vectors so far. So T is tridiagonal (zero except on and beside its diagonal), and the textbook version subtracts these two components alone. With rounding, its vectors are soon no longer at right angles. To subtract all components is called <em>full reorthogonalisation</em>.</details>
 #
 # **Exercise** (35 minutes). Write `spectrum_ends`.
 #
 # <details><summary>Hint 1</summary>Keep two lists: the orthonormal vectors, and their products. T is then the matrix of all dot products of the two.</details>
-# <details><summary>Hint 2</summary>The part of x along a unit vector b is (b · x) b. Subtract the parts one after another. Then do it all a second time, to remove what rounding left.</details>
+# <details><summary>Hint 2</summary>The component of x along a unit vector b is (b · x) b. Subtract the components one after another. Then do it all a second time, to remove what rounding left.</details>
 # <details><summary>Hint 3</summary><code>torch.linalg.eigvalsh</code> returns the eigenvalues of a symmetric matrix in ascending order.</details>
 
 
@@ -1737,12 +1750,16 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: after eight products, Lanczos iteration has −1.99 for the lowest eigenvalue (true: −2) and 9.6 for the highest (true: 10). Power iteration has 9.1.
+# What to see: after eight products, Lanczos iteration has −1.99 (true: −2) and 9.6 (true: 10). Power iteration has 9.1.
 
 # %% [markdown]
 # ### Attention against convolution
 #
-# Test the lecture's claim with two networks that differ only in how they mix tokens. Both cut the digits into 4 × 4 patches of 2 × 2 pixels, add learned positions, and have two pre-norm blocks of width 32. One mixes tokens by attention with four heads, the other by a convolution of 3 × 3. The convolution has two groups, that is, each half of its output channels sees only one half of the input channels. So both networks have about equally many parameters.
+# Test the lecture's claim with two networks that differ only in how they mix tokens. `spectrum_ends` cannot count eigenvalues. So compare how negative the lowest one is.
+#
+# Both networks cut the digits into 4 × 4 patches of 2 × 2 pixels, add learned positions, and have two pre-norm blocks of width 32. One mixes tokens by attention with four heads, the other by a convolution of 3 × 3. The convolution has two groups: each half of its output channels sees one half of the input channels. So both networks have about equally many parameters.
+#
+# <details><summary>How are they trained and measured?</summary>With Adam, here at a learning rate of 0.003 and in batches of 32. Losses and eigenvalues are measured on 300 training digits.</details>
 
 
 # %% folded=true
@@ -1883,7 +1900,11 @@ def draw_by_loss(
 draw_by_loss(recorded_mixing)
 
 # %% [markdown]
-# What to see, left: in these two networks, the largest eigenvalue goes with the *loss*; across the four kinds of part 6, it did not. At losses of 0.15 to 0.5, early in training, attention is flatter in most runs; at 0.1 and below, the dots of the two networks overlap. Right: relative to the largest, attention's lowest eigenvalue is more negative in most runs. At losses of 0.15 to 0.5, it is 0.05 to 0.3 of the largest in five of six runs, against 0.02 to 0.05 for convolution.
+# What to see, left: in these two networks, the largest eigenvalue goes with the *loss*. Across the four kinds of part 6, it did not. At losses of 0.15 to 0.5, early in training, attention is flatter in most runs. At 0.04 to 0.1, the dots of the two networks overlap. Below 0.04, no two dots of different networks have similar losses to compare.
+#
+# Right: relative to the largest, attention's lowest eigenvalue is more negative in most runs. At losses of 0.15 to 0.5, it is 0.05 to 0.3 of the largest in five of six runs, against 0.02 to 0.05 for convolution.
+#
+# <details><summary>Why divide by the largest? And what if you do not?</summary>Multiply a loss by a constant, and all eigenvalues are multiplied by it: only their ratios stay. Without the division, the two networks overlap. At losses of 0.15 to 0.5, the lowest eigenvalue is −1.1 to −9.8 for attention, and −0.9 to −2.9 for convolution. So a part of the difference on the right is that attention's <em>largest</em> eigenvalue is smaller.</details>
 
 # %%
 recorded_600 = {  # the same networks after 600 steps
@@ -1894,21 +1915,21 @@ for kind, found in recorded_600.items():
     print(f"{kind:11} {min(found):.1%} to {max(found):.1%} of the held-out digits, after 600 steps")
 
 # %% [markdown]
-# So on these digits the slide holds in part. In most runs, attention has more negative curvature relative to its largest eigenvalue. It is flatter early in training only. (The paper measured large networks on large images, with other training.)
+# The slide's claim holds in part. In most runs, attention's lowest eigenvalue is more negative relative to its largest, but not by itself. Attention is flatter early in training only. (How *many* eigenvalues are negative, the paper's claim, was not measured.)
 #
-# After 600 steps, the convolution is more accurate, by three percentage points or more. A likely reason is its inductive bias.
+# After 600 steps, the convolution is at least three percentage points more accurate. A likely reason is its inductive bias.
 #
 # <details><summary>Is that a fair comparison?</summary>Not quite: it compares equal steps at one learning rate. Attention still has the higher training loss there, so a part of the difference may be how fast each network learns.</details>
 #
 # **From the lecture**: *transformer*, STATS 403, lecture 7, “How does vision transformer work?”.
 
 # %% [markdown]
-# **A good place to stop.** The landscape is measured. What remains is the cost. (Back later? Run all above.)
+# **A good place to stop.** What remains is the cost. (Back later? Run all above.)
 
 # %% [markdown]
 # ## 8 · What a FLOP is
 #
-# A **FLOP** is a floating-point operation: one addition or one multiplication. (*FLOPs* is the plural; *FLOPS* often means FLOPs *per second*.) Count those of a dot product:
+# A **FLOP** is a floating-point operation, such as one addition or one multiplication. (*FLOPs* is the plural; *FLOPS* often means FLOPs *per second*.) Count those of a dot product:
 
 # %%
 dot_product = "a1·b1 + a2·b2 + a3·b3 + a4·b4 + a5·b5"
@@ -2262,13 +2283,13 @@ for backbone in ("DeiT-S", "Swin-S", "Swin-B"):
 # %% [markdown]
 # **Predict.** In all three rows, the count is about twice the table. Why?
 #
-# <details><summary>The table forgets the scores</summary>Without them, DeiT-S would even fall below Swin-T. The other two differences would hardly change.</details>
+# <details><summary>The table forgets the scores</summary>For DeiT-S that would nearly fit: 139. But Swin-S and Swin-B would hardly change: 172 and 443, against 93 and 237 in the table. (Without the weighted sums as well, DeiT-S would even fall below Swin-T.)</details>
 # <details><summary>The table counts multiply-adds</summary>Yes: half of your counts are 142, 87 and 223, within 7 % of the table. (Swin pads its maps to multiples of 7, which is not counted here. With the padding, Swin-S and Swin-B come to 92 and 236, DeiT-S to 138: its few extra layers are not counted either.)</details>
-# <details><summary>The table is for half the image</summary>Then the n² of DeiT-S would fall by four, not by two.</details>
+# <details><summary>The table is for half the image</summary>Then the scores of DeiT-S, which grow with n², would fall by a factor of four, not two.</details>
 #
-# So one “FLOP” of this table is two FLOPs. Inside a table that does no harm. Across tables it does: a number of another paper may count the other way.
+# So one “FLOP” of this table is two FLOPs. Inside a table that does no harm. Across tables it does: a number from another paper may have been counted the other way.
 #
-# Does R50, a backbone of the other kind, fit, too? A ResNet-50 is a list of convolutions:
+# Does the row of R50, a CNN, count multiply-adds, too? A ResNet-50 is a list of convolutions:
 
 
 # %%
@@ -2348,8 +2369,8 @@ print(f"12 hours × 8 GPUs × 9.5 TFLOPS: {12 * 3600 * 8 * 9.5e12:.1e} FLOPs")
 #
 # **Predict.** Twice the image's sides, the same Swin-T: what happens to its parameters, and to its FLOPs?
 #
-# <details><summary>Both grow by four</summary>Which weight matrix would grow? None knows the size of the image.</details>
-# <details><summary>The parameters stay, the FLOPs grow by about four</summary>Yes: linear in the area, as attention stays inside windows.</details>
+# <details><summary>Both become four times as large</summary>Which weight matrix would grow? None knows the size of the image.</details>
+# <details><summary>The parameters stay, the FLOPs become about four times as large</summary>Yes: linear in the area, as attention stays inside windows.</details>
 # <details><summary>Both stay</summary>Four times as many patches go through every layer.</details>
 
 # %%
@@ -2417,7 +2438,7 @@ show_progress("17_loss_landscapes")
 # - $Hv$ is the gradient of $g \cdot v$: two passes backward, no matrix. Multiplication by a Hessian is always linear and symmetric. So is that by a Gauss–Newton matrix: the test is necessary, not sufficient.
 # - Power iteration finds the eigenvalue with the largest absolute value, Lanczos iteration both ends. On a parabola, gradient descent converges below 2 / λ. Steps of 1/λ lowered the loss in 20 of 20 networks.
 # - Residual connections went with smaller curvature. But flat does not mean good: the network with the flattest slice only guesses, and the networks with the largest eigenvalues on average got 91 to 95 % of the digits right.
-# - Relative to the largest eigenvalue, attention had more negative curvature than convolution in most runs. In these two networks, the largest eigenvalue went with the loss, and attention was flatter early in training only. A rescaled layer changes λ, but not the function.
+# - Relative to the largest eigenvalue, attention's lowest eigenvalue was more negative than convolution's in most runs. In these two networks, the largest eigenvalue went with the loss, and attention was flatter early in training only. A rescaled layer changes λ, but not the function.
 # - A multiply-add is two FLOPs. The table of detectors counts multiply-adds; the training cost on the slide is a time. The number of parameters does not tell the FLOPs: a longer sequence needs more, with the same parameters.
 #
-# **What comes next.** So far your models read rows of tokens and images. Lesson 18 goes beyond: sets, graphs, melodies and proteins, and what attention must know about each.
+# **What comes next.** This is the last lesson so far. Your functions also work with PyTorch models of your own: draw a slice of one, and find both ends of its spectrum. (PyTorch's fused attention has no second derivative. Call them inside `with sdpa_kernel(SDPBackend.MATH):` for a model that uses it.)
