@@ -3,7 +3,7 @@
 #
 # **You build** a Transformer whose cost grows with the area of the image, not with the square of the area: attention inside windows, windows that shift, and a pyramid of feature maps.
 #
-# **You need** the ideas of lessons 2, 3, 6, 7, 8 and 9: masks, heads, the relative position bias, the pre-norm block, patches, and GELU.
+# **You need** the ideas of lessons 2, 3, 6, 7 and 8: masks, heads, the relative position bias, the pre-norm block, and patches. GELU (lesson 9) helps.
 #
 # **You take away** `WindowAttention`, `SwinBlock`, `PatchMerging` and `Swin`, with the same logits as Hugging Face's `SwinForImageClassification`; and a decoder that segments images.
 #

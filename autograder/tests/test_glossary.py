@@ -43,7 +43,7 @@ READ_EARLIER = {
         *("held-out data", "jacobian", "language model", "softmax", "symmetric"),
     },
     "the same part says what it is": {
-        *("curvature", "eigenvalue", "gru", "key", "mask", "occlusion", "offset"),
+        *("eigenvalue", "gru", "key", "mask", "occlusion", "offset"),
         *("peak rate", "query", "redundancy", "value"),
     },
     "only its name is told, or what it is, in a few words": {
