@@ -3,7 +3,7 @@
 #
 # **You build** a Transformer whose cost grows with the area of the image, not with the square of the area: attention inside windows, windows that shift, and a pyramid of feature maps.
 #
-# **You need** the ideas of lessons 2, 3, 6, 7 and 8: masks, heads, the relative position bias, the pre-norm block, and patches. GELU (lesson 9) helps.
+# **You need** the ideas of lessons 2, 3, 6, 7 and 8: masks, heads, the relative position bias, the pre-norm block, and patches.
 #
 # **You take away** `WindowAttention`, `SwinBlock`, `PatchMerging` and `Swin`, with the same logits as Hugging Face's `SwinForImageClassification`; and a decoder that segments images.
 #
@@ -2215,6 +2215,8 @@ draw_classes({"picture": some_pictures[:, 0], "classes": some_classes}, "Shapes 
 # <details><summary>8 × 8</summary>The map has 8 pixels along a side; the picture has 32.</details>
 #
 # The lecture says (CS7150, Part I, “Lesson we learned from CNNs”): “We need to fuse features from different hierarchies (resolutions) for dense prediction tasks.”
+#
+# <details><summary>Encoder and decoder in segmentation</summary>Here, the encoder is the part that makes smaller and smaller feature maps, and the decoder the part that enlarges them again, up to one answer per pixel. This decoder has no causal mask, and generates nothing token by token.</details>
 #
 # The decoder of U-Net, a CNN for segmentation, enlarges the coarse map, and a **skip connection** concatenates the encoder's map of the same size with it. **Swin-Unet** (Cao et al., 2022) is a U-Net of Swin blocks. To enlarge a map, **patch expanding** projects each vector from d to 2d numbers, laid out as 2 × 2 pixels of d/2 channels.
 

@@ -1303,7 +1303,7 @@ for learned in MERGES:
 #
 # **WordPiece** (Schuster and Nakajima, 2012) is the tokenizer of BERT: it reads a word from the left, and each time takes the longest token of its vocabulary that fits. It keeps no order of merges, only the vocabulary.
 #
-# <details><summary>How BERT's version differs</summary>It works on characters, puts <code>##</code> in front of each token that continues a word, and returns <code>[UNK]</code> for a word that it cannot finish. Yours has all 256 bytes, so it always finishes. And it learns its vocabulary by another rule: each new token is the one that makes the training text most probable. Here you compare only how a word is split, with the same vocabulary.</details>
+# <details><summary>How BERT's version differs</summary>BERT's works on characters, puts <code>##</code> in front of each token that continues a word, and returns <code>[UNK]</code> for a word that it cannot finish. Yours has all 256 bytes, so it always finishes. BERT's vocabulary is also learned by another rule: each new token is the one that most raises the probability of the training text. Here you compare only how a word is split, with the same vocabulary.</details>
 #
 # **Predict.** The vocabulary has all single letters, `un`, `unh`, `happy` and `ha`. How is *unhappy* split by the longest match?
 #
