@@ -854,7 +854,7 @@ figures.stations(
 # <details><summary>768, one for each feature</summary>A table has a row for each token.</details>
 # <details><summary>None: the table must be learned anyway</summary>Once, not twice. A separate output layer would be as large as the table of tokens.</details>
 #
-# Large rows of tokens make large logits (see part 5), and neither table should dominate the sum. So both tables start with a standard deviation of 0.1, not 1.
+# Large token embeddings make large logits (see part 5), and neither table should dominate the sum. So both tables start with a standard deviation of 0.1, not 1.
 #
 # **Exercise** (25 minutes). Build the model from your blocks. With more tokens than positions, raise a `ValueError` whose message contains both numbers. Leave `caches` and `start` alone until part 7.
 #
@@ -1438,11 +1438,11 @@ for title, of_token, of_position, is_tied in (
 print(f"the same probability for every character: {math.log(len(symbols)):.2f} nats")
 
 # %% [markdown]
-# What to see: your untrained model is slightly worse than equal probabilities. With positions alone at 1, it starts at about 4.9 nats, hardly worse. But the rows of tokens make the logits. With both tables at 1, it starts at about 40; with tokens alone, at about 53, or 20 without tying.
+# What to see: your untrained model is slightly worse than equal probabilities. With positions alone at 1, it starts at about 4.9 nats. But the logits are dot products with the token embeddings. With both tables at 1, it starts at about 40; with tokens alone, at about 53, or 20 without tying.
 #
-# <details><summary>Why are these losses so large?</summary>The norm's output has length √64 = 8, and a row of tokens with standard deviation 1 has about the same length. So a logit, their dot product, can reach about 64.</details>
+# <details><summary>Why are these losses so large?</summary>The norm's output has length √64 = 8 (as a vector), and a token embedding with standard deviation 1 has about the same length. So a logit, their dot product, can reach about 64.</details>
 #
-# Tying adds the rest: the residual stream carries the row of the token just read to the output, so that token's logit is the largest. But only 10 % of characters repeat the one before (recorded).
+# Tying adds the rest: the residual stream carries the embedding of the token just read to the output, so that token's logit is the largest. But only 10 % of characters repeat the one before (recorded).
 #
 # ### Training
 #

@@ -1756,7 +1756,7 @@ for seed in (0, 1):
     )
 
 # %% [markdown]
-# What to see (each map has its own scale; an outline at 0.0 means nothing): shape words lose most at a tile of their own object, though seed 0 attends elsewhere. At *square*, seed 1 attends to a tile that matters little. Colour words lose almost nothing: the rest of the object still shows the colour. (Recorded, in scenes of two shapes: covering the whole first object changes its colour word in 81 %.)
+# What to see (a drop below 1 stays darker; an outline at 0.0 means nothing): shape words lose most at a tile of their own object, though seed 0 attends elsewhere. At *square*, seed 1 attends to a tile that matters little. Colour words lose almost nothing: the rest of the object still shows the colour. (Recorded, in scenes of two shapes: covering the whole first object changes its colour word in 81 %.)
 #
 # ### Which tile changes the word?
 #
@@ -1914,7 +1914,7 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: with the object covered for the shape's attention, 1 % of seed 0's shapes change. With it covered for the colour's, 65 % change, although the GRU reads the true colour. So in most scenes, this network needed to see the object one word early: the opening's second answer. The third is not needed: in the first test no cell could see the object, yet 99 % of the shapes stayed. For seeds 1 and 2, the shape's attention counts more (40 and 33 %, against 22 and 8 %).
+# What to see: with the object covered for the shape's attention, 1 % of seed 0's shapes change. With it covered for the colour's, 65 % change, although the GRU reads the true colour. So in most scenes, it needed to see the object one word early: it “knew the word before it attended”. With the object covered for the shape's attention, no cell could see it, yet 99 % of the shapes stayed. For seeds 1 and 2, the shape's attention counts more (40 and 33 %, against 22 and 8 %).
 #
 # <details><summary>How strict is this test?</summary>With the object covered for both words, 71 to 78 % of the shapes change; if the network guessed one of four shapes, 75 % would. (For seeds 1 and 2, that is more than the two covers together change: in some scenes, either moment is enough.) But a cover may also lead the attention to another object. A stricter test: for the colour's attention, show a scene in which the object has another <em>shape</em>, in the same place and colour. Does the word follow? This is not measured here; you could try it with <code>written_from</code>.</details>
 #

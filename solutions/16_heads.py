@@ -185,7 +185,7 @@ print(
 # 3. The largest weight of a query is 0.3. What does the head's output contain?
 #
 # <details><summary>The value of that key</summary>Only 30 % of it.</details>
-# <details><summary>A mean of all values, 30 % of it from that key</summary>Yes. So the key with the largest weight is only part of what a head reads.</details>
+# <details><summary>A weighted mean of all values, in which that key has 30 % of the weight</summary>Yes. So the key with the largest weight is only part of what a head reads.</details>
 # <details><summary>Nothing, as 0.3 is less than a half</summary>The softmax sets no threshold.</details>
 
 # %% [markdown]
@@ -966,7 +966,7 @@ for closed in ((), pair[:1], pair[1:], pair):
     )
 
 # %% [markdown]
-# **Predict.** Let $L$ be the loss with all heads, $L_a$ and $L_b$ without one of two heads, $L_{ab}$ without both. The increases in loss are $L_a - L$, $L_b - L$ and $L_{ab} - L$. When do the two heads share work?
+# **Predict.** Let $L$ be the loss with all heads, $L_a$ and $L_b$ without one of two heads, $L_{ab}$ without both. The increases in loss are $L_a - L$, $L_b - L$ and $L_{ab} - L$. When do the two heads make up for each other?
 #
 # <details><summary>If both single increases are large</summary>Then each is needed by itself. They may do different things.</details>
 # <details><summary>If the joint increase is larger than the two single increases together</summary>Yes. Each makes up for the other, until both are gone. In our run: 0.22, and not 0.02 + 0.03.</details>
@@ -982,8 +982,8 @@ def redundancy(loss: Callable[[Tensor], float], first: int, second: int, num_hea
     """Return by how much shutting two heads costs more than shutting each of them alone.
 
     loss(gates) -> a float; gates: floats (num_heads,), 1 for an open head and 0 for a shut one.
-    The rise of the loss, from all heads open, without both heads; minus the rise without `first`
-    alone; minus the rise without `second` alone. first and second differ.
+    The increase in loss, from all heads open, without both heads; minus the increase without
+    `first` alone; minus the increase without `second` alone. first and second differ.
     """
 
     # BEGIN SOLUTION
@@ -997,7 +997,7 @@ def redundancy(loss: Callable[[Tensor], float], first: int, second: int, num_hea
 
 
 # %% check redundancy points=2
-hint = "each of the three rises starts from the loss with all heads open"
+hint = "each of the three increases starts from the loss with all heads open"
 
 
 def additive(gates, costs=(1.0, 0.25, 2.0, 0.5)):
@@ -1169,15 +1169,15 @@ for number in range(NUM_LAYERS * NUM_HEADS):
 
 
 # %%
-def rise_without(number: int) -> float:
-    """How much the loss of the network of seed 0 rises without one head."""
+def increase_without(number: int) -> float:
+    """The increase in loss of the network of seed 0 without one head."""
     state = torch.tensor([float(one != number) for one in range(ALL_HEADS)])
     return loss_of(state) - loss_of(torch.ones(ALL_HEADS))
 
 
-ranked = sorted(range(ALL_HEADS), key=rise_without)
+ranked = sorted(range(ALL_HEADS), key=increase_without)
 for number in ranked:
-    print(f"without head {names[number]}: {rise_without(number):+.3f}")
+    print(f"without head {names[number]}: {increase_without(number):+.3f}")
 
 # %% [markdown]
 # Pruning by this list would remove its top heads. But each of two twins looks cheap, so both would go.
@@ -1587,7 +1587,7 @@ with Check("hard_concrete", "large numbers, a single one, and gradients") as che
 # - $\bar s > 0$ means $s > \frac{-\gamma}{\zeta - \gamma}$.
 # - The sigmoid is undone by $\log\frac{s}{1 - s}$. At this bound, $\frac{s}{1 - s} = \frac{-\gamma}{\zeta}$. So with $z = \log u - \log(1 - u)$, the condition is $\frac{\log\alpha + z}{\beta} > \log\frac{-\gamma}{\zeta}$.
 # - Solved for $z$: $z > t$, with $t = \beta \log\frac{-\gamma}{\zeta} - \log\alpha$.
-# - $z > t$ means $u > \sigma(t)$. This has probability $1 - \sigma(t) = \sigma(-t)$.
+# - $z > t$ means $u > \sigma(t)$, as $\sigma$ undoes $z$. This has probability $1 - \sigma(t) = \sigma(-t)$.
 #
 # So the probability has a closed form:
 #
@@ -1704,11 +1704,12 @@ for seed, open_heads in enumerate(recorded_open):
 # <details><summary>Slightly worse on average, and some choices as good</summary>Yes, in these runs: on average, 0.6 % of the answers are wrong, with the gates' choice 0.3 %. In two of five seeds, random heads were on average at least as good.</details>
 
 # %%
-recorded_gates = {  # seeds 0 to 4: accuracies(*with_…(seed), …).mean(); three random choices each
+# Seeds 0 to 4. Each run: model, gates = with_…(seed, …), then accuracies(model, held_out, gates).mean()
+recorded_gates = {
     "learned gates": [0.997, 0.995, 0.984, 0.992, 0.98],
     "their choice, fixed": [0.998, 0.997, 0.994, 0.996, 0.999],
     "greedy, fixed": [0.999, 0.997, 0.999, 0.997, 0.999],
-    "random, fixed": [
+    "random, fixed": [  # three choices for each seed
         0.999,
         0.997,
         0.999,
@@ -1737,11 +1738,11 @@ for name, shares_right in recorded_gates.items():
     print(f"{name:20} {1 - sum(shares_right) / len(shares_right):.1%} of the answers wrong")
 
 # %% [markdown]
-# What to see: open from the first step, the gates' heads make half as many errors as random heads, and the greedy heads even fewer. Seed by seed, these beat the mean of the three random choices in all five seeds, the gates' heads only in three. So greedy pruning's choice helps a little; for the gates' choice, five seeds cannot decide.
+# What to see: open from the first step, the gates' heads make half as many errors as random heads, and the greedy heads even fewer. In all five seeds, these are better than the mean of the three random choices; the gates' heads are so in only three. So greedy pruning's choice helps a little; for the gates' choice, five seeds cannot decide.
 #
 # <details><summary>What does learning the gates cost?</summary>With learned gates, the same heads make about three times as many errors: more than their choice gains. It may be the noise, or that some heads are shut late. These runs cannot decide between the two.</details>
 #
-# With further training, each of the 15 random choices gets 98.5 % or more of the answers right. So they say little about what was needed before. (In lesson 3, too, further training repaired most of the damage.)
+# With further training, each of the 15 random choices gets 98.5 % or more of the answers right. So which heads are left says little about what was needed before. (In lesson 3, too, further training repaired most of the damage.)
 #
 # ## 8 · Does attention explain?
 #

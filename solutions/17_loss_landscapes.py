@@ -782,7 +782,7 @@ for v_ab in (torch.tensor([1.0, 0.0]), torch.tensor([0.0, 1.0])):
 # **Exercise** (25 minutes). Write `hessian_vector_product` for every model, with all its parameters in one flat vector.
 #
 # <details><summary>Hint 1</summary>Use <code>torch.autograd.grad</code> twice. Unlike <code>backward()</code>, it adds nothing to <code>.grad</code>.</details>
-# <details><summary>Hint 2</summary>Join the gradients, flattened, into one vector; multiply by <code>vector</code>; sum; differentiate by the same parameters; join again.</details>
+# <details><summary>Hint 2</summary>Join the gradients, flattened, into one vector; multiply by <code>vector</code>; sum; differentiate with respect to the same parameters; join again.</details>
 # <details><summary>Hint 3</summary><code>materialize_grads=True</code> gives zeros for a parameter that a gradient does not depend on.</details>
 
 
@@ -1020,7 +1020,7 @@ def product_by_backward(
 # %% [markdown]
 # For a large model you do not have the true Hessian to compare with. But you know two laws that multiplication by a Hessian obeys:
 #
-# - A *linear* function keeps sums and multiples: $H(av + bw) = a\,Hv + b\,Hw$ for all numbers $a$, $b$ and vectors $v$, $w$.
+# - A *linear* function preserves sums and multiples: $H(av + bw) = a\,Hv + b\,Hw$ for all numbers $a$, $b$ and vectors $v$, $w$.
 # - A **symmetric** matrix equals its transpose, so $v \cdot Hw = w \cdot Hv$. A Hessian is symmetric, as $\partial^2 L/\partial\theta_i\,\partial\theta_j$ does not depend on the order. (That needs continuous second derivatives: a network with ReLUs has kinks, and is smooth between them.)
 #
 # **Exercise** (25 minutes). Write the test, before you read on: does a function obey both laws?
@@ -1442,7 +1442,7 @@ for factor in (1.0, 10.0):
     print(f"factor {factor:3g}: largest eigenvalue {value:.1f}")
 
 # %% [markdown]
-# What to see: for one and the same function, λ is 2.9 with factor 1, and 240.6 with factor 10. Where a weight was divided by 10, the second derivative with respect to it has become 100 times as large. So λ says which steps are too long for *these* weights. By itself, it does not say that a function is flat. Keep this in mind in part 7, too, where λ compares two architectures.
+# What to see: for one and the same function, λ is 2.9 with factor 1, and 240.6 with factor 10. Where a weight was divided by 10, the second derivative with respect to it has become 100 times as large. So λ says which steps are too long for *these* weights. By itself, it does not say that a function is flat. Keep this in mind in part 7, too, where you compare two architectures by λ.
 #
 # Does 2 / λ limit a single step, too? Take each of the four trained networks, compute the gradient on the 500 training digits on which λ was measured, and take one step of gradient descent.
 
@@ -1575,13 +1575,13 @@ figures.curves(
 # %% [markdown]
 # What to see: after eight vectors, power iteration is still below 10, and says nothing about −2.
 #
-# **Lanczos iteration** estimates both ends of the spectrum from the whole span. **Orthonormal** vectors are unit vectors at right angles. Make yours orthonormal as they come: multiply the newest by $H$, subtract from the product its components along all vectors so far, and normalise the rest. Let them be the columns of $Q$.
+# **Lanczos iteration** estimates both ends from the whole span. **Orthonormal** vectors are unit vectors at right angles. Make the vectors orthonormal as you go: multiply the newest one by $H$, subtract from the product its components along all vectors so far, and normalise the rest. Let them be the columns of $Q$.
 #
-# Every unit vector of the span (the *Krylov space*) is $u = Qc$ with a unit vector $c$. So $u \cdot Hu = c \cdot Tc$, with the small symmetric matrix $T = Q^\top H Q$. The extremes of $c \cdot Tc$ are the largest and the smallest eigenvalue of $T$.
+# Every unit vector of the span (the *Krylov space*) is $u = Qc$ with a unit vector $c$. So $u \cdot Hu = (Qc) \cdot H(Qc) = c \cdot Tc$, with the small symmetric matrix $T = Q^\top H Q$. The extremes of $c \cdot Tc$ are the largest and the smallest eigenvalue of $T$.
 #
 # <details><summary>Why are these extremes eigenvalues of T?</summary>As before, c · Tc is a weighted mean, here of T's eigenvalues. The largest such mean is the largest eigenvalue, and the smallest is the smallest.</details>
 #
-# <details><summary>Other texts subtract only two components, and their T is tridiagonal. Why?</summary>If nothing is rounded, the newest product has components along only the last two of the vectors so far. So T is tridiagonal (zero except on and beside its diagonal), and the textbook version subtracts these two components alone. With rounding, its vectors are soon no longer at right angles. To subtract all components is called <em>full reorthogonalisation</em>.</details>
+# <details><summary>Other texts subtract only two components, and their T is tridiagonal. Why?</summary>Let q be the newest vector and b an earlier one. H is symmetric, so the component of Hq along b is b · Hq = q · Hb. And Hb is a weighted sum of the vectors up to the one after b. If b comes before the last two vectors, q is at right angles to all of these: the component is zero. So without rounding, only the last two components are left, T is tridiagonal (zero except on and beside its diagonal), and the textbook version subtracts these two alone. With rounding, its vectors are soon no longer at right angles. To subtract all components is called <em>full reorthogonalisation</em>.</details>
 #
 # **Exercise** (35 minutes). Write `spectrum_ends`.
 #
@@ -1840,7 +1840,9 @@ for kind in ("convolution", "attention"):
     print(f"            eigenvalues from {lowest:.1f} to {highest:.1f}")
 
 # %% [markdown]
-# Both have been trained for 100 steps only. Longer runs are recorded: 150, 300 and 600 steps, five seeds each. (Are 20 products enough? For seed 0 after 150 and 300 steps, 40 products change the ends by less than 0.4 %. The other runs were not checked in this way. Up to rounding, both ends of Lanczos iteration lie inside the true spectrum, so too few products can only bring them too close together.)
+# Both have been trained for 100 steps only. Longer runs are recorded: 150, 300 and 600 steps, five seeds each.
+#
+# <details><summary>Are 20 products enough?</summary>For seed 0 after 150 and 300 steps, 40 products change the ends by less than 0.4 %. The other runs were not checked in this way; the small lowest eigenvalues after 600 steps are the least certain. Up to rounding, both ends of Lanczos iteration lie inside the true spectrum, so too few products can only bring them too close together.</details>
 #
 # **Predict.** After 600 steps, which network has the larger largest eigenvalue?
 #
@@ -1902,7 +1904,7 @@ draw_by_loss(recorded_mixing)
 # %% [markdown]
 # What to see, left: in these two networks, the largest eigenvalue goes with the *loss*. Across the four kinds of part 6, it did not. At losses of 0.15 to 0.5, early in training, attention is flatter in most runs. At 0.04 to 0.1, the dots of the two networks overlap. Below 0.04, no two dots of different networks have similar losses to compare.
 #
-# Right: relative to the largest, attention's lowest eigenvalue is more negative in most runs. At losses of 0.15 to 0.5, it is 0.05 to 0.3 of the largest in five of six runs, against 0.02 to 0.05 for convolution.
+# Right: relative to the largest, attention's lowest eigenvalue is more negative in most runs. At losses of 0.15 to 0.5, it is 0.05 to 0.3 of the largest in five of six runs, against 0.02 to 0.05 for convolution. At 0.04 to 0.1, two of four lie above convolution's.
 #
 # <details><summary>Why divide by the largest? And what if you do not?</summary>Multiply a loss by a constant, and all eigenvalues are multiplied by it: only their ratios stay. Without the division, the two networks overlap. At losses of 0.15 to 0.5, the lowest eigenvalue is −1.1 to −9.8 for attention, and −0.9 to −2.9 for convolution. So a part of the difference on the right is that attention's <em>largest</em> eigenvalue is smaller.</details>
 
@@ -1915,9 +1917,9 @@ for kind, found in recorded_600.items():
     print(f"{kind:11} {min(found):.1%} to {max(found):.1%} of the held-out digits, after 600 steps")
 
 # %% [markdown]
-# The slide's claim holds in part. In most runs, attention's lowest eigenvalue is more negative relative to its largest, but not by itself. Attention is flatter early in training only. (How *many* eigenvalues are negative, the paper's claim, was not measured.)
+# The claim holds in part. At similar losses, attention's lowest eigenvalue is more negative in most runs if divided by the largest. Without the division, the two overlap. Attention is flatter early only. (How *many* eigenvalues are negative, the paper's claim, was not measured.)
 #
-# After 600 steps, the convolution is at least three percentage points more accurate. A likely reason is its inductive bias.
+# After 600 steps, the convolution is at least three percentage points more accurate. A likely reason: its inductive bias.
 #
 # <details><summary>Is that a fair comparison?</summary>Not quite: it compares equal steps at one learning rate. Attention still has the higher training loss there, so a part of the difference may be how fast each network learns.</details>
 #
@@ -2123,7 +2125,7 @@ show_cost(block_flops)
 # %% [markdown]
 # **Puzzle.** With all keys and a width of 256, between which two lengths of the slider do scores and weighted sum together overtake projections and feed-forward together? What happens to this crossing when you double the width? Can you derive the exact length? And which sliders change the FLOPs, but never the parameters?
 #
-# <details><summary>Solution</summary>Between 1,024 and 2,048; exactly at 6 · 256 = 1,536, where 4 n² d equals 24 n d² (with d_ff = 4 d). It doubles with the width. The length, and the window, change no parameter: parameters say what a model stores, FLOPs what it does.</details>
+# <details><summary>Solution</summary>Between 1,024 and 2,048; exactly at 6 · 256 = 1,536, where 4 n² d equals 24 n d² (with d_ff = 4 d). It doubles with the width. The length and the window change no parameter: parameters say what a model stores, FLOPs what it does.</details>
 
 # %% [markdown]
 # ## 9 · Bug hunt: what tables call FLOPs
@@ -2374,7 +2376,7 @@ print(f"12 hours × 8 GPUs × 9.5 TFLOPS: {12 * 3600 * 8 * 9.5e12:.1e} FLOPs")
 # <details><summary>Both stay</summary>Four times as many patches go through every layer.</details>
 
 # %%
-for sides in ((400, 640), (800, 1280)):
+for sides in ((800, 1280), (1600, 2560)):
     print(f"{sides}: {backbone_flops(*sides, *backbones['Swin-T']) / 1e9:.1f} GFLOPs")
 
 # %% [markdown]
@@ -2422,7 +2424,7 @@ print(f"highest: {highest:.9f} and {all_values[-1]:.9f}")
 
 # %% answer three_questions [markdown] points=2
 # <!-- BEGIN SOLUTION -->
-# First: were the directions normalised, and how many slices and seeds are there? A rescaled layer makes the same function look sharp or flat, and a slice shows two directions of thousands. Second: what are the loss and the accuracy at the centre? A network that has learned nothing can have a perfectly flat slice, and a small curvature does not mean a good network: in our runs, the networks with norms but without residual connections had the largest curvature on average, and were far more accurate than the plain ones. Third: how were FLOPs counted? One table's FLOP is a multiply-add, another's is half of one, and a third is hours times a rate; the same convention, the same input size and the same parts must be counted for both, and FLOPs are not seconds.
+# First: were the directions normalised, and how many slices and seeds are there? If one layer is rescaled and the next weight undoes it, the same function can look sharp or flat, and a slice shows two directions of thousands. Second: what are the loss and the accuracy at the centre? A network that has learned nothing can have a perfectly flat slice, and a small curvature does not mean a good network: in our runs, the networks with norms but without residual connections had the largest curvature on average, and were far more accurate than the plain ones. Third: how were FLOPs counted? One table's FLOP is a multiply-add, another's is half of one, and a third is hours times a rate; the same convention, the same input size and the same parts must be counted for both, and FLOPs are not seconds.
 # <!-- END SOLUTION -->
 
 # %% [markdown]
@@ -2435,10 +2437,10 @@ show_progress("17_loss_landscapes")
 
 # %% [markdown]
 # - A slice shows the loss on a plane through the weights. Filter normalisation makes slices of rescaled networks comparable.
-# - $Hv$ is the gradient of $g \cdot v$: two passes backward, no matrix. Multiplication by a Hessian is always linear and symmetric. So is that by a Gauss–Newton matrix: the test is necessary, not sufficient.
+# - $Hv$ is the gradient of $g \cdot v$: two backward passes, no matrix. Multiplication by a Hessian is linear and symmetric. Multiplication by a Gauss–Newton matrix is, too: passing the test is necessary, not sufficient.
 # - Power iteration finds the eigenvalue with the largest absolute value, Lanczos iteration both ends. On a parabola, gradient descent converges below 2 / λ. Steps of 1/λ lowered the loss in 20 of 20 networks.
 # - Residual connections went with smaller curvature. But flat does not mean good: the network with the flattest slice only guesses, and the networks with the largest eigenvalues on average got 91 to 95 % of the digits right.
-# - Relative to the largest eigenvalue, attention's lowest eigenvalue was more negative than convolution's in most runs. In these two networks, the largest eigenvalue went with the loss, and attention was flatter early in training only. A rescaled layer changes λ, but not the function.
+# - Relative to the largest eigenvalue, attention's lowest eigenvalue was more negative than convolution's in most runs. In these two networks, the largest eigenvalue went with the loss, and attention was flatter early in training only. Multiply a layer before a ReLU by 10 and the next weight by 0.1: λ changes, the function does not.
 # - A multiply-add is two FLOPs. The table of detectors counts multiply-adds; the training cost on the slide is a time. The number of parameters does not tell the FLOPs: a longer sequence needs more, with the same parameters.
 #
 # **What comes next.** This is the last lesson so far. Your functions also work with PyTorch models of your own: draw a slice of one, and find both ends of its spectrum. (PyTorch's fused attention has no second derivative. Call them inside `with sdpa_kernel(SDPBackend.MATH):` for a model that uses it.)
