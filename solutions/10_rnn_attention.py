@@ -2692,7 +2692,7 @@ show_progress("10_rnn_attention")
 # - With attention, the decoder's old state is the query, and all encoder states are keys and values: cross-attention. The context is their mean, weighted anew in each step.
 # - Scores: dot, general (with a matrix in between), additive (a small network, in which tanh lets the query matter). On the dates, all three did far better than one vector.
 # - Teacher forcing: in training, each step reads the target's token of the step before.
-# - Weights computed only from the decoder's token and state depend on positions, not on the encoder's states at these positions. With attention, permuting the keys permutes the weights. A high accuracy does not show which of the two a decoder does.
+# - Weights computed only from the decoder's token and state depend on positions, not on the encoder's states at these positions. With attention (without position biases), permuting the keys permutes the weights. A high accuracy does not show which of the two a decoder does.
 # - A map of weights says where a step reads, not what it needs: other states, the tokens already written or `last` may hold it too.
 #
 # **What comes next.** Your encoder no longer has to squeeze everything into one vector. But both networks still go through their sequences one token after another, so a long one takes many steps, each of which must wait for the one before. The Transformer keeps the attention and drops the recurrence: lesson 11 joins an encoder and a decoder by cross-attention, and translates whole sentences.

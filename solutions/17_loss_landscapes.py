@@ -1548,9 +1548,9 @@ draw_slices({"eigenvalues 2 and −2/7": saddle}, both_weights, both_weights)
 # %% [markdown]
 # What to see: a saddle point. From the centre, the loss rises along α and falls along β.
 #
-# Power iteration gives one end of the spectrum only. But its vectors contain more. For every unit vector $u$, $u \cdot Hu$ is a weighted mean of the eigenvalues of $H$. So it lies between the smallest and the largest. With more vectors to choose $u$ from, you can only come closer to both.
+# Power iteration gives one end only. But its vectors contain more. For every unit vector $u$, $u \cdot Hu$ is a weighted mean of the eigenvalues of $H$. So it lies between its ends. With more vectors to choose $u$ from, you can only come closer to both.
 #
-# So keep them all, $v, Hv, H^2 v, \dots$, and ask for the largest and the smallest $u \cdot Hu$ of all unit vectors $u$ in their span. The last vector of power iteration is one of these $u$, so the largest $u \cdot Hu$ cannot be below its estimate.
+# So keep them all, $v, Hv, H^2 v, \dots$, and ask for the largest and the smallest $u \cdot Hu$ of all unit vectors $u$ in their *span*, the set of their weighted sums. The last vector of power iteration is one of them, so the largest $u \cdot Hu$ is not below its estimate.
 #
 # <details><summary>Why is u · Hu a weighted mean of the eigenvalues?</summary>Write u as a weighted sum of eigenvectors of length 1, at right angles to one another. Multiply by H: the coefficient of each eigenvector is multiplied by its eigenvalue. So u · Hu is the sum of the eigenvalues, each times the square of its coefficient. The squares add up to 1, as u is a unit vector.</details>
 #
@@ -1578,6 +1578,8 @@ figures.curves(
 # **Lanczos iteration** estimates both ends from the whole span. **Orthonormal** vectors are unit vectors at right angles. Make the vectors orthonormal as you go: multiply the newest one by $H$, subtract from the product its components along all vectors so far, and normalise the rest. Let them be the columns of $Q$.
 #
 # Every unit vector of the span (the *Krylov space*) is $u = Qc$ with a unit vector $c$. So $u \cdot Hu = (Qc) \cdot H(Qc) = c \cdot Tc$, with the small symmetric matrix $T = Q^\top H Q$. The extremes of $c \cdot Tc$ are the largest and the smallest eigenvalue of $T$.
+#
+# <details><summary>Why is this the span of v, Hv, H²v, …?</summary>H times the newest vector adds the next power of H, and what is subtracted was in the span already. The columns are orthonormal, so the weighted sum u = Qc is as long as c.</details>
 #
 # <details><summary>Why are these extremes eigenvalues of T?</summary>As before, c · Tc is a weighted mean, here of T's eigenvalues. The largest such mean is the largest eigenvalue, and the smallest is the smallest.</details>
 #
