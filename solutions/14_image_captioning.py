@@ -1996,11 +1996,11 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: if only the *first state* comes from the covered scene, 85 to 98 % of the captions end; if only *attention* does, 1 to 7 %. So the first state says whether a second shape follows. The map at *and* shows weights that hardly matter.
+# What to see: if only the *first state* comes from the covered scene, 85 to 98 % of the captions end; if only *attention* does, 1 to 7 %. So the first state says whether a second shape follows; what attention sees of it hardly matters.
 #
 # ### Is attention an explanation?
 #
-# Jain and Wallace (2019, “Attention is not Explanation”) studied networks that read text. They found very different weights that gave nearly the same predictions. Wiegreffe and Pinter (“Attention is not not Explanation”) proposed stricter tests. The map shows weights. Whether they explain the output has to be tested.
+# Jain and Wallace (2019, “Attention is not Explanation”) studied networks that read text. They found very different weights that gave nearly the same predictions. Wiegreffe and Pinter (“Attention is not not Explanation”) proposed stricter tests. Whether weights explain the output has to be tested.
 #
 # ## 8 · The live view
 #
@@ -2075,6 +2075,6 @@ show_progress("14_image_captioning")
 # - A cell's receptive field is larger than its tile: 15 × 15 pixels here. In Xu et al.'s VGG-19 it is 252 × 252, more than the image. A bright tile says where a cell is, not what it has seen.
 # - The old state attends, the GRU reads the context, the new state writes. With the mean of all cells in place of attention, only 8 % of the captions of three shapes are right; with attention, 79 %.
 # - Networks that write about equally well attend differently: at shape words, one has 13 % of its weight on the object, the others 95 and 96 % (chance: 17 %). The coverage penalty moved the weights, too.
-# - Occlusion is the control: cover the tile of the cell that was attended to, and others. In all three networks, covering the tile with most of the object changed more words than covering the one with the largest weight. In most scenes, one network needed to see the object one word before the shape. (Optional part: at *and*, the weights hardly mattered.)
+# - Occlusion is the control: cover the tile of the cell that was attended to, and others. In all three networks, covering the tile with most of the object changed more words than covering the one with the largest weight. In most scenes, one network needed to see the object one word before the shape. (Optional part: the first state, and hardly what attention saw, said whether *and* follows.)
 #
 # **What comes next.** In text, a token has so far been a word from a list, or a single character. Lesson 15 cuts text into learned pieces, for words that no list holds.

@@ -909,7 +909,7 @@ with Check("gate_heads", "refused and accepted") as check:
 # END HIDDEN TESTS
 
 # %% [markdown]
-# Eight heads have $2^8 = 256$ states. The next cell runs the network in each of them, with your `gate_heads`, on 150 sentences. (If you change `gate_heads` later, run that cell again, too.)
+# Eight heads have $2^8 = 256$ states. The function in the next cell runs the network in each of them, with your `gate_heads`, on 150 sentences. (If you change `gate_heads` later, run that cell again, too.)
 
 
 # %%
@@ -1670,7 +1670,7 @@ left_right = accuracies(gated_model, held_out, one_less)[0]
 print(f"without {' and '.join(names[head] for head in to_left)}: left neighbour {left_right:.0%}")
 
 # %% [markdown]
-# What to see (yours may differ): without head 0.0, only 53 % of the rarest words are right; without 1.2, only 68 % of the nouns. Shut 0.1 alone or 0.3 alone, and at least 94 % of the left neighbours are still right. Shut both, and only 11 % are: they are twins, and the penalty has kept both.
+# What to see (yours may differ): without head 0.0, only 53 % of the rarest words are right; without 1.2, only 68 % of the nouns. Shut 0.1 alone or 0.3 alone, and at least 94 % of the left neighbours are still right. Shut both, and only 11 % are: they are twins, and training has kept both, in spite of the penalty.
 #
 # ### Did the gates find the right heads?
 #
@@ -1738,7 +1738,7 @@ for name, shares_right in recorded_gates.items():
     print(f"{name:20} {1 - sum(shares_right) / len(shares_right):.1%} of the answers wrong")
 
 # %% [markdown]
-# What to see: open from the first step, the gates' heads make half as many errors as random heads, and the greedy heads even fewer. In all five seeds, these are better than the mean of the three random choices; the gates' heads are so in only three. So greedy pruning's choice helps a little; for the gates' choice, five seeds cannot decide.
+# What to see: open from the first step, the gates' heads make half as many errors as random heads, and the greedy heads even fewer. These are better than the mean of the three random choices in all five seeds, the gates' heads in only three. So greedy pruning's choice helps a little; for the gates' choice, five seeds cannot decide.
 #
 # <details><summary>What does learning the gates cost?</summary>With learned gates, the same heads make about three times as many errors: more than their choice gains. It may be the noise, or that some heads are shut late. These runs cannot decide between the two.</details>
 #
