@@ -410,10 +410,10 @@ with Check("window_reverse", "its gradient") as check:
 # **Predict.** Of the four colourings (orange-orange, orange-blue, blue-orange, blue-blue), how many can such a sum get right?
 #
 # <details><summary>All four</summary>Then f(orange) + g(orange) > 0 and f(blue) + g(blue) > 0, but f(orange) + g(blue) < 0 and f(blue) + g(orange) < 0. Add the first two, and the last two: equal sums.</details>
-# <details><summary>Three at most</summary>Yes. The first two inequalities say that f(orange) + f(blue) + g(orange) + g(blue) > 0, the last two that it is < 0. One must fail.</details>
+# <details><summary>Three at most</summary>Yes. All four would need f(orange) + g(orange) > 0 and f(blue) + g(blue) > 0, and for mixed colours f(orange) + g(blue) < 0 and f(blue) + g(orange) < 0. Add the first two: f(orange) + f(blue) + g(orange) + g(blue) > 0. Add the last two: the same sum is < 0. So one must fail.</details>
 # <details><summary>Two at most</summary>Take f = g = 1 for orange and −2 for blue: orange-orange gives 2, mixed pairs −1, and only blue-blue is wrong.</details>
 #
-# The **exclusive or** (XOR) of two statements is true if exactly one is true. “Different colours” is an XOR (lesson 7). By the inequalities, no such sum computes it; a search agrees:
+# The **exclusive or** (XOR) of two statements is true if exactly one is true. “Different colours” is an XOR (lesson 7). No such sum computes it; a search agrees:
 
 # %%
 levels = torch.linspace(-2, 2, 9)

@@ -1593,7 +1593,7 @@ with Check("hard_concrete", "large numbers, a single one, and gradients") as che
 #
 # $$P(g > 0) = \sigma\left(\log\alpha - \beta \log\frac{-\gamma}{\zeta}\right)$$
 #
-# The next cell adds a penalty to the loss: 0.23 times the sum of these eight probabilities.
+# The next cell adds a penalty to the loss: 0.23 times the sum of these eight probabilities. This sum is the expected number of open gates, and it is smooth.
 #
 # <details><summary>Why 0.23?</summary>The factor sets how many heads survive. In five seeds, three to six do with 0.1, three or four with 0.23, and two or three with 0.5.</details>
 #

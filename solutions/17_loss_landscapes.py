@@ -2349,7 +2349,7 @@ print(f"Swin-T − R50: counted {counted + more - less:.1f} G multiply-adds")
 # %% [markdown]
 # What to see: the two nearly cancel, and leave 7.2 G. (The table's 6 G is a difference of two rounded numbers, so it stands for 5 to 7 G. What remains may be operations that you do not count, such as norms.) So both rows count multiply-adds.
 #
-# <details><summary>What if R50's row counted two FLOPs for each multiply-add, and Swin-T's row one?</summary>Then the table's difference would be 745 − 2 · 739, about −730 G. If only the backbone of R50 were counted double, it would be about −75 G. Neither is near 6 G.</details>
+# <details><summary>What if R50's row counted two FLOPs for each multiply-add, and Swin-T's row one?</summary>By your count, the detector with R50 needs about 7 G less than the one with Swin-T: 738 G multiply-adds. Counted double, its row would say 1,476 G. If only the backbone of R50, about 83 G, were counted double, its row would say 821 G. Neither is near 739 G.</details>
 #
 # ### Training cost in FLOPs
 #
