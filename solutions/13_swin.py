@@ -903,7 +903,7 @@ for name, one_index in indices.items():
 # %% [markdown]
 # What to see: 1D offsets merge the 49 offsets into 31, distances into 7. So they cannot tell them all apart. Whether they are *sufficient* is a question of accuracy (not measured).
 #
-# <details><summary>What the authors of ViT measured</summary>Their patches form a map of 14 × 14 (Dosovitskiy et al., 2021, appendix D.4). A 1D offset has a learned vector there, not just one number for each head. With five labelled images of each class, the accuracy on ImageNet was 64.0 % with 1D offsets, 64.2 % with a 1D table of absolute positions, 64.0 % with a 2D one, and 61.4 % without positions. So there, 1D offsets cost next to nothing.</details>
+# <details><summary>What the authors of ViT measured</summary>Their patches form a map of 14 × 14 (Dosovitskiy et al., 2021, appendix D.4). A 1D offset has a learned vector there, not just one number for each head. With five labelled images of each class, the accuracy on ImageNet was 64.0 % with 1D offsets, 64.2 % with a 1D table of absolute positions, 64.0 % with a 2D one, and 61.4 % without positions. So there, 1D offsets did as well as either table of absolute positions. (2D offsets, the comparison for our question, are not in that table.)</details>
 
 # %% [markdown]
 # **A good place to stop.** You have windows, their mask and their index. Next, they become attention. (Back later? Run all cells above first.)
@@ -2329,9 +2329,11 @@ draw_classes(
 #
 # The **intersection over union** (IoU) of a class is the number of pixels with it in prediction *and* target, divided by the number with it in at least one. The mean IoU averages the classes. Edges are pixels beside another class.
 #
-# The fused network has two blocks on the fine map (16 channels), two on the coarse map, then two more on the fine one. It gets two controls:
+# The fused network has two blocks on the fine map (16 channels), two on the coarse map, then two more on the fine one.
 #
 # <details><summary>How do the maps fit together, and how does every pixel get a class?</summary>The fine map is 16 × 16 vectors of 16 numbers, the coarse one 8 × 8 of 32. Expanding turns the coarse map into 16 × 16 × 16. The skip connection concatenates the fine map with it (16 × 16 × 32), and a linear layer brings the 32 channels back to 16. At the end, a linear layer makes 20 numbers from each vector: five logits for each of the 2 × 2 pixels of its patch.</details>
+#
+# It gets two controls:
 #
 # - *coarse alone*: zeros replace the skip connection. Nothing else changes.
 # - *fine alone*: four blocks on the fine map, with 30 channels, for about as many parameters.

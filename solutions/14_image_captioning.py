@@ -520,7 +520,7 @@ figures.steps(
 #
 # A **gate** is a factor between 0 and 1, computed by the network, that passes a vector on or turns it down. Here, the state gives a single factor for the whole context, through a linear layer and the sigmoid $\sigma$. Xu et al. added this gate and report that their weights then lie more on objects.
 #
-# <details><summary>Differences to know when you read the sources</summary>In Xu et al., attention is additive, and the decoder is an LSTM. They compare <em>soft</em> attention, which you build here, with <em>hard</em> attention, which draws a single cell. C182 calls the drawn weights “attention masks”; in this course, a <em>mask</em> is applied <em>before</em> softmax.</details>
+# <details><summary>Differences to know when you read the sources</summary>In Xu et al., attention is additive, and the decoder is an LSTM. They compare <em>soft</em> attention, which you build here, with <em>hard</em> attention, which samples a single cell. C182 calls the pictures of the weights “attention masks”; in this course, an attention mask is applied <em>before</em> softmax.</details>
 #
 # **Predict.** The gate of a word is 0.01. What does the map of its weights show?
 #

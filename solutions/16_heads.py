@@ -744,7 +744,7 @@ for question, aims in zip(QUESTIONS, targets_of(held_out), strict=True):
 # %% [markdown]
 # What to see: for the left neighbour, the baseline is 100 %. For the two others, the best offset hits one in seven: these heads do more than count positions.
 #
-# <details><summary>Is there a stronger baseline?</summary>For the noun there is: a rule that knows which words are nouns, but not their cases, is right for one adjective in three. The best head's 83 % is far above that, and so is head 1.1's 49 %. Head 0.0's 33 % is not.</details>
+# <details><summary>Is there a stronger baseline?</summary>For the noun there is: a rule that knows which words are nouns, but not their cases, is right for one adjective in three. The best head's 83 % is far above that, and so is head 1.1's 49 %. Head 0.0's 33 % is not. (But it mostly points to the rarest word, and that is the adjective's own noun for only about 15 %. So its 33 % is not chance, either: part 5.)</details>
 #
 # Still, no head points to the noun for every adjective, and yet the network answers nearly all questions about nouns. Do these answers need a head that points to them? Here is a control: five networks whose attention weights are uniform, so each query gives the same weight to every word.
 #
@@ -1134,33 +1134,36 @@ for told, loss_now in (("open", loss_of), ("shut", loss_without_third)):
 #
 # So the slide's reading fails in one direction: *the head points to the answer* does not imply *the answer needs the head*.
 #
-# The other direction: does the head point to the answer wherever it is needed? Head 0.0 points to the noun for a third of the adjectives, as a guess among the three nouns would. Yet without it, 6 % of the nouns are lost.
+# The other direction: does the head point to the answer wherever it is needed? Head 0.0 points to the noun for only a third of the adjectives. Yet without it, 6 % of the answers to “noun of its case” are lost: right with all heads, wrong without this one.
 #
-# **Predict.** For how many of the nouns that are lost does head 0.0 point to the noun?
+# **Predict.** For how many of these lost answers does head 0.0 point to the noun?
 #
 # <details><summary>For about a third</summary>That is its mean over all adjectives. It need not hold for these few.</details>
 # <details><summary>For none: it helps in another way</summary>It could. The next cell counts.</details>
 # <details><summary>For all</summary>Yes, in this run. The next cell counts.</details>
 
+
 # %%
-# The nouns that are lost without one head, and those among them to which the head pointed
-measured_on = sentences(150, seed=3)
-for number in range(NUM_LAYERS * NUM_HEADS):
-    layer, head = divmod(number, NUM_HEADS)
-    without = torch.ones(NUM_LAYERS * NUM_HEADS)
-    without[number] = 0.0
+def lost_and_pointed(number: int) -> tuple[int, int]:
+    """How many answers are lost without a head, and for how many of them it points to the noun."""
+    model, data, gates = trained(0), sentences(150, seed=3), torch.ones(NUM_LAYERS * NUM_HEADS)
+    gates[number] = 0.0
     with torch.no_grad():
-        before, weights = trained(0)(measured_on.tokens)
-        after, _ = trained(0)(measured_on.tokens, without)
-    nouns = measured_on.answers[1]
+        before, weights = model(data.tokens)
+        after, _ = model(data.tokens, gates)
+    nouns = data.answers[1]
     lost = (before[..., 1, :].argmax(-1) == nouns) & (after[..., 1, :].argmax(-1) != nouns)
-    pointed = weights[layer, :, head].argmax(-1) == measured_on.nouns
-    print(
-        f"without {layer}.{head}: {lost.sum():3} nouns lost, pointed to {(lost & pointed).sum():3}"
-    )
+    layer, head = divmod(number, NUM_HEADS)
+    pointed = weights[layer, :, head].argmax(-1) == data.nouns
+    return int(lost.sum()), int((lost & pointed).sum())
+
+
+for number in range(NUM_LAYERS * NUM_HEADS):
+    told = "without head {}.{}: {:3} answers lost; for {:3} of them it points to the noun"
+    print(told.format(*divmod(number, NUM_HEADS), *lost_and_pointed(number)))
 
 # %% [markdown]
-# What to see (yours may differ): every noun that is lost without a head is one to which that head pointed. (In five seeds, for all eight heads: 967 of 970, recorded.) The mean of head 0.0 had hidden this. So for the noun, and one head at a time, this direction holds: where the head is needed, it points. The first direction fails: head 1.2 points to the noun for more than 80 % of the adjectives, and only 115 of the 630 nouns are lost without it.
+# What to see (yours may differ): every answer that is lost without a head is one for which that head pointed to the noun. (In five seeds, for all eight heads: 967 of 970, recorded.) The mean of head 0.0 had hidden this. So for the noun, and one head at a time, this direction holds: where the head is needed, it points. The first direction fails: head 1.2 points to the noun for more than 80 % of the adjectives, and only 115 of the 630 answers (one for each adjective) are lost without it.
 
 # %% [markdown]
 # ## 6 · Prune, one head at a time
@@ -1440,9 +1443,9 @@ for some_gates in two_states:
 # %%
 uniform = torch.linspace(0.001, 0.999, 25)
 stretched_out = {}
-for log_alpha in (-2.0, 0.0, 2.0):
-    squeezed = torch.sigmoid((log_alpha + uniform.log() - (1 - uniform).log()) / 0.33)
-    stretched_out[f"log α = {log_alpha:g}"] = (1.2 * squeezed - 0.1).tolist()
+for parameter in (-2.0, 0.0, 2.0):
+    squeezed = torch.sigmoid((parameter + uniform.log() - (1 - uniform).log()) / 0.33)
+    stretched_out[f"log α = {parameter:g}"] = (1.2 * squeezed - 0.1).tolist()
 figures.curves(
     uniform.tolist(),
     stretched_out,
@@ -1582,20 +1585,20 @@ with Check("hard_concrete", "large numbers, a single one, and gradients") as che
 # END HIDDEN TESTS
 
 # %% [markdown]
-# A gate is open if $\bar s > 0$. How likely is that? Undo the steps, from the last to the first:
+# A gate is open if $\bar s > 0$. How likely is that? Undo the steps:
 #
 # - $\bar s > 0$ means $s > \frac{-\gamma}{\zeta - \gamma}$.
 # - The sigmoid is undone by $\log\frac{s}{1 - s}$. At this bound, $\frac{s}{1 - s} = \frac{-\gamma}{\zeta}$. So with $z = \log u - \log(1 - u)$, the condition is $\frac{\log\alpha + z}{\beta} > \log\frac{-\gamma}{\zeta}$.
 # - Solved for $z$: $z > t$, with $t = \beta \log\frac{-\gamma}{\zeta} - \log\alpha$.
 # - $z > t$ means $u > \sigma(t)$, as $\sigma$ undoes $z$. This has probability $1 - \sigma(t) = \sigma(-t)$.
 #
-# So the probability has a closed form:
+# So:
 #
 # $$P(g > 0) = \sigma\left(\log\alpha - \beta \log\frac{-\gamma}{\zeta}\right)$$
 #
-# The next cell adds a penalty to the loss: 0.23 times the sum of these eight probabilities. This sum is the expected number of open gates, and it is smooth.
+# The next cell adds a penalty to the loss: 0.23 times the sum of these eight probabilities. (It is the expected number of open gates.)
 #
-# <details><summary>Why 0.23?</summary>The factor sets how many heads survive. In five seeds, three to six do with 0.1, three or four with 0.23, and two or three with 0.5.</details>
+# <details><summary>Why this sum, and why 0.23?</summary>The sum of the probabilities is the expectation (lesson 5) of the L0 norm. Unlike the norm itself it is smooth, so it can be minimised. The factor sets how many heads survive. In five seeds, three to six do with 0.1, three or four with 0.23, and two or three with 0.5.</details>
 #
 # The training starts from the trained network, with log α = 1: each gate is open with a probability of 86 %.
 
@@ -1820,7 +1823,7 @@ show_progress("16_heads")
 # - In our small network there were positional heads, rare-word heads and a syntactic head, as Voita et al. found in a translation model.
 # - A head can point to the answer for 100 % of the words, and cost almost nothing when it is shut. Redundancy is measured on pairs: the increase in loss without both, minus the two single increases.
 # - Greedy pruning computes all losses anew after each head. Its last three were one head of each kind, in five of five seeds. With four or three heads left, ranking them one by one was never better, and in two seeds far worse.
-# - Hard concrete gates can be exactly 0, and the probability that one is open is smooth: an L0 penalty can be trained. They left 3 or 4 of 8 heads, and 1.0 % of the answers were wrong. With the same heads, open from the first step, 0.3 % were wrong; with as many random heads, 0.6 %. After further training, the heads that are left say little about what was needed before.
+# - Hard concrete gates can be exactly 0, and the probability that one is open is smooth: an L0 penalty can be trained. They left 3 or 4 of 8 heads, and 1.0 % of the answers were wrong. With the same heads, open from the first step, 0.3 % were wrong; with as many random heads, 0.6 %. The gates' heads were better than these in only three of five seeds; the greedy heads were in all five. After further training, the heads that are left say little about what was needed before.
 # - An attention map is a description. An explanation has to be faithful: confirm it by an intervention with a control.
 #
 # **What comes next.** Heads were shut and pruned, and the loss rose a little or a lot. Lesson 17 draws the loss itself, as a surface over the weights, and counts what a block costs.

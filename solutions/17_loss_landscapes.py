@@ -1216,9 +1216,11 @@ for told, multiply in (("your Hv", yours), ("Gauss–Newton", gauss_newton_produ
 # %% [markdown]
 # ## 6 · The largest eigenvalue
 #
-# A vector $v$ that $H$ only stretches, $Hv = \lambda v$, is an **eigenvector**, and the factor $\lambda$ is its **eigenvalue**. A symmetric $H$ has a full set of eigenvectors, at right angles to one another. Along each, the landscape is a parabola of curvature $\lambda$, as far as $H$ describes it. So the *largest* eigenvalue $\lambda$ limits the learning rate: above $2 / \lambda$, steps along its eigenvector diverge.
+# A vector $v$ that $H$ only stretches, $Hv = \lambda v$, is an **eigenvector**, and the factor $\lambda$ is its **eigenvalue**. A symmetric $H$ has a full set of eigenvectors, at right angles to one another. Along each, the curvature is $\lambda$. So the *largest* eigenvalue limits the learning rate: above $2 / \lambda$, steps along its eigenvector diverge.
 #
-# What happens to a vector that $H$ multiplies again and again?
+# What happens to a vector that $H$ multiplies again and again? Try a diagonal $H$.
+#
+# <details><summary>What are its eigenvectors?</summary>A diagonal matrix is zero except on its diagonal. It multiplies each entry of a vector by one number. So the axes are its eigenvectors, and the numbers are its eigenvalues. Each entry is the <em>component</em> of the vector along one eigenvector: its part in that direction.</details>
 
 # %%
 three = torch.tensor([5.0, 2.0, -1.0])  # the eigenvalues of a diagonal matrix
@@ -1229,7 +1231,7 @@ for step in range(6):
     at = three * at / (three * at).norm()
 
 # %% [markdown]
-# What to see: the component along the eigenvector of the largest eigenvalue, 5, grows fastest, and after five products little else is left. (The component of a vector along an eigenvector is its part in that direction.) **Power iteration** is the loop “multiply a vector by the matrix, normalise the result, repeat”. $v \cdot Hv$ (the *Rayleigh quotient*) then estimates the eigenvalue with the largest absolute value, with its sign.
+# What to see: the component along the eigenvector of the largest eigenvalue, 5, grows fastest, and after five products little else is left. **Power iteration** is the loop “multiply a vector by the matrix, normalise the result, repeat”. $v \cdot Hv$ (the *Rayleigh quotient*) then estimates the eigenvalue with the largest absolute value, with its sign.
 #
 # **Predict.** The eigenvalues are 4, 1 and −6. To what does $v \cdot Hv$ converge?
 #
@@ -1510,23 +1512,23 @@ def two_sharpest(kind: str) -> tuple[float, Tensor, float, Tensor]:
     return value, vector, float(second), direction
 
 
-first_value, _, second_value, _ = two_sharpest("residual")
+first_value, second_value = two_sharpest("residual")[::2]
 print(f"the two largest eigenvalues: {first_value:.1f} and {second_value:.1f}")
 
 # %%
 from transformer_course.widgets import show_landscape
 
 walked = network("residual", 0)
-steepest, first_axis, _, second_axis = two_sharpest("residual")
+largest_two = two_sharpest("residual")
 show_landscape(
     loss_surface,
     walked,
     cross_entropy,
     measured_digits,
     measured_labels,
-    in_parts(first_axis, walked),
-    in_parts(second_axis, walked),
-    curvature=steepest,
+    in_parts(largest_two[1], walked),
+    in_parts(largest_two[3], walked),
+    curvature=largest_two[0],
     reach=0.12,
 )
 
