@@ -1283,7 +1283,7 @@ figures.curves(
 # %% [markdown]
 # What to see: at 64² pixels, the windows are hundreds of times faster. For them, expect a factor of 3 to 5 from 32² to 64². (A small map has fixed costs.)
 #
-# For all pixels, expect 16 or more at each doubling. On one computer, the factor was about 32 from 32² to 64² (12 to 390 ms). On others, the largest jump comes earlier. A likely reason: PyTorch's attention stores the weights of all pairs, as yours does (17 MB at 32², 268 MB at 64²). At some size, they no longer fit into the processor's cache.
+# For all pixels, expect 16 or more at each doubling. On one computer, the factor was about 32 from 32² to 64² (12 to 390 ms). On others, the largest jump comes earlier. A likely reason: PyTorch's attention stores the weights of all pairs of pixels (17 MB at 32², 268 MB at 64²). At some size, these no longer fit into the processor's cache.
 
 # %% [markdown]
 # ## 6 · The Swin block

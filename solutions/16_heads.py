@@ -744,7 +744,7 @@ for question, aims in zip(QUESTIONS, targets_of(held_out), strict=True):
 # %% [markdown]
 # What to see: for the left neighbour, the baseline is 100 %. For the two others, the best offset hits one in seven: these heads do more than count positions.
 #
-# <details><summary>Is there a stronger baseline?</summary>For the noun there is: a rule that knows which words are nouns, but not their cases, is right for one adjective in three. The best head's 83 % is far above that, and so is head 1.1's 49 %. Head 0.0's 33 % is not. (But it mostly points to the rarest word, and that is the adjective's own noun for only about 15 %. So its 33 % is not chance, either: part 5.)</details>
+# <details><summary>Is there a stronger baseline?</summary>For the noun there is: a rule that knows which words are nouns, but not their cases, is right for one adjective in three. The best head's 83 % is far above that, and so is head 1.1's 49 %. Head 0.0's 33 % is not. (But it mostly points to the rarest word. A head that always did so would be right for only about 15 %. So its 33 % is not chance, either: part 5.)</details>
 #
 # Still, no head points to the noun for every adjective, and yet the network answers nearly all questions about nouns. Do these answers need a head that points to them? Here is a control: five networks whose attention weights are uniform, so each query gives the same weight to every word.
 #

@@ -1231,7 +1231,7 @@ for step in range(6):
     at = three * at / (three * at).norm()
 
 # %% [markdown]
-# What to see: the component along the eigenvector of the largest eigenvalue, 5, grows fastest, and after five products little else is left. **Power iteration** is the loop “multiply a vector by the matrix, normalise the result, repeat”. $v \cdot Hv$ (the *Rayleigh quotient*) then estimates the eigenvalue with the largest absolute value, with its sign.
+# What to see: the component along the eigenvector of the largest eigenvalue, 5, grows fastest, and after five products little else is left. **Power iteration** is the loop “multiply a vector by the matrix, normalise the result, repeat”. $v \cdot Hv$ (the *Rayleigh quotient*) then estimates the eigenvalue with the largest absolute value, with its sign. (A random start practically always has a component along its eigenvector. No other eigenvalue may have the same absolute value.)
 #
 # **Predict.** The eigenvalues are 4, 1 and −6. To what does $v \cdot Hv$ converge?
 #
@@ -1908,7 +1908,7 @@ draw_by_loss(recorded_mixing)
 # %% [markdown]
 # What to see, left: in these two networks, the largest eigenvalue goes with the *loss*. Across the four kinds of part 6, it did not. At losses of 0.15 to 0.5, early in training, attention is flatter in most runs. At 0.04 to 0.1, the dots of the two networks overlap. Below 0.04, no two dots of different networks have similar losses to compare.
 #
-# Right: relative to the largest, attention's lowest eigenvalue is more negative in most runs. At losses of 0.15 to 0.5, it is 0.05 to 0.3 of the largest in five of six runs, against 0.02 to 0.05 for convolution. At 0.04 to 0.1, two of four lie above convolution's.
+# Right: relative to the largest, attention's lowest eigenvalue is more negative than all of convolution's in six of ten runs at similar losses: four of six at losses of 0.15 to 0.5, two of four at 0.04 to 0.1.
 #
 # <details><summary>Why divide by the largest? And what if you do not?</summary>Multiply a loss by a constant, and all eigenvalues are multiplied by it: only their ratios stay. Without the division, the two networks overlap. At losses of 0.15 to 0.5, the lowest eigenvalue is −1.1 to −9.8 for attention, and −0.9 to −2.9 for convolution. So a part of the difference on the right is that attention's <em>largest</em> eigenvalue is smaller.</details>
 
@@ -1921,7 +1921,7 @@ for kind, found in recorded_600.items():
     print(f"{kind:11} {min(found):.1%} to {max(found):.1%} of the held-out digits, after 600 steps")
 
 # %% [markdown]
-# The claim holds in part. At similar losses, attention's lowest eigenvalue is more negative in most runs if divided by the largest. Without the division, the two overlap. Attention is flatter early only. (How *many* eigenvalues are negative, the paper's claim, was not measured.)
+# The claim holds in part. At similar losses, attention's lowest eigenvalue, divided by the largest, is more negative than all of convolution's in six of ten runs. Attention is flatter early only. (How *many* eigenvalues are negative, the paper's claim, was not measured.)
 #
 # After 600 steps, the convolution is at least three percentage points more accurate. A likely reason: its inductive bias.
 #
@@ -2444,7 +2444,7 @@ show_progress("17_loss_landscapes")
 # - $Hv$ is the gradient of $g \cdot v$: two backward passes, no matrix. Multiplication by a Hessian is linear and symmetric. Multiplication by a Gauss–Newton matrix is, too: passing the test is necessary, not sufficient.
 # - Power iteration finds the eigenvalue with the largest absolute value, Lanczos iteration both ends. On a parabola, gradient descent converges below 2 / λ. Steps of 1/λ lowered the loss in 20 of 20 networks.
 # - Residual connections went with smaller curvature. But flat does not mean good: the network with the flattest slice only guesses, and the networks with the largest eigenvalues on average got 91 to 95 % of the digits right.
-# - Relative to the largest eigenvalue, attention's lowest eigenvalue was more negative than convolution's in most runs. In these two networks, the largest eigenvalue went with the loss, and attention was flatter early in training only. Multiply a layer before a ReLU by 10 and the next weight by 0.1: λ changes, the function does not.
+# - Relative to the largest eigenvalue, attention's lowest eigenvalue was more negative than all of convolution's in six of ten runs at similar losses. In these two networks, the largest eigenvalue went with the loss, and attention was flatter early in training only. Multiply a layer before a ReLU by 10 and the next weight by 0.1: λ changes, the function does not.
 # - A multiply-add is two FLOPs. The table of detectors counts multiply-adds; the training cost on the slide is a time. The number of parameters does not tell the FLOPs: a longer sequence needs more, with the same parameters.
 #
 # **What comes next.** This is the last lesson so far. Your functions also work with PyTorch models of your own: draw a slice of one, and find both ends of its spectrum. (PyTorch's fused attention has no second derivative. Call them inside `with sdpa_kernel(SDPBackend.MATH):` for a model that uses it.)
