@@ -5,7 +5,7 @@
 #
 # **You need** the ideas of lessons 1, 3 and 10: scaled dot products, `view` and `transpose`, and a GRU that attends before each step. A convolution's kernel, stride and padding (lesson 8) help.
 #
-# **You take away** `grid_to_sequence`, `receptive_field`, `GridAttention`, `Captioner`, a measure of where attention goes, and `occlusion_map`, its control.
+# **You take away** `grid_to_sequence`, `receptive_field`, `GridAttention`, `Captioner`, a measure of where attention goes, and `occlusion_map`, which tests it.
 #
 # **Time**: about 285 minutes: 180 for the exercises and the question. Good places to stop are marked after about 65, 145, 210 and 250.
 
@@ -2000,7 +2000,7 @@ figures.runs(
 #
 # ### Is attention an explanation?
 #
-# Jain and Wallace (2019, “Attention is not Explanation”) studied networks that read text. They found very different weights that gave nearly the same predictions. Wiegreffe and Pinter (“Attention is not not Explanation”) proposed stricter tests. Whether weights explain the output has to be tested.
+# Jain and Wallace (2019, “Attention is not Explanation”) studied networks that read text. They found very different weights that gave nearly the same predictions. Wiegreffe and Pinter (2019, “Attention is not not Explanation”) proposed stricter tests. Whether weights explain the output has to be tested.
 #
 # ## 8 · The live view
 #
@@ -2075,6 +2075,6 @@ show_progress("14_image_captioning")
 # - A cell's receptive field is larger than its tile: 15 × 15 pixels here. In Xu et al.'s VGG-19 it is 252 × 252, more than the image. A bright tile says where a cell is, not what it has seen.
 # - The old state attends, the GRU reads the context, the new state writes. With the mean of all cells in place of attention, only 8 % of the captions of three shapes are right; with attention, 79 %.
 # - Networks that write about equally well attend differently: at shape words, one has 13 % of its weight on the object, the others 95 and 96 % (chance: 17 %). The coverage penalty moved the weights, too.
-# - Occlusion is the control: cover the tile of the cell that was attended to, and others. In all three networks, covering the tile with most of the object changed more words than covering the one with the largest weight. In most scenes, one network needed to see the object one word before the shape. (Optional part: the first state, and hardly what attention saw, said whether *and* follows.)
+# - Occlusion is the test: cover the tile of the cell that was attended to and, as a control, other tiles. In all three networks, covering the tile with most of the object changed more words than covering the one with the largest weight. In most scenes, one network needed to see the object one word before the shape. (Optional part: the first state, and hardly what attention saw, said whether *and* follows.)
 #
 # **What comes next.** In text, a token has so far been a word from a list, or a single character. Lesson 15 cuts text into learned pieces, for words that no list holds.
