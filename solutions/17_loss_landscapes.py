@@ -1908,7 +1908,7 @@ draw_by_loss(recorded_mixing)
 # %% [markdown]
 # What to see, left: in these two networks, the largest eigenvalue goes with the *loss*. Across the four kinds of part 6, it did not. At losses of 0.15 to 0.5, early in training, attention is flatter in most runs. At 0.04 to 0.1, the dots of the two networks overlap. Below 0.04, no two dots of different networks have similar losses to compare.
 #
-# Right: relative to the largest, attention's lowest eigenvalue is more negative than all of convolution's in six of ten runs at similar losses: four of six at losses of 0.15 to 0.5, two of four at 0.04 to 0.1.
+# Right: relative to the largest, attention's lowest eigenvalue is more negative than all of convolution's in six of ten runs at similar losses: four of six at losses of 0.15 to 0.5, two of four at 0.04 to 0.1. (The count depends on these ranges.)
 #
 # <details><summary>Why divide by the largest? And what if you do not?</summary>Multiply a loss by a constant, and all eigenvalues are multiplied by it: only their ratios stay. Without the division, the two networks overlap. At losses of 0.15 to 0.5, the lowest eigenvalue is −1.1 to −9.8 for attention, and −0.9 to −2.9 for convolution. So a part of the difference on the right is that attention's <em>largest</em> eigenvalue is smaller.</details>
 
@@ -2349,7 +2349,7 @@ print(f"padding: {more:+.1f} G, first layers: {-less:+.1f} G")
 print(f"Swin-T − R50: counted {counted + more - less:.1f} G multiply-adds")
 
 # %% [markdown]
-# What to see: the two nearly cancel, and leave 7.2 G. (The table's 6 G is a difference of two rounded numbers, so it stands for 5 to 7 G. What remains may be operations that you do not count, such as norms.) So both rows count multiply-adds.
+# What to see: the two nearly cancel, and leave 7.2 G. (The table's 6 G is a difference of two rounded numbers, so it stands for 5 to 7 G. What remains may be operations that you do not count: R50's norms and ReLUs would make the difference smaller.) So both rows count multiply-adds.
 #
 # <details><summary>What if R50's row counted two FLOPs for each multiply-add, and Swin-T's row one?</summary>By your count, the detector with R50 needs about 7 G less than the one with Swin-T: 738 G multiply-adds. Counted double, its row would say 1,476 G. If only the backbone of R50, about 83 G, were counted double, its row would say 821 G. Neither is near 739 G.</details>
 #
