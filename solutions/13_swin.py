@@ -7,7 +7,7 @@
 #
 # **You take away** `WindowAttention`, `SwinBlock`, `PatchMerging` and `Swin`, with the same logits as Hugging Face's `SwinForImageClassification`; and a decoder that segments images.
 #
-# **Time**: about 305 minutes: 215 for the exercises. Good places to stop are marked after part 3, and after parts 4, 7 and 9 (about 130, 210 and 265 minutes). Parts 10 and 11 have no exercise.
+# **Time**: about 305 minutes: 215 for the exercises. Good places to stop are marked after parts 3, 4, 7 and 9 (about 90, 130, 210 and 265 minutes). Parts 10 and 11 have no exercise.
 
 # %% given imports
 import importlib
@@ -2148,7 +2148,7 @@ print(f"held-out accuracy: {digits_accuracy(seed=0):.1%}")
 # **Predict.** Which of the two costs more on the digits?
 #
 # <details><summary>Leaving out the shift</summary>It cost everything on the dots. One explanation why it does not here: the map of the second stage is 2 × 2, so its one window sees the whole digit.</details>
-# <details><summary>Averaging</summary>Yes. One explanation: a mean forgets which of the four patches was dark.</details>
+# <details><summary>Averaging</summary>Yes. One explanation: a mean forgets which of the four patches held the stroke.</details>
 # <details><summary>Both cost about the same</summary>Run the next cell.</details>
 
 # %%
