@@ -1213,7 +1213,7 @@ figures.curves(
 )
 
 # %% [markdown]
-# What to see: with attention, almost all captions of one shape are right, and about four in five of three shapes. With the mean context, 8 % are right for three. The mean adds the same positions to every scene, so they cannot say which shape is to the left. Guessing the order, and which colour goes with which shape, would give about as many. Without positions, 47 to 60 % are right for two, 19 to 26 % for three. Guessing only the order would give about as many.
+# What to see: with attention, almost all captions of one shape are right, and about four in five of three shapes. With the mean context, 8 % are right for three. In a mean of all cells, the positions are a constant, so nothing says which shape is to the left. Guessing the order, and which colour goes with which shape, would give about as many. Without positions, 47 to 60 % are right for two, 19 to 26 % for three. Guessing only the order would give about as many.
 #
 # <details><summary>What guessing gives, and how large the controls are</summary>In this test set, with the colours and the shapes known and both orders guessed, 10 % of the captions of three shapes would be right. With the objects known and their order guessed, it would be 52 % for two and 20 % for three: sometimes two objects are equal. The two controls are also a little smaller: of the captioner's 35,796 parameters, “mean context” lacks 3,649 (10 %) and “no positions” 1,536 (4 %).</details>
 
@@ -1840,11 +1840,11 @@ figures.runs(
 )
 
 # %% [markdown]
-# What to see: covering a tile elsewhere changes at most 1 % of words. In each network, the tile with most of the object changes more words than that of the largest weight: 46, 42 and 40 %, against 8, 29 and 34 %. Compare the tile of the largest weight with another tile of the object. For seeds 1 and 2, it changes more words (29 and 34 %, against 17 and 18 %); for seed 0, fewer (8 against 22 %). So a large weight is a hint, at best.
+# What to see: covering a tile elsewhere changes at most 1 % of words (a weak control). In each network, the tile with most of the object changes more words than that of the largest weight: 46, 42 and 40 %, against 8, 29 and 34 %. Compare the largest weight with another tile of the object. For seeds 1 and 2, it changes more words (29 and 34 %, against 17 and 18 %); for seed 0, fewer (8 against 22 %). So a large weight is a hint, at best.
 #
 # <details><summary>Is “another tile” a fair control?</summary>Not quite. The tile of the largest weight may also be the one with most of the object; “another tile” never is. So for seeds 1 and 2, part of its lead over “another tile” may come from how much of the object is covered, not from attention. A fairer control is a tile with as many of the object's pixels.</details>
 # <details><summary>Are colours and shapes alike?</summary>No, though the figure counts them together. Seed 0 attends to the object at colour words only. And shapes change more often (recorded: with the tile that has most of the object covered, 14 to 23 % of the colours and 65 to 69 % of the shapes change).</details>
-# <details><summary>How far can you trust these numbers?</summary>There are 306 words, so a share has a standard error of about 3 points, or more, since the words of one scene are not independent: for seed 2, 40 against 34 % is close. The tile with the largest drop changes most, 47 to 52 %, but the same covers have chosen it, so this comparison tests nothing. And in training, the CNN saw no covers.</details>
+# <details><summary>How far can you trust these numbers?</summary>Most tiles elsewhere are background, and a cover in the background's mean colour hides almost nothing there. For the same reason, the 8 % of seed 0, which attends to empty cells at shape words, do not show that it does not use those cells. There are 306 words, so a share has a standard error of about 3 points, or more, since the words of one scene are not independent: for seed 2, 40 against 34 % is close. The tile with the largest drop changes most, 47 to 52 %, but the same covers have chosen it, so this comparison tests nothing. And in training, the CNN saw no covers.</details>
 #
 # **A good place to stop.** (Back later? Run all cells above first.)
 #
