@@ -1231,7 +1231,7 @@ for step in range(6):
     at = three * at / (three * at).norm()
 
 # %% [markdown]
-# What to see: the component along the eigenvector of the largest eigenvalue, 5, grows fastest, and after five products little else is left. **Power iteration** is the loop “multiply a vector by the matrix, normalise the result, repeat”. $v \cdot Hv$ (the *Rayleigh quotient*) then estimates the eigenvalue with the largest absolute value, with its sign. (A random start practically always has a component along its eigenvector. No other eigenvalue may have the same absolute value.)
+# What to see: the component along the eigenvector of the largest eigenvalue, 5, grows fastest, and after five products little else is left. **Power iteration** is the loop “multiply a vector by the matrix, normalise the result, repeat”. $v \cdot Hv$ (the *Rayleigh quotient*) then estimates the eigenvalue with the largest absolute value, with its sign. (A random start practically always has a component along its eigenvector. With 4 and −4 as the largest, the loop does not converge.)
 #
 # **Predict.** The eigenvalues are 4, 1 and −6. To what does $v \cdot Hv$ converge?
 #
@@ -1921,7 +1921,7 @@ for kind, found in recorded_600.items():
     print(f"{kind:11} {min(found):.1%} to {max(found):.1%} of the held-out digits, after 600 steps")
 
 # %% [markdown]
-# The claim holds in part. At similar losses, attention's lowest eigenvalue, divided by the largest, is more negative than all of convolution's in six of ten runs. Attention is flatter early only. (How *many* eigenvalues are negative, the paper's claim, was not measured.)
+# The claim holds in part. At similar losses, attention's lowest eigenvalue, divided by the largest, is more negative than all of convolution's in six of ten runs. Attention is flatter only early on. (How *many* eigenvalues are negative, the paper's claim, was not measured.)
 #
 # After 600 steps, the convolution is at least three percentage points more accurate. A likely reason: its inductive bias.
 #
