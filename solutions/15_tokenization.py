@@ -15,6 +15,7 @@ import importlib.util
 import math
 import random
 import re
+import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -592,7 +593,13 @@ NUM_MERGES = 400
 @cache  # trains at the first call
 def learned_merges(seed: int = 0) -> list[tuple[int, int]]:
     """The merges of the training text of this split."""
-    return train_bpe(in_bytes(word_counts(corpus(seed)[0])), NUM_MERGES)
+    words = word_counts(corpus(seed)[0])
+    began = time.process_time()
+    train_bpe(in_bytes(words), 4)
+    seconds = (time.process_time() - began) * NUM_MERGES / 4
+    if seconds > 120:  # a count that goes over the text once for each pair takes an hour
+        raise RuntimeError(f"{NUM_MERGES} merges would take {seconds:.0f} s: count in one pass")
+    return train_bpe(in_bytes(words), NUM_MERGES)
 
 
 print(learned_merges()[:8])
