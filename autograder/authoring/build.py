@@ -30,6 +30,9 @@ from autograder.authoring.proofs import kit_behind
 
 STAMP = "built_from"
 VIEW = "application/vnd.jupyter.widget-view+json"
+STATE = "application/vnd.jupyter.widget-state+json"
+# a live view in an executed notebook: its kind, its data and the state of its controls
+LIVE = "application/vnd.transformer-course.view+json"
 Step = Callable[[str], None]  # told what begins
 
 
@@ -121,7 +124,6 @@ def execute(notebook: NotebookNode, allow_errors: bool = False) -> NotebookNode:
         coalesce_streams=True,  # how often a kernel flushes is chance
         record_timing=False,
         kernel_name="python3",
-        store_widget_state=False,
         extra_arguments=["--IPKernelApp.log_level=CRITICAL"],  # it logs about itself
     )
     with progress:
@@ -131,12 +133,28 @@ def execute(notebook: NotebookNode, allow_errors: bool = False) -> NotebookNode:
             raise BuildFailed(str(error)) from None
     # the kernel's exact version: noise in a file that is kept under version control
     executed.metadata["language_info"] = {"name": "python"}
+    widgets = executed.metadata.pop("widgets", {}).get(STATE, {}).get("state", {})
     for cell in executed.cells:
-        # a live view stays with its kernel; its picture is kept beside it
-        kept = [output for output in cell.get("outputs", []) if VIEW not in output.get("data", {})]
         if cell.cell_type == "code":
-            cell.outputs = kept
+            _keep_views(cell, widgets)
     return executed
+
+
+def _keep_views(cell: NotebookNode, widgets: dict) -> None:
+    """Keep what a live view shows beside its picture; the widget itself goes with its kernel."""
+    live = [output for output in cell.outputs if VIEW in output.get("data", {})]
+    cell.outputs = [output for output in cell.outputs if output not in live]
+    for output in live:
+        view = widgets[output.data[VIEW]["model_id"]]
+        name = view["state"]["options"]["picture"]
+        for picture in cell.outputs:
+            if f'data-picture="{name}"' in picture.get("data", {}).get("text/html", ""):
+                picture.data[LIVE] = {
+                    "kind": name.rpartition("-")[0],
+                    "options": view["state"]["options"],
+                    "state": view["state"]["state"],
+                    "data": view["buffers"][0]["data"],  # base64
+                }
 
 
 def _digest(files: Iterable[Path], text: str = "") -> str:

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 import numpy as np
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
@@ -60,7 +61,7 @@ def curves(
         axes.set_yscale("log", base=10 if wide else 2)
         axes.yaxis.set_major_formatter("{x:g}")
     axes.set(xlabel=x, ylabel=y, title=title)
-    axes.set_ylim(bottom=bottom)
+    _begin_at(axes, bottom)
     axes.grid(alpha=0.3)
     axes.legend(ncols=legend_columns)
     series = {name: np.atleast_2d(v).mean(0) for name, v in {**lines, **(dots or {})}.items()}
@@ -105,9 +106,14 @@ def runs(
         descriptions.append(f"{name}: {', '.join(f'{v:.3g}' for v in values)}, mean {mean:.3g}")
     axes.set_xticks(range(len(measured)), [name.replace(", ", ",\n") for name in measured])
     axes.set(xlim=(-0.5, len(measured) - 0.5), ylabel=y, title=title)
-    if bottom is not None:
-        axes.update_datalim([(0.0, bottom)], updatex=False)  # so that no dot is cut above
-        axes.autoscale_view(scalex=False)
-        axes.set_ylim(bottom=bottom)
+    _begin_at(axes, bottom)
     axes.grid(axis="y", alpha=0.3)
     show(figure, f"{title}. {y} of each run. {'; '.join(descriptions)}.")
+
+
+def _begin_at(axes: Axes, bottom: float | None) -> None:
+    """Let the y axis begin there, with room for the highest dot."""
+    if bottom is not None:
+        axes.update_datalim([(0.0, bottom)], updatex=False)
+        axes.autoscale_view(scalex=False)
+        axes.set_ylim(bottom=bottom)
