@@ -2094,6 +2094,41 @@ print(has_ink.float().mean(0).reshape(4, 4))
 #
 # Such maps are a hint. Rollout also ignores values and feed-forward networks, and its *half* is an assumption.
 #
+# ### Draw a digit
+#
+# Now draw: your model computes in the page. Each pixel counts the ink in 4 by 4 finer ones, as in the data. Training digits fill the whole height, so the view *fits* your drawing to it.
+#
+# **Predict.** You switch fitting off, and draw a digit half as large in the middle. What does the model answer?
+#
+# <details><summary>The right digit: a small 3 is a 3</summary>Nothing in the architecture says so, and every digit in the training set fills the height.</details>
+# <details><summary>All ten probabilities are near 10 %: it has never seen such an image</summary>Softmax compares the ten logits with each other. It does not say how familiar the image is.</details>
+# <details><summary>Often a wrong digit, with a high probability</summary>Yes. Try it. The cell below the view counts it for the held-out digits.</details>
+
+# %%
+from transformer_course.widgets import show_vit
+
+one_of_each = [(test_labels == digit).nonzero()[0].item() for digit in range(10)]
+show_vit(
+    augmented()[0],
+    test_images[one_of_each],
+    [f"held-out {digit}" for digit in range(10)],
+    title="Draw a digit: your Vision Transformer reads it",
+)
+
+# %%
+small_digits = F.pad(F.avg_pool2d(test_images, 2), (3, 3, 3, 3))  # half as large, in the middle
+for described, pictures in (("as they are", test_images), ("half as large", small_digits)):
+    with torch.no_grad():
+        largest = [vit(pictures).softmax(-1).amax(-1).mean().item() for vit in augmented()]
+    print(f"{described}:")
+    print("  accuracy:", *(f"{accuracy(vit, pictures, test_labels):.0%}" for vit in augmented()))
+    print("  mean of the largest probability:", *(f"{mean:.2f}" for mean in largest))
+
+# %% [markdown]
+# What to see: on digits half as large, the accuracy is near chance, and yet the largest probability is above 0.5 on average. So a high probability is no evidence that the image resembles the training set. A fitted drawing is usually read, but not always. (In one trial of ten, a 7 became a 3.)
+#
+# Switch a head off in the view. Does the answer depend on it?
+#
 # ### A pretrained model on a photo
 #
 # The same function works for a model of 12 blocks. The next cell looks for `google/vit-base-patch16-224` on your machine, and never downloads it. If it is there, you see your rollout on the photo of section 1. (To get it, run `transformers.ViTModel.from_pretrained("google/vit-base-patch16-224")` once: 350 MB.)

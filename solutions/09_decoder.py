@@ -7,7 +7,7 @@
 #
 # **You take away** `GPT`. With the sizes of the smallest GPT-2, it has GPT-2's 124,439,808 parameters. With the same weights, it computes the logits of Hugging Face's GPT-2 (set to the exact GELU).
 #
-# **Time**: about 280 minutes: 185 for the exercises. Good places to stop are marked after about 75, 145 and 200. What is marked *optional* (15 minutes) goes deeper: nothing later needs it.
+# **Time**: about 280 minutes: 185 for the exercises. Good places to stop are marked after about 75, 145 and 200. What is marked *optional* (25 minutes) goes deeper: nothing later needs it.
 
 # %% given imports
 import copy
@@ -3093,6 +3093,34 @@ show_cached(calls, cached_calls, computed, title="Positions that each call compu
 # **A puzzle.** Step through the calls. How many positions are computed in all, without a cache and with it? Which call of the cached run does the most work?
 #
 # <details><summary>Your answer?</summary>186 without a cache (10 + 11 + … + 21), and 21 with it. The first cached call, the prefill, processes the 10 tokens of the prompt, each later one a single token.</details>
+
+# %% [markdown]
+# ### Your GPT in a page (optional, 10 minutes)
+#
+# In the next view, your trained model computes in the page itself, for any text that you type. A switch is a zero ablation (lesson 7): a part that is off adds nothing.
+#
+# The **logit lens** (nostalgebraist, 2020) reads the residual stream of a language model before its last block: the final norm and the output layer turn the stream into logits, as if the model ended there.
+#
+# **Predict.** Read the stream right after the embeddings. Which token is likeliest?
+#
+# <details><summary>The one that most often comes next</summary>The stream holds nothing but the embedding of the token and of its position. To turn the token into a prediction is the work of the blocks.</details>
+# <details><summary>The token just read</summary>Yes. The stream is close to that token's own embedding, and your output layer is the table of tokens: the logits are dot products with all embeddings.</details>
+# <details><summary>None: all are about equally likely</summary>That could be with a separate output layer. Here, the embedding meets itself in the table of tokens.</details>
+
+# %%
+from transformer_course.widgets import show_gpt
+
+explorer = show_gpt(trained_gpt(), encode, decode, prompt="The while stateme", context=CONTEXT)
+explorer.show()
+
+# %% [markdown]
+# What to see: in the solved lesson, the logit lens finds the *e* just read after the embeddings (99 %), then *n* after block 0 (45 %) and block 1 (94 %). Press *Next token*: the call reads 17 cached positions, and computes one.
+#
+# **A puzzle.** Which single switch makes *e* the likeliest next token again?
+#
+# <details><summary>Your answer?</summary>In the solved lesson: the feed-forward network of block 0. Without it, <em>e</em> has 30 %, and <em>n</em> less than 1 %. Without the attention of block 0, <em>n</em> keeps 32 %; without that of block 1, 93 %.</details>
+#
+# To keep the view as a page: `Path("my_gpt.html").write_text(explorer.to_html(), encoding="utf-8")`.
 
 # %% [markdown]
 # ### Time for one more token

@@ -81,16 +81,20 @@ def digest_of_execution(lesson: Lesson, *files: Path) -> str:
 def kit_behind(lesson: Lesson, cells: list[str]) -> list[Path]:
     """The kit's programs, without the views and the data that the cells' code does not name.
 
-    No view uses another, nor do data. No misconceptions: what is said of a check that fails changes
-    nothing that runs.
+    No view uses another, nor do data. A view may be in several files, `KIND.PART.js`; then it uses
+    `layers.js` too. No misconceptions: what is said of a check that fails changes nothing that
+    runs.
     """
     code = "".join(cells)
     kit = sorted(f for f in lesson.course.kit.rglob("*") if f.suffix in (".py", ".js", ".css"))
     views = [f.stem for f in kit if f"\ndef show_{f.stem}(" in f.read_text(encoding="utf-8")]
     data = [f.stem for f in kit if f.parent.name == "data" and f.stem != "__init__"]
-    left_out = {"widgets/__init__", *(f"widgets/{v}" for v in views if f"show_{v}(" not in code)}
+    unseen = {view for view in views if f"show_{view}(" not in code}
+    further = {f.stem.split(".")[0] for f in kit if "." in f.stem}
+    left_out = {"widgets/__init__", *(f"widgets/{view}" for view in unseen)}
+    left_out |= {"widgets/layers"} if further <= unseen else set()
     left_out |= {"data/__init__", *(f"data/{name}" for name in data if f"data.{name} " not in code)}
-    return [f for f in kit if f"{f.parent.name}/{f.stem}" not in left_out]
+    return [f for f in kit if f"{f.parent.name}/{f.stem.split('.')[0]}" not in left_out]
 
 
 def digest(values: list, files: Iterable[Path]) -> str:

@@ -18,6 +18,7 @@ from transformer_course.widgets.cost import show_cost
 from transformer_course.widgets.dropout import show_dropout
 from transformer_course.widgets.encoding import show_encoding
 from transformer_course.widgets.generation import show_generation
+from transformer_course.widgets.gpt import show_gpt
 from transformer_course.widgets.hull import show_hull
 from transformer_course.widgets.landscape import show_landscape
 from transformer_course.widgets.mask import MaskView, show_mask
@@ -30,6 +31,7 @@ from transformer_course.widgets.rotary import show_rotary
 from transformer_course.widgets.softmax import show_softmax
 from transformer_course.widgets.switches import SwitchesView, show_switches
 from transformer_course.widgets.training import TrainingPlot, show_training
+from transformer_course.widgets.vit import show_vit
 from transformer_course.widgets.windows import show_reach, show_windows
 
 __all__ = [
@@ -47,6 +49,7 @@ __all__ = [
     "show_dropout",
     "show_encoding",
     "show_generation",
+    "show_gpt",
     "show_hull",
     "show_landscape",
     "show_mask",
@@ -60,6 +63,7 @@ __all__ = [
     "show_softmax",
     "show_switches",
     "show_training",
+    "show_vit",
     "show_windows",
 ]
 

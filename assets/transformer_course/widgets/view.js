@@ -99,11 +99,11 @@ export function open({ model, el }) {
   for (const change of changes) model.on(change, view.redraw);
   const themes = matchMedia("(prefers-color-scheme: dark)");
   themes.addEventListener("change", view.redraw, { signal: ending.signal });
-  const watching = new MutationObserver(view.redraw); // Jupyter marks its theme on the body
+  const watching = new MutationObserver(view.redraw); // pages mark their theme on the body
   for (const place of [document.documentElement, document.body])
     watching.observe(place, {
       attributes: true,
-      attributeFilter: ["data-jp-theme-light", "data-jp-theme-name", "theme", "class"],
+      attributeFilter: ["data-jp-theme-light", "data-jp-theme-name", "data-theme", "theme", "class"],
     });
   view.close = () => {
     for (const change of changes) model.off(change, view.redraw);

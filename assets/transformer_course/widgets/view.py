@@ -112,16 +112,8 @@ class View:
     def to_html(self) -> str:
         """A self-contained page with the picture and the live view, which needs no kernel."""
         shown = {"options": self.options, "state": self.state}
-        return _PAGE.format(
-            title=html.escape(self.kind.replace("_", " ")),
-            style=style(),
-            figure=self.bundle()["text/html"],
-            shown=_as_script(json.dumps(shown)),
-            data=base64.b64encode(self.data).decode(),
-            # imported as a module, so that its names are not global
-            source=_as_script(json.dumps(source(self.kind))),
-            page=_read("page.js"),
-        )
+        data = base64.b64encode(self.data).decode()
+        return page(self.kind, shown, data, self.bundle()["text/html"])
 
     def bundle(self) -> dict[str, str]:
         """The picture as MIME bundle; the live view hides it by its name."""
@@ -129,6 +121,7 @@ class View:
         return {"text/html": figure, "text/plain": repr(self)}
 
 
+OPEN = 'render({ model: pageModel(shown, data), el: document.getElementById("view") });'
 _PAGE = """<!doctype html>
 <html lang="en">
 <meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -136,11 +129,29 @@ _PAGE = """<!doctype html>
 <style>{style} :root {{ color-scheme: light dark; font-family: sans-serif }}</style>
 <main>{figure}<div id="view"></div></main>
 <script type="module">
+{model}
 const shown = {shown}, data = "{data}", source = {source};
-{page}
+const address = URL.createObjectURL(new Blob([source], {{ type: "text/javascript" }}));
+const {{ render }} = (await import(address)).default;
+{open}
 </script>
 </html>
 """
+
+
+def page(kind: str, shown: Mapping[str, Any], data: str, figure: str) -> str:
+    """A page with a live view: its options and state as `shown`, its data in base64, its figure."""
+    return _PAGE.format(
+        title=html.escape(kind.replace("_", " ")),
+        style=style(),
+        figure=figure,
+        shown=_as_script(json.dumps(shown)),
+        data=data,
+        # imported as a module, so that its names are not global
+        source=_as_script(json.dumps(source(kind))),
+        model=page_model(),
+        open=OPEN,
+    )
 
 
 def show_live(widget: Any) -> None:
@@ -202,14 +213,27 @@ def packed(arrays: Arrays) -> tuple[list[dict[str, Any]], bytes]:
 
 @cache
 def source(kind: str) -> str:
-    """The JavaScript of a live view: the shared files, then that of its kind."""
-    return "".join(_read(f"{part}.js") for part in ("view", "paint", "chart", kind))
+    """The JavaScript of a live view: the shared files, then those of its kind.
+
+    A view that computes a network in the page is in several files: `layers.js`, which such views
+    share, then its `KIND.PART.js` in the order of their names, and `KIND.js`.
+    """
+    names = [file.name for file in resources.files("transformer_course.widgets").iterdir()]
+    further = sorted(n for n in names if n.startswith(f"{kind}.") and n.count(".") > 1)
+    layers = ["layers.js"] if further else []
+    parts = ["view.js", "paint.js", "chart.js", *layers, *further, f"{kind}.js"]
+    return "".join(map(_read, parts))
 
 
 @cache
 def style() -> str:
     """The style sheet of all live views."""
     return _read("view.css")
+
+
+def page_model() -> str:
+    """The JavaScript that stands in for a kernel's model on a page."""
+    return _read("page.js")
 
 
 def _read(name: str) -> str:

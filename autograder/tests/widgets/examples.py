@@ -131,6 +131,86 @@ def pre_norm() -> torch.nn.Module:
     return torch.nn.TransformerEncoderLayer(4, 2, 8, norm_first=True)
 
 
+class Vit(torch.nn.Module):
+    """A Vision Transformer for images of 8 by 8 pixels in patches of 4."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.patches = torch.nn.Linear(16, 8)
+        self.start = torch.nn.Parameter(numbers(5, 8).float())
+        block = torch.nn.TransformerEncoderLayer(
+            8, 2, 12, 0.0, "gelu", batch_first=True, norm_first=True
+        )
+        norm = torch.nn.LayerNorm(8)
+        self.encoder = torch.nn.TransformerEncoder(block, 2, norm, enable_nested_tensor=False)
+        self.head = torch.nn.Linear(8, 4)
+
+    def forward(self, images: torch.Tensor) -> torch.Tensor:
+        squares = torch.nn.functional.unfold(images, 4, stride=4).mT
+        tokens = torch.nn.functional.pad(self.patches(squares), (0, 0, 1, 0))
+        return self.head(self.encoder(tokens + self.start)[:, 0])
+
+
+def vit() -> torch.nn.Module:
+    torch.manual_seed(0)
+    return Vit()
+
+
+class DecoderBlock(torch.nn.Module):
+    """As the solution of lesson 9, with PyTorch's attention."""
+
+    def __init__(self, d_model: int, num_heads: int, d_ff: int) -> None:
+        super().__init__()
+        self.split = num_heads
+        self.w_query, self.w_key = (torch.nn.Linear(d_model, d_model) for _ in range(2))
+        self.w_value, self.w_output = (torch.nn.Linear(d_model, d_model) for _ in range(2))
+        self.linear1, self.linear2 = torch.nn.Linear(d_model, d_ff), torch.nn.Linear(d_ff, d_model)
+        self.norm1, self.norm2 = torch.nn.LayerNorm(d_model), torch.nn.LayerNorm(d_model)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        read = self.norm1(x)
+        query, key, value = (
+            split(part(read), self.split) for part in (self.w_query, self.w_key, self.w_value)
+        )
+        attention = torch.nn.functional.scaled_dot_product_attention
+        mixed = attention(query, key, value, is_causal=True)
+        x = x + self.w_output(merge(mixed))
+        return x + self.linear2(torch.nn.functional.gelu(self.linear1(self.norm2(x))))
+
+
+class GPT(torch.nn.Module):
+    """As the solution of lesson 9; its parameters are drawn large, so that each matters."""
+
+    def __init__(self, vocab: int, context: int, d_model: int, depth: int, heads: int) -> None:
+        super().__init__()
+        self.tokens = torch.nn.Embedding(vocab, d_model)
+        self.positions = torch.nn.Embedding(context, d_model)
+        self.blocks = torch.nn.ModuleList(
+            DecoderBlock(d_model, heads, 2 * d_model) for _ in range(depth)
+        )
+        self.norm = torch.nn.LayerNorm(d_model)
+        draw = torch.Generator().manual_seed(0)
+        for part in self.parameters():
+            torch.nn.init.normal_(part, std=0.5, generator=draw)
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        x = self.tokens(tokens) + self.positions.weight[: tokens.shape[1]]
+        for block in self.blocks:
+            x = block(x)
+        return self.norm(x) @ self.tokens.weight.T
+
+
+LETTERS = "abcdefghijkl\n "
+
+
+def letter_ids(text: str) -> torch.Tensor:
+    return torch.tensor([[LETTERS.index(letter) for letter in text]])
+
+
+def letters(ids: torch.Tensor) -> str:
+    return "".join(LETTERS[i] for i in ids.tolist())
+
+
 def trained() -> widgets.TrainingPlot:
     plot = widgets.show_training(total=20)
     for step in range(20):
@@ -154,6 +234,7 @@ EXAMPLES = {
         [(0, 2), (0, 3), (0, 4)], [(0, 2), (2, 3), (3, 4)], WORDS
     ),
     "cost": lambda: widgets.show_cost(block_cost),
+    "gpt": lambda: widgets.show_gpt(GPT(14, 9, 8, 2, 2), letter_ids, letters, "a ball"),
     "generation": lambda: widgets.show_generation(
         probabilities, 3 * numbers(3, 16), [7, 0, 15, 3, 9], "abcdefghijklmno\n"
     ),
@@ -192,6 +273,9 @@ EXAMPLES = {
         ["left neighbour", "noun of its case", "rarest word"],
     ),
     "training": lambda: trained().view,
+    "vit": lambda: widgets.show_vit(
+        vit(), numbers(2, 8, 8).abs().clamp(max=1), ["one", "two"], WORDS[:4]
+    ),
     "windows": lambda: widgets.show_windows(
         cut, unwrapped, lambda x: x[:, ::2, ::2] * x[:, 1::2, 1::2], side=4, window_sizes=(2, 4)
     ),

