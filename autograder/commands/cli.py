@@ -23,6 +23,7 @@ COMMANDS = {
     "gradescope": "write an autograder for Gradescope",
     "similar": "list pairs of similar submissions",
     "sample": "create a class to try grading",
+    "site": "make the static site",
 }
 
 
@@ -73,7 +74,7 @@ def parser(chosen: str = "") -> argparse.ArgumentParser:
         description="Build, prove and grade the lessons.",
         formatter_class=_Help,
         epilog=textwrap.dedent("""\
-            authors:      new, build, prove
+            authors:      new, build, prove, site
             instructors:  release, collect, grade, similar, feedback, export, gradescope
                           (and sample, for a class to try them on)
 

@@ -27,7 +27,7 @@ FLOORS = (
     ),
     ("autograder.execution",),
     ("autograder.authoring",),
-    ("autograder.intake", "autograder.similarity"),
+    ("autograder.intake", "autograder.similarity", "autograder.site"),
     ("autograder.gradebook",),
     ("autograder.feedback", "autograder.exporting"),
     ("autograder.gradescope",),
