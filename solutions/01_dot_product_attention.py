@@ -139,7 +139,7 @@ print("exp of the scores + 100:    ", (example + 100).exp())
 # %% [markdown]
 # The last line shows a problem. In float32, `exp` of anything above about 88.7 is infinite, and ∞/∞ is not a number. PyTorch's softmax avoids this. Yours can, too, because only the differences between scores matter.
 #
-# **How exercises work.** Replace the `raise` line with your code and run the cell. Then run its check, the grey bar below it. A check that fails tells you what it saw. The grader also tries other sizes, float32 and gradients. So use torch throughout, keep the dtype of the input, and do not modify the input.
+# **How exercises work.** Replace the `raise` line with your code and run the cell. Then run its check, the bar below it. A check that fails tells you what it saw. The grader also tries other sizes, float32 and gradients. So use torch throughout, keep the dtype of the input, and do not modify the input.
 
 # %% [markdown]
 # **Exercise** (15 minutes). Write softmax with `exp`, a sum and a division. (`torch.softmax` would pass, too, but your own shows how it works.)

@@ -145,15 +145,19 @@ def _keep_views(cell: NotebookNode, widgets: dict) -> None:
     live = [output for output in cell.outputs if VIEW in output.get("data", {})]
     cell.outputs = [output for output in cell.outputs if output not in live]
     for output in live:
-        view = widgets[output.data[VIEW]["model_id"]]
-        name = view["state"]["options"]["picture"]
+        view = widgets.get(output.data[VIEW]["model_id"], {})
+        options = view.get("state", {}).get("options")
+        if not isinstance(options, dict) or "picture" not in options:
+            continue  # another library's widget
+        name = options["picture"]
         for picture in cell.outputs:
             if f'data-picture="{name}"' in picture.get("data", {}).get("text/html", ""):
                 picture.data[LIVE] = {
                     "kind": name.rpartition("-")[0],
-                    "options": view["state"]["options"],
+                    "options": options,
                     "state": view["state"]["state"],
-                    "data": view["buffers"][0]["data"],  # base64
+                    # in base64
+                    "data": next(b["data"] for b in view["buffers"] if b["path"] == ["data"]),
                 }
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from autograder.authoring.lesson import AuthoringError, Lesson
 
-NUMBERS = re.compile(r"[Ll]essons? (\d+(?:(?:, | and | to )\d+)*)")
+NUMBERS = re.compile(r"[Ll]essons? (\d+(?:(?:,? and |, | to )\d+)*)")
 
 
 @dataclass(frozen=True)
@@ -25,18 +25,22 @@ class Overview:
 
 def overview(lesson: Lesson) -> Overview:
     """Read a lesson's first cell; raise `AuthoringError` for what the cell does not say."""
+    number, needs = int(lesson.name.split("_")[0]), _lessons(_says(lesson, "You need"))
+    if later := [one for one in sorted(needs) if one >= number]:
+        what = f"the lesson needs lesson {later[0]}, which does not come before it"
+        raise AuthoringError(lesson.path, lesson.cells[0].line, what, "needs lead back")
     minutes = re.search(r"about (\d+) minutes", _says(lesson, "Time"))
     if minutes is None:
         raise _unsaid(lesson, "about N minutes")
     return Overview(
-        number=int(lesson.name.split("_")[0]),
+        number=number,
         name=lesson.name,
         title=lesson.title.rpartition(" · ")[2],
         builds=_says(lesson, "You build"),
         takes_away=_says(lesson, "You take away"),
         minutes=int(minutes[1]),
         points=sum(cell.points or 0 for cell in lesson.cells),
-        needs=_lessons(_says(lesson, "You need")),
+        needs=needs,
     )
 
 
@@ -69,7 +73,7 @@ def _lessons(text: str) -> frozenset[int]:
     needed = re.sub(r"[^.]* help\.", "", text)
     found: set[int] = set()
     for numbers in NUMBERS.findall(needed):
-        for part in re.split(r", | and ", numbers):
+        for part in re.split(r",? and |, ", numbers):
             first, _, last = part.partition(" to ")
             found |= set(range(int(first), int(last or first) + 1))
     return frozenset(found)

@@ -7,6 +7,7 @@ version control, so that a fresh clone need not repeat what its author's machine
 import dataclasses
 import hashlib
 import json
+import re
 from collections.abc import Iterable
 from importlib.metadata import version
 from pathlib import Path
@@ -87,9 +88,11 @@ def kit_behind(lesson: Lesson, cells: list[str]) -> list[Path]:
     """
     code = "".join(cells)
     kit = sorted(f for f in lesson.course.kit.rglob("*") if f.suffix in (".py", ".js", ".css"))
-    views = [f.stem for f in kit if f"\ndef show_{f.stem}(" in f.read_text(encoding="utf-8")]
+    texts = {f.stem: f.read_text(encoding="utf-8") for f in kit if f.suffix == ".py"}
+    shows = {stem: re.findall(r"(?m)^def (show_\w+)\(", text) for stem, text in texts.items()}
+    views = [stem for stem, names in shows.items() if f"show_{stem}" in names]
     data = [f.stem for f in kit if f.parent.name == "data" and f.stem != "__init__"]
-    unseen = {view for view in views if f"show_{view}(" not in code}
+    unseen = {view for view in views if not any(f"{name}(" in code for name in shows[view])}
     further = {f.stem.split(".")[0] for f in kit if "." in f.stem}
     left_out = {"widgets/__init__", *(f"widgets/{view}" for view in unseen)}
     left_out |= {"widgets/layers"} if further <= unseen else set()

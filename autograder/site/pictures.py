@@ -23,6 +23,7 @@ class Shown:
     alt: str
     file: str
     size: tuple[int, int]
+    section: str  # the heading above it
     kind: str = ""
 
 
@@ -33,7 +34,9 @@ class Pictures:
     static: Path
     kinds: set[str] = field(default_factory=set)
 
-    def taken_out(self, data: dict, anchor: str, up: str) -> tuple[str, list[Shown]]:
+    def taken_out(
+        self, data: dict, anchor: str, up: str, section: str = ""
+    ) -> tuple[str, list[Shown]]:
         """An output's HTML with its images as files, and what it shows.
 
         `anchor` names the output in its page; `up` leads from the page to the site's root.
@@ -48,7 +51,7 @@ class Pictures:
             width, height = struct.unpack(">II", png[16:24])
             kind = live["kind"] if live else ""
             size = width // 2, height // 2  # drawn for screens of double density
-            shown.append(Shown(anchor, html.unescape(found[1]), name, size, kind))
+            shown.append(Shown(anchor, html.unescape(found[1]), name, size, section, kind))
             return (
                 f'<img alt="{found[1]}" src="{up}_static/pictures/{name}" loading="lazy" '
                 f'width="{size[0]}" height="{size[1]}">'
@@ -61,8 +64,9 @@ class Pictures:
     def _mount(self, live: dict, up: str) -> str:
         """Where the page opens a live view, once a reader comes near."""
         self.kinds.add(live["kind"])
-        name = live["options"]["picture"]
-        self._write(f"views/{name}.json", json.dumps(live).encode())
+        content = json.dumps(live).encode()
+        name = hashlib.sha256(content).hexdigest()[:16]
+        self._write(f"views/{name}.json", content)
         source = f"{up}_static/views/{live['kind']}.js"
         return f'<div data-live="{up}_static/views/{name}.json" data-source="{source}"></div>'
 

@@ -1,5 +1,6 @@
 """What is built from a lesson: up to date, and without its secrets."""
 
+import base64
 import zipfile
 
 import nbformat
@@ -91,6 +92,20 @@ def test_new_prose_keeps_the_outputs_and_new_code_is_executed(tmp_path):
     assert "Another" in second.cells[1].source
     assert built("Another", "print(3)").cells[-1].outputs[0].text == "3\n"
     assert len(told) == 2
+
+
+def test_an_executed_notebook_keeps_what_its_live_views_show(tmp_path):
+    """Beside the picture, so that a page without a kernel can open the view."""
+    path = tmp_path / "solutions" / "01_small.py"
+    path.parent.mkdir()
+    code = "from transformer_course.widgets import show_attention\nshow_attention([[0.25, 0.75]])"
+    path.write_text(f"# %% [markdown]\n# # A lesson\n\n# %%\n{code}\n", encoding="utf-8")
+    source = notebook.source_notebook(read_lesson(path))
+    (output,) = build.execute(source).cells[-1].outputs
+    view = output.data[build.LIVE]
+    assert (view["kind"], view["state"]["temperature"]) == ("attention", 1)
+    assert f'data-picture="{view["options"]["picture"]}"' in output.data["text/html"]
+    assert base64.b64decode(view["data"])[:2] == bytes([0, 255])
 
 
 def test_a_lesson_that_does_not_run_names_the_cell_and_writes_nothing(tmp_path):

@@ -110,11 +110,19 @@ def test_a_picture_suits_a_light_page_and_a_dark_one(shown, name):
 
 
 @pytest.mark.parametrize(("low", "high"), [(0.098, 0.109), (0.0, 0.0), (2.0, 3.76)])
-def test_no_dot_of_a_run_is_cut_at_the_upper_edge(monkeypatch, low, high):
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda low, high: figures.runs({"one": [low, high]}, "share", "Runs", bottom=0.0),
+        lambda low, high: figures.curves([1, 2], {"one": [low, high]}, "x", "y", "t", bottom=0.0),
+    ],
+    ids=["runs", "curves"],
+)
+def test_no_dot_is_cut_at_the_upper_edge(monkeypatch, draw, low, high):
     drawn = []
     drawn_by = sys.modules[figures.runs.__module__]
     monkeypatch.setattr(drawn_by, "show", lambda figure, alt: drawn.append(figure))
-    figures.runs({"one": [low, high], "two": [low]}, "share", "Runs", bottom=0.0)
+    draw(low, high)
     lowest, highest = drawn[0].axes[0].get_ylim()
     assert lowest == 0
     assert highest >= high + 0.04 * (highest - lowest)

@@ -39,7 +39,7 @@
         const own = Object.entries(points).filter(([check]) => passed[name]?.[check]);
         const all = sum(Object.values(points));
         const got = sum(own.map(([, worth]) => worth));
-        return [name, { got, all, share: all ? got / all : 0 }];
+        return [name, { got, all, share: all ? got / all : 1 }];
       }),
     );
   }

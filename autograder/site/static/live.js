@@ -2,11 +2,12 @@
 const NEAR = "600px"; // before it scrolls into sight
 
 async function open(place) {
-  const source = new URL(place.dataset.source, location.href);
-  const [told, program] = await Promise.all([
-    fetch(place.dataset.live).then((answer) => answer.json()),
-    import(source),
+  const [answer, program] = await Promise.all([
+    fetch(place.dataset.live),
+    import(new URL(place.dataset.source, location.href)),
   ]);
+  if (!answer.ok) throw new Error(`${answer.status}: ${answer.url}`);
+  const told = await answer.json();
   const model = pageModel({ options: told.options, state: told.state }, told.data);
   program.default.render({ model, el: place });
 }
@@ -21,9 +22,20 @@ const watching = new IntersectionObserver(
   },
   { rootMargin: NEAR },
 );
-for (const place of document.querySelectorAll("[data-live]")) watching.observe(place);
-// what is wider than the page scrolls by itself, so a keyboard must reach it
-for (const place of document.querySelectorAll("pre, .formula, .shown"))
-  if (place.scrollWidth > place.clientWidth) place.tabIndex = 0;
+const watch = () => {
+  for (const place of document.querySelectorAll("[data-live]:empty")) watching.observe(place);
+};
 // on paper there are the pictures alone
 addEventListener("beforeprint", () => watching.disconnect());
+addEventListener("afterprint", watch);
+watch();
+
+// what is wider than the page scrolls by itself, so a keyboard must reach it
+const reach = () => {
+  for (const place of document.querySelectorAll("pre, .formula, .shown"))
+    if (place.scrollWidth > place.clientWidth) place.tabIndex = 0;
+};
+// what is folded has no width yet
+document.addEventListener("toggle", reach, true);
+addEventListener("resize", reach);
+reach();

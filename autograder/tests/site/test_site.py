@@ -13,12 +13,14 @@ from urllib.parse import urldefrag, urljoin
 import pytest
 
 from autograder.authoring.lesson import all_lessons, read_lesson
+from autograder.authoring.notebook import repository_address
 from autograder.bench.browser import chromium
 from autograder.errors import CourseError
 from autograder.paths import COURSE, Course
 from autograder.site import build
 from autograder.site.build import Site, build_site
 from autograder.site.formulas import drawn
+from autograder.site.pages import from_repository
 from autograder.tests.widgets.pages import VIEW, assert_accessible
 
 LESSONS = [read_lesson(path) for path in all_lessons(COURSE)]
@@ -70,6 +72,10 @@ def page(context: Any, address: str) -> Iterator[Any]:
     yield page
     page.close()
     assert complaints == []
+
+
+def test_only_pages_are_published(site: Site) -> None:
+    assert {file.name for file in site.folder.iterdir() if file.name.startswith(".")} == {build.OWN}
 
 
 def pages(site: Site) -> list[str]:
@@ -140,12 +146,22 @@ def test_every_live_view_takes_the_place_of_its_picture(
     page: Any, address: str, lesson: Any
 ) -> None:
     page.goto(f"{address}lessons/{lesson.name}.html")
+    # the result of a prediction is folded
+    page.evaluate("document.querySelectorAll('details').forEach(one => one.open = true)")
     views = page.locator("[data-live]").all()
     assert views
     for view in views:
         view.scroll_into_view_if_needed()
         view.locator(f"{VIEW}[data-frames]").wait_for()
     assert page.locator("[data-picture]:visible").count() == 0
+
+
+def test_the_answer_to_a_prediction_is_folded_until_a_click(page: Any, address: str) -> None:
+    page.goto(f"{address}lessons/03_multi_head_attention.html")
+    result = page.locator(".tag_hide-output").first
+    assert not result.locator(".cell_output").is_visible()
+    result.get_by_text("Show the result").click()
+    assert result.locator(".cell_output img").first.is_visible()
 
 
 def test_without_scripts_the_pictures_stay(context: Any, address: str) -> None:
@@ -176,6 +192,11 @@ def test_a_page_holds_no_solution_and_no_hidden_test(site: Site) -> None:
     assert not (site.folder / "solutions").exists()
 
 
+def test_a_screen_reader_is_told_the_parts_of_a_page(site: Site) -> None:
+    text = (site.folder / FIRST).read_text(encoding="utf-8")
+    assert [named for named in build.NAMED.values() if named not in text] == []
+
+
 def test_a_page_says_what_others_show_of_it(site: Site) -> None:
     text = (site.folder / FIRST).read_text(encoding="utf-8")
     (image,) = re.findall(r'property="og:image" content="([^"]*)"', text)
@@ -198,7 +219,13 @@ def test_solutions_are_pages_of_their_own(tmp_path: Path) -> None:
         copy.mkdir(parents=True)
         for file in folder.glob(f"{name}.*"):
             shutil.copy(file, copy)
+    beside = tmp_path / "site-work" / "thesis.txt"
+    beside.parent.mkdir()
+    beside.write_text("years of work")
     folder = build_site(course, tmp_path / "site", True, lambda _: None).folder
+    assert {file.name for file in tmp_path.iterdir()} == {"course", "site", "site-work"}
+    assert beside.exists()
+    assert "Try it here" not in (folder / "index.html").read_text(encoding="utf-8")
     solved = (folder / "solutions" / f"{name}.html").read_text(encoding="utf-8")
     assert "NotImplementedError" not in re.sub(r"<[^>]*>", "", solved)
     (exercise,) = re.findall(r'id="(beside-exercise-split-heads)"', solved)
@@ -211,6 +238,46 @@ def test_another_folder_is_not_emptied(tmp_path: Path) -> None:
     with pytest.raises(CourseError, match="something else than a site"):
         build_site(COURSE, tmp_path, False, lambda _: None)
     assert (tmp_path / "thesis.txt").exists()
+
+
+def test_a_site_that_sphinx_cannot_build_leaves_the_one_before(
+    site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    before = tmp_path / "site"
+    shutil.copytree(site.folder, before)
+    monkeypatch.setattr(build, "sphinx", lambda arguments: 1)
+    with pytest.raises(CourseError, match="Sphinx could not"):
+        build_site(COURSE, before, False, lambda _: None)
+    assert (before / FIRST).exists()
+    assert [file.name for file in tmp_path.iterdir()] == ["site"]
+
+
+def test_a_lesson_that_is_not_built_is_one_line(tmp_path: Path) -> None:
+    course = Course(tmp_path / "course")
+    course.solutions.mkdir(parents=True)
+    shutil.copy(LESSONS[0].path, course.solutions)
+    with pytest.raises(CourseError, match=f"is not built: .* build {LESSONS[0].name}"):
+        build_site(course, tmp_path / "site", False, lambda _: None)
+
+
+@pytest.mark.parametrize(
+    ("link", "moved"),
+    [
+        ("[a](02_masking.ipynb)", "[a](lessons/02_masking.ipynb)"),
+        ("[a](../SECURITY.md#hidden)", "[a]({}/blob/main/SECURITY.md#hidden)"),
+        ("![a](picture.png)", "![a]({}/raw/main/notebooks/picture.png)"),
+        ("[a](mailto:a@b.org)", "[a](mailto:a@b.org)"),
+        ("[a](#place)", "[a](#place)"),
+        ("[a](https://b.org)", "[a](https://b.org)"),
+    ],
+)
+def test_links_of_a_document_lead_to_the_site_or_to_the_repository(link: str, moved: str) -> None:
+    assert from_repository(link, "notebooks") == moved.format(repository_address())
+
+
+def test_a_link_out_of_the_repository_is_refused() -> None:
+    with pytest.raises(CourseError, match="out of the repository"):
+        from_repository("[a](../../x.md)", "autograder")
 
 
 def test_a_formula_that_cannot_be_drawn_is_one_line() -> None:

@@ -156,17 +156,23 @@ TABLE: dict[str, dict[str, Worst | str]] = {
     },
     "autograder/authoring/new.py": {r"[0-9]{2}": OURS, r"[a-z][a-z0-9_]*": OURS},
     "autograder/authoring/overview.py": {
-        r"[Ll]essons? (\d+(?:(?:, | and | to )\d+)*)": OURS,
+        r"[Ll]essons? (\d+(?:(?:,? and |, | to )\d+)*)": OURS,
         r"about (\d+) minutes": OURS,
         "f'\\\\*\\\\*{label}\\\\*\\\\*:? (.*)'": OURS,
         r"[^.]* help\.": OURS,
-        r", | and ": OURS,
+        r",? and |, ": OURS,
     },
+    "autograder/site/cards.py": {r" ?\([^)]*\)": OURS},
     "autograder/site/pictures.py": {
         r'<img alt="([^"]*)" src="data:image/png;base64,([^"]*)"[^>]*>': OURS
     },
-    "autograder/site/pages.py": {r"\]\((?!https?:|#)([^)\s]+)\)": OURS},
-    "autograder/site/lesson_pages.py": {r"^show_progress\(": OURS},
+    "autograder/site/pages.py": {r"(!?\[[^\]]*)\]\((?![a-z][a-z0-9+.-]*:|#)([^)\s]+)\)": OURS},
+    "autograder/authoring/proofs.py": {r"(?m)^def (show_\w+)\(": OURS},
+    "autograder/site/lesson_pages.py": {
+        r"^##+ (.+)$": OURS,
+        r"\*\*(Predict|Recall)\b": OURS,
+        r"^show_progress\(": OURS,
+    },
     "autograder/authoring/reference.py": {r"\b(?:\w+\.)+(?=[A-Z])": OURS},
     "autograder/execution/sandbox.py": {r"(?m)^CapEff:\s*(\w+)": OURS},
     "autograder/similarity/pieces.py": {
