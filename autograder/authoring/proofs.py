@@ -82,9 +82,9 @@ def digest_of_execution(lesson: Lesson, *files: Path) -> str:
 def kit_behind(lesson: Lesson, cells: list[str]) -> list[Path]:
     """The kit's programs, without the views and the data that the cells' code does not name.
 
-    No view uses another, nor do data. A view may be in several files, `KIND.PART.js`; then it uses
-    `layers.js` too. No misconceptions: what is said of a check that fails changes nothing that
-    runs.
+    No view uses another, nor do data. A view may be in several files, `KIND.PART.js` and
+    `KIND_PART.py`; then it uses `layers.js` too. No misconceptions: what is said of a check that
+    fails changes nothing that runs.
     """
     code = "".join(cells)
     kit = sorted(f for f in lesson.course.kit.rglob("*") if f.suffix in (".py", ".js", ".css"))
@@ -95,6 +95,8 @@ def kit_behind(lesson: Lesson, cells: list[str]) -> list[Path]:
     unseen = {view for view in views if not any(f"{name}(" in code for name in shows[view])}
     further = {f.stem.split(".")[0] for f in kit if "." in f.stem}
     left_out = {"widgets/__init__", *(f"widgets/{view}" for view in unseen)}
+    parts = tuple(f"{view}_" for view in further & unseen)
+    left_out |= {f"widgets/{stem}" for stem in texts if stem.startswith(parts)}
     left_out |= {"widgets/layers"} if further <= unseen else set()
     left_out |= {"data/__init__", *(f"data/{name}" for name in data if f"data.{name} " not in code)}
     return [f for f in kit if f"{f.parent.name}/{f.stem.split('.')[0]}" not in left_out]

@@ -133,6 +133,11 @@ def test_code_that_is_not_graded_changes_what_is_executed_alone(lesson, tmp_path
         ("mask.py", "show_mask(scores)", True),
         ("mask.js", "show_block(block)", False),
         ("mask.py", "show_block(block)", False),
+        ("gpt.forward.js", "show_gpt(model, encode, decode)", True),
+        ("gpt.forward.js", "show_mask(scores)", False),
+        ("layers.js", "show_gpt(model, encode, decode)", True),
+        ("layers.js", "show_mask(scores)", False),
+        ("windows.py", "show_reach(model)", True),
     ],
 )
 def test_a_program_of_a_view_changes_what_is_executed_where_it_is_shown(
