@@ -86,6 +86,7 @@ bench-grade: system $(VENV)/.all  ## measure grading beside nbgrader; takes 15 m
 
 bench-widgets: browser $(VENV)/.all $(RIVAL)/.all  ## measure live views beside interact and bertviz; takes 10 minutes of a quiet machine
 	$(RUN) python -m autograder.bench.widgets
+	$(RUN) python -m autograder.bench.explorer
 
 format: $(VENV)/.all  ## put the code into its one format
 	$(RUN) ruff check --fix

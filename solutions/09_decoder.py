@@ -3103,9 +3103,9 @@ show_cached(calls, cached_calls, computed, title="Positions that each call compu
 #
 # **Predict.** Read the stream right after the embeddings. Which token is likeliest?
 #
-# <details><summary>The one that most often comes next</summary>The stream holds nothing but the embedding of the token and of its position. To turn the token into a prediction is the work of the blocks.</details>
-# <details><summary>The token just read</summary>Yes. The stream is close to that token's own embedding, and your output layer is the table of tokens: the logits are dot products with all embeddings.</details>
-# <details><summary>None: all are about equally likely</summary>That could be with a separate output layer. Here, the embedding meets itself in the table of tokens.</details>
+# <details><summary>The one that most often comes next</summary>With a separate output layer, embedding and output layer alone could hold that (bigram statistics). Here both are the same table.</details>
+# <details><summary>The token just read</summary>Yes. The stream is the sum of that token's embedding and the position's. Your output layer is the table of tokens, and the dot product of an embedding with itself is usually the largest.</details>
+# <details><summary>None: all are about equally likely</summary>That would need dot products of about the same size. The embedding's dot product with itself is larger than with the others.</details>
 
 # %%
 from transformer_course.widgets import show_gpt
@@ -3114,13 +3114,13 @@ explorer = show_gpt(trained_gpt(), encode, decode, prompt="The while stateme", c
 explorer.show()
 
 # %% [markdown]
-# What to see: in the solved lesson, the logit lens finds the *e* just read after the embeddings (99 %), then *n* after block 0 (45 %) and block 1 (94 %). Press *Next token*: the call reads 17 cached positions, and computes one.
+# In the solved lesson, the logit lens reads *e* after the embeddings (99 %), then *n* after block 0 (45 %) and block 1 (94 %). *Next token* reads 17 cached positions.
 #
-# **A puzzle.** Which single switch makes *e* the likeliest next token again?
+# **A puzzle.** Press *Back to the prompt*. Try each of the eight switches alone, with the others on. Which one makes the model predict *e*, the token just read?
 #
-# <details><summary>Your answer?</summary>In the solved lesson: the feed-forward network of block 0. Without it, <em>e</em> has 30 %, and <em>n</em> less than 1 %. Without the attention of block 0, <em>n</em> keeps 32 %; without that of block 1, 93 %.</details>
+# <details><summary>Your answer?</summary>The feed-forward network of block 0. The likeliest tokens in the solved lesson (your own percentages may differ):<br>block 0: attention <em>n</em> 32 %, feed-forward <em>e</em> 30 %, head 0 <em>n</em> 39 %, head 1 <em>r</em> 36 %;<br>block 1: attention <em>n</em> 93 %, feed-forward <em>n</em> 48 %, head 0 <em>n</em> 95 %, head 1 <em>n</em> 91 %.</details>
 #
-# To keep the view as a page: `Path("my_gpt.html").write_text(explorer.to_html(), encoding="utf-8")`.
+# To keep the page: `Path("my_gpt.html").write_text(explorer.to_html(), encoding="utf-8")`.
 
 # %% [markdown]
 # ### Time for one more token

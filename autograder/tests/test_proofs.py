@@ -135,6 +135,8 @@ def test_code_that_is_not_graded_changes_what_is_executed_alone(lesson, tmp_path
         ("mask.py", "show_block(block)", False),
         ("gpt.forward.js", "show_gpt(model, encode, decode)", True),
         ("gpt.forward.js", "show_mask(scores)", False),
+        ("gpt_network.py", "show_gpt(model, encode, decode)", True),
+        ("gpt_network.py", "show_mask(scores)", False),
         ("layers.js", "show_gpt(model, encode, decode)", True),
         ("layers.js", "show_mask(scores)", False),
         ("windows.py", "show_reach(model)", True),

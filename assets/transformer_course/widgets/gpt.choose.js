@@ -33,8 +33,9 @@ export function drawn(probabilities, point) {
   return order.find((id) => (sum += probabilities[id]) > point) ?? order[0];
 }
 
-/** A share as a percentage; small ones are not rounded to 0. */
+/** A share as a percentage; small ones are not rounded to 0, nor large ones to 100. */
 export function percent(share) {
   if (share > 0 && share < 0.0005) return "<\u00a00.1\u00a0%";
+  if (share < 1 && share >= 0.9995) return ">\u00a099.9\u00a0%";
   return `${(100 * share).toFixed(share === 0 || share === 1 ? 0 : 1)}\u00a0%`;
 }

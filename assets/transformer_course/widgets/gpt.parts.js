@@ -16,19 +16,25 @@ export function section(view, into, heading, about = "") {
   return { inside: Object.assign(Object.create(view), { controls }), body };
 }
 
-/** The tokens worth a bar: `count`, the likeliest by either of two distributions, and the next. */
+/**
+ * The tokens worth a bar, by their present probability: `count`, the likeliest by either of two
+ * distributions, and the next. A token that both leave out has none.
+ */
 export function worthABar(now, whole, next, count = SHOWN) {
-  const likely = ranked(now.map((share, id) => Math.max(share, whole[id]))).slice(0, count);
-  return next === null || likely.includes(next) ? likely : [...likely, next];
+  const most = now.map((share, id) => Math.max(share, whole[id]));
+  const likely = ranked(most).slice(0, count).filter((id) => most[id] > 0);
+  const all = next === null || likely.includes(next) ? likely : [...likely, next];
+  return all.sort((a, b) => now[b] - now[a]); // a stable sort
 }
 
 /** What comes next, as bars; an outline is what it was with all parts on. */
-export function nextTokens(body, { chances: now, whole, next, name, allOn }) {
+export function nextTokens(body, { chances: now, whole, next, name, allOn }, limited) {
+  const said = (share) => (limited && share === 0 ? "cut" : percent(share));
   const rows = worthABar(now, whole, next).map((id) => {
-    const row = make("tr", { className: id === next ? "next" : "" });
+    const row = make("tr", { className: limited && now[id] === 0 ? "cut" : "" });
     const shares = allOn ? [now[id]] : [now[id], whole[id]];
     row.append(make("th", { scope: "row", textContent: name(id) }), barOf(shares));
-    for (const share of shares) row.append(make("td", { textContent: percent(share) }));
+    for (const share of shares) row.append(make("td", { textContent: said(share) }));
     row.append(make("td", { textContent: id === next ? "◂ drawn next" : "" }));
     return row;
   });
@@ -75,7 +81,9 @@ export function switches(view, body, { depth, heads }) {
 
 function oneSwitch(view, name, start, i) {
   const input = make("input", { type: "checkbox" });
-  labelled(view, name, input);
+  const label = make("label");
+  label.append(own(view, input), name);
+  view.controls.append(label);
   const turn = () => {
     const all = [...view.state.on];
     all[start + i] = input.checked ? "1" : "0";
@@ -127,8 +135,9 @@ export function cached(body, { read, ids, depth, context, width }) {
   });
   const numbers = 2 * depth * ids.length * width;
   const said =
-    `${ids.length} of ${context} positions are cached: the last call read ${read.reused} and ` +
-    `computed ${computed}. Keys and values: ${numbers.toLocaleString("en")} numbers.`;
+    `${ids.length} of ${counted(context, "position")} cached: the last call read ` +
+    `${read.reused} and computed ${computed}. Keys and values: ` +
+    `${numbers.toLocaleString("en")} numbers.`;
   const key = make("p");
   for (const [what, text] of [["read", "read from the cache"], ["new", "computed now"]])
     key.append(make("i", { className: `gpt-key ${what}` }), `${text} \u2003`);

@@ -1,41 +1,22 @@
 """A trained GPT that computes in the page: its tokens, attention, logit lens, cache and samples."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 import torch
-import torch.nn.functional as F
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from torch import Tensor, nn
+from torch import nn
 
 from transformer_course.figures import LINES, Picture, heatmap
+from transformer_course.widgets.gpt_network import Run, names_of, network, reference
 from transformer_course.widgets.view import View, explains_stubs, visible
 
-MOST = {"parameters": 5_000_000, "tokens": 128}  # of a page; a step stays fast
-SAME = 1e-4  # of the largest logit: the rounding of float32
-NEAR = 5e-4  # a change of a probability that float16 may make
+TOKENS = 128  # at most, of a text in the page; a step stays fast
 LIKELIEST = 5  # tokens of a row of the logit lens
-PROBES = 32  # tokens of the text on which the page's arithmetic is compared
-TITLE = "your GPT, computed in this page"
-ABLE = (
-    "it computes pre-norm blocks with causal attention, the exact GELU, learned positions and "
-    "logits from the table of tokens, as in lesson 9"
-)
-LINEAR = ("w_query", "w_key", "w_value", "w_output", "norm2", "linear1", "linear2")
-
-State = dict[str, Tensor]
-
-
-@dataclass(frozen=True)
-class Run:
-    """A text through the network: attention weights by block, logits by level of the stream."""
-
-    weights: list[Tensor]  # each (heads, query, key)
-    logits: Tensor  # (blocks + 1, length, vocab); the last are the model's
+TITLE = "A GPT, computed in this page"
 
 
 @explains_stubs
@@ -50,97 +31,57 @@ def show_gpt(
     """Let the user's trained GPT compute in the page, for any text that is typed there.
 
     `model`: a `GPT` of lesson 9, with the names and the arithmetic of its parts, dropout aside; at
-    most 5 million parameters. `encode(text)` gives the text's token ids, as a sequence or a tensor;
-    `decode(ids)` their text, also of a single one. `prompt`: the first text, at least one token.
-    `context`: the most tokens that the page reads, by default all that the model has positions for,
-    but at most 128. `ValueError` for another model: it names the parameter that is missing, or says
-    by how much the logits differ.
+    most 5 million parameters and 5,000 tokens. `encode(text)` gives the text's token ids, as a
+    sequence or a tensor; `decode(ids)` their text, also of a single one. `prompt`: the first text,
+    at least one token. `context`: the most tokens that the page reads, by default all that the
+    model has positions for, but at most 128. `ValueError` for another model: it names the parameter
+    that is missing, or says by how much the logits differ.
     """
-    state, depth = _parameters(model)
-    sizes: dict[str, Any] = _sizes(state, depth)
-    readable = min(sizes["positions"], MOST["tokens"])
-    sizes["context"] = min(readable if context is None else context, readable)
-    if sizes["context"] < 1:
+    net = network(model, TOKENS)
+    readable = min(net.sizes["positions"], TOKENS)
+    used = min(readable if context is None else context, readable)
+    if used < 1:
         raise ValueError(f"context must be 1 or more tokens; got {context}")
-    words = _vocabulary(decode, sizes["vocab"])
-    ids = _ids(encode, prompt, sizes["vocab"])
-    probe = (ids * PROBES)[: min(PROBES, sizes["positions"])]
-    sizes["heads"] = _heads(model, state, depth, probe)
-    values = torch.cat([state[name].flatten() for name in _names(depth)]).numpy()
-    half = _fits_in_half(state, depth, sizes["heads"], probe)
+    words = _vocabulary(decode, net.sizes["vocab"])
+    ids = _ids(encode, prompt, net.sizes["vocab"])
+    # positions that cannot be read stay here
+    sizes = {**net.sizes, "positions": used, "context": used}
+    state = {**net.state, "positions.weight": net.state["positions.weight"][:used]}
+    values = torch.cat([state[name].flatten() for name in names_of(sizes["depth"])]).numpy()
+    half = net.fits_in_half()
     arrays = {"weights": values.astype("<f2").view(np.uint8) if half else values}
-    same = split(prompt, words) == ids
-    options = {"title": title, "vocabulary": words, "same": same, "sizes": sizes, "half": half}
-    options["longer"] = readable < sizes["positions"]
-    read = ids[-sizes["context"] :]
-    on = "1" * depth * (sizes["heads"] + 2)
+    options: dict[str, Any] = {"title": title, "vocabulary": words, "sizes": sizes, "half": half}
+    options |= {"same": split(prompt, words) == ids, "longer": readable < net.sizes["positions"]}
+    read = ids[-used:]
+    on = "1" * sizes["depth"] * (sizes["heads"] + 2)
     shown: dict[str, Any] = {"typed": prompt, "generated": [], "on": on, "block": 0, "head": 0}
     shown |= {"temperature": 1.0, "top_k": None, "seed": 0, "row": len(read) - 1, "column": 0}
-    names = [visible(word) for word in words]
-    run = partial(reference, state, depth, sizes["heads"], read)
+    names = [visible(word) if word else f"‹{i}›" for i, word in enumerate(words)]
+    run = partial(reference, net.state, sizes["depth"], sizes["heads"], read)
     draw = partial(_picture, run, [names[i] for i in read], names, title)
     return View("gpt", draw, arrays, options, shown)
 
 
-def _names(depth: int) -> list[str]:
-    """The parameters in the order in which they cross."""
-    blocks = [f"blocks.{i}.{part}" for i in range(depth) for part in ("norm1", *LINEAR)]
-    pairs = [f"{part}.{kind}" for part in (*blocks, "norm") for kind in ("weight", "bias")]
-    return ["tokens.weight", "positions.weight", *pairs]
-
-
-def _parameters(model: nn.Module) -> tuple[State, int]:
-    """The model's parameters in float32, and its number of blocks; `ValueError` for another's."""
-    if not isinstance(model, nn.Module):
-        raise ValueError(f"model must be your GPT, an nn.Module; got {type(model).__name__}")
-    count = sum(part.numel() for part in model.parameters())
-    if count > MOST["parameters"]:
-        needed = f"at most {MOST['parameters']:,} parameters, to compute in a page"
-        raise ValueError(f"model must have {needed}; got {count:,}: train a smaller one")
-    state = {name: value.detach().cpu().float() for name, value in model.state_dict().items()}
-    numbers = [name.split(".")[1] for name in state if name.startswith("blocks.")]
-    depth = 1 + max((int(number) for number in numbers if number.isdigit()), default=0)
-    missing = next((name for name in _names(depth) if name not in state), None)
-    if missing:
-        raise ValueError(
-            f"model has no parameter `{missing}`: name the parts as lesson 9's GPT does"
-        )
-    return state, depth
-
-
-def _sizes(state: State, depth: int) -> dict[str, int]:
-    vocab, width = state["tokens.weight"].shape
-    hidden = len(state["blocks.0.linear1.bias"])
-    wide = {"linear1": (hidden, width), "linear2": (width, hidden)}
-    wanted = {"tokens": (vocab, width), "positions": (len(state["positions.weight"]), width)}
-    for name in _names(depth):
-        part, kind = name.split(".")[-2:]
-        shape = wide.get(part, wanted.get(part, (width, width)))
-        shape = shape[:1] if kind == "bias" or "norm" in part else shape
-        if state[name].shape != shape:
-            got = tuple(state[name].shape)
-            raise ValueError(f"the model's `{name}` must be {shape}, as the other sizes; got {got}")
-    positions = wanted["positions"][0]
-    return {
-        "vocab": vocab,
-        "positions": positions,
-        "width": width,
-        "hidden": hidden,
-        "depth": depth,
-    }
-
-
 def _vocabulary(decode: Callable[[Any], str], vocab: int) -> list[str]:
-    """Each token's text."""
+    """Each token's text; empty for a token that has none."""
     try:
         decode([0])
         given: Callable[[list[int]], Any] = list
     except (AttributeError, TypeError):  # it takes a tensor
         given = torch.tensor
-    words = [decode(given([i])) for i in range(vocab)]
-    wrong = next((word for word in words if not isinstance(word, str)), None)
-    if wrong is not None or "".join(words) == "":
-        raise ValueError(f"decode([0]) must return the token's text, a str; got {wrong!r}")
+    words: list[str] = []
+    for i in range(vocab):
+        try:
+            words.append(decode(given([i])))
+        except LookupError as error:
+            known = f"the model has {vocab} tokens, more than decode knows"
+            raise ValueError(f"decode([{i}]) raises {type(error).__name__}: {known}") from None
+        if not isinstance(words[-1], str):
+            raise ValueError(
+                f"decode([{i}]) must return the token's text, a str; got {words[-1]!r}"
+            )
+    if not any(words):
+        raise ValueError("decode must return the text of a token; got '' for each")
     return words
 
 
@@ -163,62 +104,6 @@ def split(text: str, words: list[str]) -> list[int]:
             found.append(id_of[text[at:end]])
         at = end or at + 1
     return found
-
-
-def reference(state: State, depth: int, heads: int, ids: list[int]) -> Run:
-    """What the page computes, in torch, for a text of `ids`."""
-    x = state["tokens.weight"][ids] + state["positions.weight"][: len(ids)]  # (length, d_model)
-    future = torch.ones(len(ids), len(ids), dtype=torch.bool).triu(1)
-    stream, found = [x], []
-    for i in range(depth):
-        block = {name: _pair(state, f"blocks.{i}.{name}") for name in ("norm1", *LINEAR)}
-        read = F.layer_norm(x, x.shape[-1:], *block["norm1"])
-        query, key, value = (
-            F.linear(read, *block[name]).unflatten(-1, (heads, -1)).transpose(0, 1)
-            for name in ("w_query", "w_key", "w_value")
-        )  # (heads, length, d_head)
-        scores = query @ key.transpose(-1, -2) / query.shape[-1] ** 0.5
-        found.append(scores.masked_fill(future, -torch.inf).softmax(-1))
-        x = x + F.linear((found[-1] @ value).transpose(0, 1).flatten(1), *block["w_output"])
-        read = F.layer_norm(x, x.shape[-1:], *block["norm2"])
-        x = x + F.linear(F.gelu(F.linear(read, *block["linear1"])), *block["linear2"])
-        stream.append(x)
-    read = F.layer_norm(torch.stack(stream), x.shape[-1:], *_pair(state, "norm"))
-    return Run(found, F.linear(read, state["tokens.weight"]))
-
-
-def _pair(state: State, name: str) -> tuple[Tensor, Tensor]:
-    return state[f"{name}.weight"], state[f"{name}.bias"]
-
-
-@torch.no_grad()
-def _heads(model: nn.Module, state: State, depth: int, probe: list[int]) -> int:
-    """The number of heads with which the reference gives the model's own logits."""
-    modes = [(part, part.training) for part in model.modules()]
-    device = next(model.parameters()).device
-    try:
-        own = model.eval()(torch.tensor([probe], device=device))[0].cpu().float()
-    finally:
-        for part, mode in modes:
-            part.training = mode
-    width = state["tokens.weight"].shape[1]
-    divisors = [heads for heads in range(1, width + 1) if width % heads == 0]
-    differences = {
-        heads: (reference(state, depth, heads, probe).logits[-1] - own).abs().max().item()
-        for heads in divisors
-    }
-    best = min(divisors, key=lambda heads: differences[heads])
-    if not differences[best] <= SAME * max(1.0, own.abs().max().item()):
-        said = f"with {best} heads they differ by {differences[best]:.2g}"
-        raise ValueError(f"the page would give other logits than your model ({said}): {ABLE}")
-    return best
-
-
-def _fits_in_half(state: State, depth: int, heads: int, probe: list[int]) -> bool:
-    """Whether parameters in float16 give the same probabilities."""
-    rounded = {name: value.half().float() for name, value in state.items()}
-    exact, near = (reference(s, depth, heads, probe).logits.softmax(-1) for s in (state, rounded))
-    return bool((exact - near).abs().max() <= NEAR)
 
 
 def _picture(run: Callable[[], Run], text: list[str], names: list[str], title: str) -> Picture:
@@ -258,7 +143,8 @@ def _picture(run: Callable[[], Run], text: list[str], names: list[str], title: s
 
 
 def _share(share: float) -> str:
-    return f"{100 * share:.1f} %"
+    """A percentage; only all is 100 %."""
+    return "> 99.9 %" if 0.9995 <= share < 1 else f"{100 * share:.1f} %"
 
 
 def _bars(axes: Axes, likeliest: list[tuple[str, float]]) -> None:

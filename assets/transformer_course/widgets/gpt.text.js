@@ -1,15 +1,33 @@
 // The text: what is typed, split into tokens; the prompt's field; tokens as chips with their ids.
 const WHITE = { " ": "␣", "\n": "↵", "\t": "⇥", "\r": "␍" };
 
-/** The name of a token, with its white space made visible. */
-export function visible(token) {
-  return token.replace(/[ \n\t\r]/g, (letter) => WHITE[letter]) || "␣";
+/** A text with its white space made visible. */
+export function visible(text) {
+  return text.replace(/[ \n\t\r]/g, (letter) => WHITE[letter]);
 }
 
-/** Split a text by the longest match: { ids, unknown }, with the characters that are left out. */
-export function tokenised(text, vocabulary) {
+/** The name of each token: its text, or its id if it has none. */
+export function namesOf(vocabulary) {
+  return vocabulary.map((token, id) => visible(token) || `‹${id}›`);
+}
+
+/** A count with its noun, in the plural if it must be. */
+export function counted(count, noun) {
+  return `${count} ${noun}${count === 1 ? "" : "s"}`;
+}
+
+/**
+ * A function that splits a text by the longest match over the vocabulary.
+ *
+ * It returns { ids, unknown }, with the characters that are left out.
+ */
+export function splitter(vocabulary) {
   const idOf = new Map(vocabulary.map((token, id) => [token, id]).reverse()); // the first stays
   const longest = vocabulary.reduce((most, token) => Math.max(most, token.length), 1);
+  return (text) => tokenised(text, idOf, longest);
+}
+
+function tokenised(text, idOf, longest) {
   const [ids, unknown] = [[], new Set()];
   for (let at = 0; at < text.length; ) {
     let size = Math.min(longest, text.length - at);
@@ -26,40 +44,68 @@ export function tokenised(text, vocabulary) {
  *
  * Returns { ids, prompt, unknown, cut }: `prompt` tokens were typed, `cut` more did not fit.
  */
-export function textOf({ typed, generated }, vocabulary, context) {
-  const { ids, unknown } = tokenised(typed, vocabulary);
+export function textOf({ typed, generated }, split, context) {
+  const { ids, unknown } = split(typed);
   const kept = ids.slice(-context);
   const room = context - kept.length;
   const all = [...kept, ...generated.slice(0, room)];
   return { ids: all, prompt: kept.length, unknown, cut: ids.length - kept.length };
 }
 
+/** Why no token can follow; empty if one can. */
+export function blocked({ ids, prompt }, context) {
+  if (!ids.length) return "Type at least one token.";
+  if (ids.length < context) return "";
+  const fix = ids.length > prompt ? "Go back to the prompt." : "Shorten the prompt.";
+  return `The context is full: ${counted(context, "token")}. ${fix}`;
+}
+
 /** What a reader must know of the text; empty if nothing. */
-export function remarks({ ids, unknown, cut }, { same, longer }, context) {
+export function remarks({ ids, prompt, unknown, cut }, { same, longer }, context) {
   const said = [];
-  if (!ids.length) said.push("Type at least one token.");
-  if (unknown.length) said.push(`Not in the vocabulary, so left out: ${unknown.join(" ")}.`);
-  if (cut) said.push(`The first ${cut} tokens do not fit into the context, and are left out.`);
-  if (ids.length === context)
-    said.push(`The context is full: ${context} tokens. Go back to the prompt, or shorten it.`);
+  const left = unknown.map(visible).join(" ");
+  if (left) said.push(`Not in the vocabulary, so left out: ${left}`);
+  if (cut) said.push(`Left out at the start, since it does not fit: ${counted(cut, "token")}.`);
+  const reason = blocked({ ids, prompt }, context);
+  if (reason) said.push(reason);
   if (longer && ids.length === context) said.push("The model could read more than this page does.");
   if (!same) said.push("Typed text is split by the longest match, not by your encode.");
   return said.join(" ");
 }
 
-/** The field for the prompt; `typed(text)` is called when it changes. */
-export function promptField(view, into, typed) {
+/** The field for the prompt: `typed(text)` is called when it changes, `go` for Ctrl+Enter. */
+export function promptField(view, into, typed, go) {
   const field = make("textarea", { rows: 2, maxLength: 2000, tabIndex: 0, spellcheck: false });
   const label = make("label", { className: "gpt-prompt" });
   label.append("prompt", own(view, field));
   into.append(label);
   field.addEventListener("input", () => typed(field.value), { signal: view.signal });
+  const keys = (event) => {
+    if (event.key !== "Enter" || !(event.ctrlKey || event.metaKey)) return;
+    event.preventDefault();
+    go();
+  };
+  field.addEventListener("keydown", keys, { signal: view.signal });
   view.draws.push((state) => {
     if (field.value !== state.typed) field.value = state.typed;
   });
 }
 
-let lists = 0; // a number for each, so that no two elements have the same id
+/** The prompt and its continuation as plain text, as soon as there is one. */
+export function plainText(view, into, now, vocabulary) {
+  const line = make("p", { className: "gpt-text" });
+  const [typed, made] = [make("span"), make("strong", { title: "generated" })];
+  line.append(typed, made);
+  into.append(line);
+  const text = (ids) => ids.map((id) => vocabulary[id]).join("");
+  view.draws.push(() => {
+    const { ids, prompt } = now();
+    line.hidden = ids.length === prompt;
+    const parts = [text(ids.slice(0, prompt)), text(ids.slice(prompt))];
+    if (typed.textContent === parts[0] && made.textContent === parts[1]) return; // keep a selection
+    [typed.textContent, made.textContent] = parts;
+  });
+}
 
 /** The tokens as chips; arrow keys and the pointer choose a position, the state's `row`. */
 export function chips(view, into, now) {
@@ -85,7 +131,7 @@ export function chips(view, into, now) {
   };
   list.addEventListener("keydown", keys, { signal: view.signal });
   list.addEventListener("click", point, { signal: view.signal });
-  const name = `gpt-chips-${lists++}`;
+  const name = `gpt-chips-${Math.random().toString(36).slice(2)}`; // the page may hold others
   view.draws.push(() => {
     const { ids, row } = now();
     list.replaceChildren(...ids.map((id, position) => oneChip(id, position, now(), name)));

@@ -1,4 +1,5 @@
 // A Vision Transformer, from an image to the answer. Follows layers.js.
+const READER = -1; // instead of a patch's number: what the classifier reads
 
 /** The network's parts: slices of the weights, in the order in which Python sent them. */
 export function network(weights, shape) {
@@ -17,7 +18,9 @@ export function network(weights, shape) {
     linear1: layer(hidden, width),
     linear2: layer(width, hidden),
   }));
-  return { shape, embedding, first, blocks, norm: norm(), head: layer(classes, width) };
+  const net = { shape, embedding, first, blocks, norm: norm(), head: layer(classes, width) };
+  if (at !== weights.length) throw new Error(`${weights.length} weights were sent, ${at} read`);
+  return net;
 }
 
 // the projections to query, key and value, which PyTorch keeps in one matrix
@@ -41,9 +44,10 @@ export function patchRows(image, { rows, columns, patch }) {
 }
 
 /**
- * What the network makes of an image: `answers`, the probabilities of the classes if the head
- * read the tokens after each block; `weights` of each block (heads, tokens, tokens); and the
- * `rollout` (tokens, tokens). `off` lists heads that add nothing, as block · heads + head.
+ * What the network makes of an image: `answers`, the probabilities of the classes if the
+ * classifier read the tokens after each block; `weights` of each block (heads, tokens, tokens);
+ * and `silent`, a Set of the heads that are off in each block. `off` lists them, as
+ * block · heads + head.
  */
 export function answered(net, image, off = []) {
   const { width, heads, classToken } = net.shape;
@@ -66,13 +70,13 @@ export function answered(net, image, off = []) {
     x = added(x, apply(activated(inner, net.shape), block.linear2));
     answers.push(softened(apply(pooled(net, x), net.head)));
   });
-  return { answers, weights, rollout: rolledOut(weights, silent, x.length / width) };
+  return { answers, weights, silent };
 }
 
 const activated = (x, { activation }) =>
   activation === "relu" ? x.map((value) => Math.max(0, value)) : gelu(x);
 
-// what the head reads: the normed class token, or the mean of the patches, normed before or after
+// what the classifier reads: the normed class token, or the mean of the patches
 function pooled({ shape: { pool, width, classToken }, norm: { weight, bias } }, x) {
   if (pool === "cls") return normed(x.subarray(0, width), weight, bias);
   const patches = x.subarray(classToken * width);
@@ -89,37 +93,54 @@ export function meanRow(x, width) {
 
 /**
  * Attention rollout: half of each token is kept, half is the mean of the heads that are not in the
- * block's Set of `silent` ones. Returns (tokens, tokens): what of each input token is in an output.
+ * block's Set of `silent` ones. Of the tokens in the shares `start` (tokens), after the last block:
+ * returns what of each input token is in them (tokens).
  */
-export function rolledOut(weights, silent, tokens) {
-  let whole = new Float32Array(tokens * tokens);
-  for (let i = 0; i < tokens; i++) whole[i * (tokens + 1)] = 1;
-  weights.forEach((of, block) => {
-    const heads = of.length / tokens ** 2;
+export function rolledOut({ weights, silent }, start) {
+  const tokens = start.length;
+  let shares = start;
+  for (let block = weights.length - 1; block >= 0; block--) {
+    const heads = weights[block].length / tokens ** 2;
     const on = [...Array(heads).keys()].filter((head) => !silent[block].has(head));
-    const step = new Float32Array(tokens * tokens);
-    for (const head of on)
-      step.forEach((_, i) => (step[i] += of[head * step.length + i] / (2 * on.length)));
-    for (let i = 0; i < tokens; i++) step[i * (tokens + 1)] += on.length ? 0.5 : 1;
-    const before = whole;
-    whole = new Float32Array(step.length);
-    for (let row = 0; row < tokens; row++)
-      for (let middle = 0; middle < tokens; middle++)
-        for (let column = 0; column < tokens; column++)
-          whole[row * tokens + column] +=
-            step[row * tokens + middle] * before[middle * tokens + column];
-  });
-  return whole;
+    if (!on.length) continue; // each token is kept whole
+    const before = shares.map((share) => share / 2);
+    for (const head of on) {
+      const matrix = weights[block].subarray(head * tokens ** 2, (head + 1) * tokens ** 2);
+      passed(matrix, shares).forEach((share, key) => (before[key] += share / (2 * on.length)));
+    }
+    shares = before;
+  }
+  return shares;
 }
 
 /**
- * A matrix's (tokens, tokens) weights on the patches, seen from a `source`: null for what the head
- * reads (the class token, or the mean of the patches), else the number of a patch.
+ * The tokens that a source stands for, as shares (tokens): a patch's number, or READER for what the
+ * classifier reads, which is the class token or the mean of the patches.
  */
-export function onPatches(matrix, { classToken, pool, rows, columns }, source) {
-  const tokens = rows * columns + classToken;
-  const row = (query) => matrix.subarray(query * tokens, (query + 1) * tokens);
-  if (source !== null) return row(source + classToken).subarray(classToken);
-  if (pool === "cls") return row(0).subarray(classToken);
-  return meanRow(matrix.subarray(classToken * tokens), tokens).subarray(classToken);
+export function sourceShares({ classToken, pool, rows, columns }, source) {
+  const shares = new Float32Array(rows * columns + classToken);
+  if (source !== READER) shares[source + classToken] = 1;
+  else if (pool === "cls") shares[0] = 1;
+  else shares.fill(1 / (rows * columns), classToken);
+  return shares;
+}
+
+/** What of each patch is in a source after the last block, by rollout. */
+export function rolledOnto(found, shape, source) {
+  return rolledOut(found, sourceShares(shape, source)).subarray(shape.classToken);
+}
+
+/** A matrix's (tokens, tokens) weights on the patches, from a source. */
+export function onPatches(matrix, shape, source) {
+  return passed(matrix, sourceShares(shape, source)).subarray(shape.classToken);
+}
+
+// shares · matrix: what of each key is in the queries that have these shares
+function passed(matrix, shares) {
+  const found = new Float32Array(shares.length);
+  shares.forEach((share, query) => {
+    const at = query * shares.length;
+    for (let key = 0; share && key < shares.length; key++) found[key] += share * matrix[at + key];
+  });
+  return found;
 }

@@ -25,10 +25,17 @@ test("LayerNorm: mean 0 and variance 1, then weight and bias", () => {
   near(gpt.normed(floats(1, 3, 5, 5), floats(2, 2), floats(0, 1)), [-2, 3, 0, 1], 1e-4);
 });
 
-test("the exact GELU, to 1e-7", () => {
-  // x · Φ(x) in 10 digits
-  const wanted = [-1.433257e-6, -0.1586552539, 0, 0.3457312306, 1.9544997361, 6];
-  near(gpt.gelu(floats(-5, -1, 0, 0.5, 2, 6)), wanted, 3e-7);
+test("LayerNorm: where the variance is small, its eps matters", () => {
+  // variance 1e-6 and eps 1e-5: 1e-3 / sqrt(1.1e-5)
+  near(gpt.normed(floats(-1e-3, 1e-3), floats(1, 1), floats(0, 0)), [-0.301511, 0.301511], 1e-5);
+});
+
+test("the exact GELU, to 3e-7 of each value", () => {
+  // x · Φ(x) in 10 digits; compared by ratio, since those of large negative numbers are tiny
+  const wanted = [-1.4332578597e-6, -0.1586552539, 0.3457312306, 1.9544997361, 6];
+  const found = gpt.gelu(floats(-5, -1, 0.5, 2, 6));
+  near(found.map((value, i) => value / wanted[i]), [1, 1, 1, 1, 1], 3e-7);
+  assert.deepEqual([...gpt.gelu(floats(0))], [0]);
 });
 
 test("softmax: large scores do not overflow", () => {
@@ -47,8 +54,7 @@ test("attention: causal queries are the last; a head that is off adds nothing", 
 });
 
 test("a text is split by the longest match; the first of two equal tokens is taken", () => {
-  const vocabulary = ["a", "b", "ab", "abc", "a", ""];
-  const split = (text) => gpt.tokenised(text, vocabulary);
+  const split = gpt.splitter(["a", "b", "ab", "abc", "a", ""]);
   assert.deepEqual(split("abcaba"), { ids: [3, 2, 0], unknown: [] });
   assert.deepEqual(split("a?b😀?"), { ids: [0, 1], unknown: ["?", "😀"] });
   assert.deepEqual(split(""), { ids: [], unknown: [] });
@@ -56,7 +62,7 @@ test("a text is split by the longest match; the first of two equal tokens is tak
 
 test("the text is what fits into the context: the prompt's end, then generated tokens", () => {
   const text = (typed, generated) => {
-    const { ids, prompt, cut } = gpt.textOf({ typed, generated }, ["a", "b", "c"], 3);
+    const { ids, prompt, cut } = gpt.textOf({ typed, generated }, gpt.splitter(["a", "b", "c"]), 3);
     return [ids, prompt, cut];
   };
   assert.deepEqual(text("ab", [2, 2]), [[0, 1, 2], 2, 0]);
@@ -64,14 +70,26 @@ test("the text is what fits into the context: the prompt's end, then generated t
 });
 
 test("what must be known of the text is said", () => {
-  const said = (text) => gpt.remarks({ unknown: [], cut: 0, ...text }, { same: true }, 3);
+  const as = { prompt: 1, unknown: [], cut: 0 };
+  const said = (text) => gpt.remarks({ ...as, ...text }, { same: true }, 3);
   assert.equal(said({ ids: [1] }), "");
-  assert.match(said({ ids: [1], unknown: ["?", "é"] }), /Not in the vocabulary.*: \? é\./);
-  assert.match(said({ ids: [1, 1, 1] }), /context is full: 3 tokens/);
-  assert.match(said({ ids: [1, 1, 1], cut: 2 }), /first 2 tokens do not fit/);
+  assert.match(said({ ids: [1], unknown: ["?", "\t"] }), /Not in the vocabulary.*: \? ⇥$/);
+  assert.match(said({ ids: [1, 1, 1] }), /context is full: 3 tokens\. Go back to the prompt\./);
+  assert.match(said({ ids: [1, 1, 1], prompt: 3, cut: 2 }), /full: 3 tokens\. Shorten the/);
+  assert.match(said({ ids: [1, 1, 1], cut: 2 }), /does not fit: 2 tokens\./);
+  assert.match(said({ ids: [1, 1, 1], cut: 1 }), /does not fit: 1 token\./);
   assert.match(said({ ids: [] }), /at least one token/);
-  const split = gpt.remarks({ ids: [1], unknown: [], cut: 0 }, { same: false }, 3);
+  const split = gpt.remarks({ ...as, ids: [1] }, { same: false }, 3);
   assert.match(split, /longest match, not by your encode/);
+});
+
+test("each token has a name that can be seen", () => {
+  assert.deepEqual(gpt.namesOf(["a", " \n", "", "\t\r"]), ["a", "␣↵", "‹2›", "⇥␍"]);
+});
+
+test("the view says what it is", () => {
+  assert.match(gpt.about(["a", "😀"], 32), /up to 32 tokens, each a single character, and/);
+  assert.match(gpt.about(["a", "the"], 1), /up to 1 token, and/);
 });
 
 test("temperature and top-k", () => {
@@ -101,7 +119,9 @@ test("each part has its switch", () => {
 
 test("a token is worth a bar if it is likely by either of two distributions, or the next", () => {
   const bars = (next) => gpt.worthABar(floats(0.1, 0.7, 0.2, 0), floats(0.1, 0, 0.1, 0.8), next, 2);
-  assert.deepEqual([bars(null), bars(1), bars(0)], [[3, 1], [3, 1], [3, 1, 0]]);
+  assert.deepEqual([bars(null), bars(1), bars(0)], [[1, 3], [1, 3], [1, 0, 3]]);
+  const cut = gpt.worthABar(floats(0, 1, 0, 0), floats(0, 0.6, 0, 0.4), null);
+  assert.deepEqual(cut, [1, 3], "of tokens that are cut, those with a share before stay");
 });
 
 test("each row of a map is a share of its largest weight, and the future is masked", () => {
@@ -111,8 +131,16 @@ test("each row of a map is a share of its largest weight, and the future is mask
 });
 
 test("a small share is not 0 %, and only all is 100 %", () => {
-  const said = [0, 0.0002, 0.5, 1].map((share) => gpt.percent(share).replaceAll("\u00a0", " "));
-  assert.deepEqual(said, ["0 %", "< 0.1 %", "50.0 %", "100 %"]);
+  const shares = [0, 0.0002, 0.5, 0.9994, 0.9995, 0.99999, 1];
+  const said = shares.map((share) => gpt.percent(share).replaceAll("\u00a0", " "));
+  const high = ["99.9 %", "> 99.9 %", "> 99.9 %", "100 %"];
+  assert.deepEqual(said, ["0 %", "< 0.1 %", "50.0 %", ...high]);
+});
+
+test("a head is off by its switch or by its block's attention", () => {
+  const off = (on) => [0, 1].map((head) => gpt.headOff(on, 0, head, 2));
+  const found = [off("1111"), off("1110"), off("0111")];
+  assert.deepEqual(found, [[false, false], [false, true], [true, true]]);
 });
 
 test("a click in the overview finds its head", () => {

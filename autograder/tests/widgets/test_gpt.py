@@ -2,7 +2,6 @@
 
 import copy
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,12 +9,10 @@ import numpy as np
 import pytest
 import torch
 from torch import Tensor, nn
-from transformer_course.widgets import gpt, show_gpt
+from transformer_course.widgets import gpt, gpt_network, show_gpt
 from transformer_course.widgets.view import View
 
-from autograder.bench.browser import chromium
 from autograder.tests.widgets.examples import GPT, LETTERS, letter_ids, letters
-from autograder.tests.widgets.pages import assert_accessible
 from autograder.tests.widgets.test_views import run_node
 
 CONTEXT = 9
@@ -106,7 +103,7 @@ def test_the_page_gives_the_models_probabilities(depth: int, heads: int, tmp_pat
     on = bits([], depth, heads)
     for ids, found in zip(texts, in_page(view, [(t, on) for t in texts], tmp_path), strict=True):
         assert np.abs(probabilities(found) - truth(model, ids)).max() < CLOSE
-        ran = gpt.reference(model.state_dict(), depth, heads, ids)
+        ran = gpt_network.reference(model.state_dict(), depth, heads, ids)
         for name, wanted in (("weights", torch.stack(ran.weights)), ("logits", ran.logits)):
             got = torch.tensor(found[name])
             assert got.shape == wanted.shape
@@ -176,6 +173,18 @@ def test_numbers_that_float16_cannot_hold_cross_as_float32(tmp_path: Path) -> No
 # --- what the model is asked -------------------------------------------------------------
 
 
+@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16, torch.float64], ids=str)
+def test_a_model_of_another_precision_is_computed_in_float32(
+    kind: torch.dtype, tmp_path: Path
+) -> None:
+    model = GPT(len(LETTERS), CONTEXT, 12, 2, 3).to(kind)
+    view = show_gpt(model, letter_ids, letters, "a ball")
+    assert {part.dtype for part in model.parameters()} == {kind}
+    ids = letter_ids("a ball")[0].tolist()
+    (found,) = in_page(view, [(ids, bits([], 2, 3))], tmp_path)
+    assert np.abs(probabilities(found) - truth(model.float(), ids)).max() < CLOSE
+
+
 def test_the_model_stays_as_it_was() -> None:
     model = GPT(len(LETTERS), CONTEXT, 12, 2, 3).train()
     model.blocks[1].eval()
@@ -183,6 +192,18 @@ def test_the_model_stays_as_it_was() -> None:
     show_gpt(model, letter_ids, letters, "a ball")
     assert [part.training for part in model.modules()] == before[0]
     assert all(torch.equal(model.state_dict()[name], value) for name, value in before[1].items())
+
+
+def test_a_model_that_keeps_what_it_computed_is_copied() -> None:
+    class Keeping(GPT):
+        def forward(self, tokens: Tensor) -> Tensor:
+            self.last = super().forward(tokens)
+            return self.last
+
+    model = Keeping(len(LETTERS), CONTEXT, 12, 2, 3)
+    before = model(letter_ids("ball"))
+    show_gpt(model, letter_ids, letters, "a ball")
+    assert model.last is before
 
 
 def test_dropout_is_off_while_the_model_is_compared() -> None:
@@ -256,188 +277,6 @@ def test_the_picture_says_what_the_model_predicts() -> None:
     assert f"block 1 “{name}” {100 * last[first]:.1f} %" in alt
 
 
-# --- the page ----------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Any]:
-    with chromium(viewport={"width": 1000, "height": 800}) as context:
-        yield context.browser
-
-
-@pytest.fixture
-def opened(browser: Any, tmp_path: Path) -> Iterator[Any]:
-    """A function that opens the page of a view; `settings` are those of a browser's context."""
-    contexts = []
-
-    def open_page(view: View, **settings: Any) -> Any:
-        file = tmp_path / "gpt.html"
-        file.write_text(view.to_html(), encoding="utf-8")
-        contexts.append(browser.new_context(viewport={"width": 390, "height": 800}, **settings))
-        page = contexts[-1].new_page()
-        page.clock.install(time=0)
-        page.clock.pause_at(3600)
-        page.set_default_timeout(10_000)
-        page.goto(file.as_uri())
-        page.locator(".course-view").wait_for()
-        page.clock.run_for(50)
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
-
-
-def press(page: Any, name: str) -> None:
-    page.get_by_role("button", name=name).press("Enter")
-    page.clock.run_for(50)
-
-
-def written(page: Any) -> str:
-    """The text that the page reads, by its chips, with its white space made visible."""
-    names = "chips => chips.map((chip) => chip.firstChild.textContent).join('')"
-    return page.locator(".gpt-chips span").evaluate_all(names)
-
-
-def bars(page: Any) -> dict[str, list[str]]:
-    """The rows of the next tokens: what is said of each."""
-    rows = page.locator(".gpt-next tr").evaluate_all(
-        "rows => rows.slice(1).map((row) => [...row.cells].map((cell) => cell.textContent))"
-    )
-    return {name: [text.replace("\u00a0", " ") for text in rest] for name, _, *rest in rows}
-
-
-def visible(text: str) -> str:
-    return text.replace(" ", "␣").replace("\n", "↵")
-
-
-def assert_says(page: Any, column: int, model: nn.Module, text: str) -> None:
-    """A column of the bars holds the model's probabilities after a text, in %, to one decimal."""
-    last = truth(model, letter_ids(text)[0].tolist())[-1]
-    wanted = {visible(name): 100 * p for name, p in zip(LETTERS, last, strict=True)}
-    found = bars(page)
-    assert len(found) >= 8
-    for name, said in found.items():
-        number = float(said[column].removesuffix(" %").removeprefix("< "))
-        assert abs(number - wanted[name]) <= 0.05 + 100 * CLOSE, (name, said)
-
-
-def test_what_is_typed_is_read(opened: Any) -> None:
-    model, view = sized(2, 3)
-    page = opened(view)
-    page.get_by_label("prompt").fill("?a\nzb")
-    page.clock.run_for(50)
-    assert written(page) == "a↵b"
-    assert "left out: ? z." in page.locator(".gpt-top").inner_text()
-    assert_says(page, 0, model, "a\nb")
-
-
-def test_without_a_token_nothing_else_is_shown(opened: Any) -> None:
-    page = opened(sized(2, 3)[1])
-    page.get_by_label("prompt").fill("?")
-    page.clock.run_for(50)
-    assert not page.locator(".gpt-section").first.is_visible()
-    press(page, "Next token")
-    press(page, "Generate")
-    assert "Type at least one token." in page.locator(".told").inner_text()
-    page.get_by_label("prompt").fill("a")
-    page.clock.run_for(50)
-    assert page.locator(".gpt-section").first.is_visible()
-
-
-def test_a_longer_text_than_the_context_is_cut(opened: Any) -> None:
-    page = opened(sized(2, 3)[1])
-    page.get_by_label("prompt").fill("abcabcabcde")
-    page.clock.run_for(50)
-    assert written(page) == "cabcabcde"
-    assert "The first 2 tokens do not fit" in page.locator(".gpt-top").inner_text()
-
-
-def test_the_next_token_is_the_one_marked_and_is_computed_alone(opened: Any) -> None:
-    model, view = sized(2, 3)
-    page = opened(view)
-    (name,) = [name for name, said in bars(page).items() if said[-1]]
-    press(page, "Next token")
-    assert written(page) == f"a␣ball{name}"
-    cache = page.locator(".gpt-section", has_text="key–value cache").inner_text()
-    assert "7 of 9 positions are cached: the last call read 6 and computed 1." in cache
-    assert_says(page, 0, model, "a ball" + name.replace("␣", " ").replace("↵", "\n"))
-
-
-def test_generation_goes_on_until_it_is_stopped(opened: Any) -> None:
-    page = opened(sized(2, 3)[1])
-    press(page, "Generate")
-    assert len(written(page)) == 7
-    page.clock.run_for(250)
-    assert len(written(page)) == 8
-    press(page, "Stop")
-    page.clock.run_for(5000)
-    assert len(written(page)) == 8
-    press(page, "Back to the prompt")
-    assert written(page) == "a␣ball"
-
-
-def test_generation_ends_where_the_context_does_and_says_so(opened: Any) -> None:
-    """With less motion at once, token by token otherwise; the likeliest each time, if cold."""
-    model, view = sized(2, 3)
-    view._state["temperature"] = 0
-    text = "a ball"
-    while len(text) < CONTEXT:
-        text += LETTERS[truth(model, letter_ids(text)[0].tolist())[-1].argmax()]
-    for motion in ("reduce", "no-preference"):
-        page = opened(view, reduced_motion=motion)
-        press(page, "Generate")
-        if motion == "no-preference":
-            page.clock.run_for(5000)
-        assert written(page) == visible(text)
-        assert "The context is full: 9 tokens." in page.locator(".told").inner_text()
-        press(page, "Next token")
-        assert written(page) == visible(text)
-        assert page.get_by_role("button", name="Generate").is_visible()
-
-
-def test_a_switch_shows_the_probabilities_before_and_after(opened: Any) -> None:
-    model, view = sized(2, 3)
-    page = opened(view)
-    page.get_by_role("group", name="parts of block 1").get_by_label("head 2").press("Space")
-    page.clock.run_for(50)
-    assert_says(page, 0, with_off(model, [(1, "2")], 3), "a ball")
-    assert_says(page, 1, model, "a ball")
-    press(page, "all on")
-    assert_says(page, 0, model, "a ball")
-    page.get_by_role("group", name="parts of block 0").get_by_label("attention").press("Space")
-    page.clock.run_for(50)
-    assert page.get_by_label("head 0").first.is_disabled()
-
-
-def test_a_position_is_chosen_by_keys(opened: Any) -> None:
-    model, view = sized(2, 3)
-    page = opened(view)
-    with torch.no_grad():
-        ids = letter_ids("a ball")[0].tolist()
-        first = gpt.reference(model.state_dict(), 2, 3, ids).logits[:, 2].argmax(-1).tolist()
-    page.get_by_role("listbox").press("Home")
-    for _ in range(2):
-        page.get_by_role("listbox").press("ArrowRight")
-    page.clock.run_for(50)
-    assert page.locator(".told").inner_text() == "position 2: “b”, id 1"
-    cells = page.locator(".gpt-lens tr td:nth-child(2)").evaluate_all(
-        "cells => cells.map((cell) => cell.firstChild.textContent)"
-    )
-    assert cells == [visible(LETTERS[i]) for i in first]
-
-
-@pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_narrow_page_needs_no_scrolling_and_is_accessible(opened: Any, theme: str) -> None:
-    page = opened(sized(3, 12)[1], color_scheme=theme, reduced_motion="reduce")
-    press(page, "Generate")
-    page.get_by_label("head 0").first.press("Space")
-    page.clock.run_for(50)
-    assert page.evaluate("document.documentElement.scrollWidth") == 390
-    page.clock.resume()  # axe waits for timers of its own
-    assert_accessible(page, "main")
-
-
 # --- refusals ----------------------------------------------------------------------------
 
 
@@ -458,7 +297,57 @@ def wider(name: str) -> nn.Module:
     return model
 
 
+def changed(name: str, value: Any) -> nn.Module:
+    """A model with a parameter filled with a value, or with another tensor."""
+    model = GPT(len(LETTERS), CONTEXT, 12, 2, 3)
+    layer, _, kind = name.rpartition(".")
+    if isinstance(value, Tensor):
+        setattr(model.get_submodule(layer), kind, nn.Parameter(value))
+    else:
+        nn.init.constant_(model.get_parameter(name), value)
+    return model
+
+
+def with_eps(eps: float) -> nn.Module:
+    model = GPT(len(LETTERS), CONTEXT, 12, 2, 3)
+    part = model.get_submodule("blocks.1.norm2")
+    part.eps = eps  # type: ignore[assignment]
+    return model
+
+
+class Late(GPT):
+    """It gives other logits from position 40 on."""
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        late = torch.arange(tokens.shape[1]) >= 40
+        return super().forward(tokens) * (1 + 0.1 * late[:, None])
+
+
+class Padded(GPT):
+    """It reads its last token as its first."""
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        return super().forward(tokens.where(tokens < len(self.tokens.weight) - 1, 0))
+
+
+def silent(context: int = CONTEXT) -> nn.Module:
+    """A model whose attention adds nothing, as far as its blocks are concerned."""
+    model = GPT(len(LETTERS), context, 12, 2, 3)
+    for block in model.blocks:
+        nn.init.zeros_(block.get_parameter("w_output.weight"))
+    return model
+
+
 REFUSED = {
+    "NaN": (lambda: changed("blocks.1.w_key.bias", float("nan")), r"`blocks\.1\.w_key\.bias` has"),
+    "infinite": (lambda: changed("norm.weight", float("inf")), r"`norm\.weight` has values"),
+    "an eps": (lambda: with_eps(1e-12), r"eps = 1e-5; your `blocks\.1\.norm2` has eps = 1e-12"),
+    "late": (lambda: Late(len(LETTERS), 60, 12, 2, 3), "heads? they differ by [0-9]"),
+    "a token": (lambda: Padded(len(LETTERS), 60, 12, 2, 3), "heads? they differ by [0-9]"),
+    "no heads": (silent, "1, 2, 3, 4, 6 and 12 heads give the same logits: train the model first"),
+    "no blocks": (lambda: GPT(len(LETTERS), CONTEXT, 12, 0, 3), "one block or more"),
+    "a flat table": (lambda: changed("tokens.weight", torch.ones(14)), r"a table .*; got \(14,\)"),
+    "vocabulary": (lambda: GPT(5001, CONTEXT, 12, 1, 3), "at most 5,000 tokens.*; got 5,001"),
     "no module": (lambda: len, "an nn.Module; got builtin"),
     "no table": (lambda: nn.Linear(2, 2), r"no parameter `tokens\.weight`"),
     "no norm": (lambda: without("norm"), r"no parameter `norm\.weight`"),
@@ -483,9 +372,44 @@ def test_ids_outside_the_vocabulary_are_refused() -> None:
         show_gpt(model, lambda text: [99], letters, "a ball")
     with pytest.raises(ValueError, match=r"one id or more.*got \[\]"):
         show_gpt(model, letter_ids, letters, "")
+
+
+def test_a_decode_without_texts_is_refused() -> None:
+    model = GPT(len(LETTERS), CONTEXT, 12, 2, 3)
     no_text: Any = len
     with pytest.raises(ValueError, match="a str; got 1"):
         show_gpt(model, letter_ids, no_text, "a ball")
+    with pytest.raises(ValueError, match="got '' for each"):
+        show_gpt(model, letter_ids, lambda ids: "", "a ball")
+    larger = GPT(len(LETTERS) + 1, CONTEXT, 12, 2, 3)
+    with pytest.raises(ValueError, match="IndexError: the model has 15 tokens, more than decode"):
+        show_gpt(larger, letter_ids, letters, "a ball")
+
+
+@pytest.mark.parametrize("name", ["num_heads", "heads", "n_head"])
+def test_a_declared_number_of_heads_decides_where_several_fit(name: str) -> None:
+    for model in (silent(), GPT(len(LETTERS), 1, 12, 2, 3)):
+        for block in model.blocks:  # type: ignore[union-attr]
+            setattr(block, name, 3)
+        view = show_gpt(model, letter_ids, letters, "a")
+        assert view.options["sizes"]["heads"] == 3
+
+
+def test_only_the_positions_that_can_be_read_cross() -> None:
+    views = [
+        show_gpt(GPT(len(LETTERS), 60, 12, 2, 3), letter_ids, letters, "a ball", context=context)
+        for context in (60, 10)
+    ]
+    bytes_each = 2 if views[0].options["half"] else 4
+    assert len(views[0].data) - len(views[1].data) == 50 * 12 * bytes_each
+
+
+def test_float16_is_used_only_where_it_can_hold_each_number() -> None:
+    # of the last position, which no short text reads
+    model = GPT(len(LETTERS), CONTEXT, 12, 2, 3)
+    with torch.no_grad():
+        model.positions.weight[-1] = 70_000
+    assert not show_gpt(model, letter_ids, letters, "a ball").options["half"]
 
 
 def test_a_stub_is_named() -> None:

