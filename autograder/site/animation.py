@@ -133,9 +133,9 @@ def code_frames(page: Any) -> Iterator[Frame]:
     for count in range(written, len(lines) + 1):
         yield _shot(page, _code_page(0, "\n".join(lines[:count])), 350)
     message = told(lesson, wrong)
-    yield _shot(page, _code_page(1, wrong, message), 2900)
-    yield _shot(page, _code_page(1, right, marked=SCALED), 800)
-    yield _shot(page, _code_page(1, right, told(lesson, right), marked=SCALED), 900)
+    yield _shot(page, _code_page(1, wrong, message), 5000)
+    yield _shot(page, _code_page(1, right, message, marked=SCALED), 1500)
+    yield _shot(page, _code_page(1, right, told(lesson, right), marked=SCALED), 1500)
 
 
 def solution(lesson: Lesson) -> str:
@@ -214,7 +214,7 @@ def view_frames(page: Any) -> Iterator[Frame]:
 
 def open_view(page: Any) -> None:
     """Open the live view of the repaired function's weights."""
-    title = f"weights of your {EXERCISE}, four heads"
+    title = f"your {EXERCISE} on made-up queries and keys, four heads"
     text = show_attention(weights(), WORDS, title=title).to_html()
     style = f"<style>{_STYLE}</style>"
     page.set_content(text.replace("<main>", f"{style}{_steps(2)}<main>"))

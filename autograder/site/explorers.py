@@ -41,9 +41,9 @@ EXPLORERS = (
 HERO = Explorer(
     "attention",
     "12_text_classification",
-    "In the lessons, views like this one show your own code. This one shows a small BERT that "
-    "lesson 12 trains. Each row is a token, and yellow marks what it attends to most: choose a "
-    "layer and a head, point at a cell.",
+    "In the lessons, views like this show your own code. This one shows a small BERT, trained in "
+    "lesson 12 to tell good reviews from bad ones. Each row is a token, and yellow marks what it "
+    "attends to most: choose a layer and a head, point at a cell.",
 )
 # above an explorer, whose page is otherwise the one that students keep
 BACK = """

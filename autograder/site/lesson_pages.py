@@ -118,8 +118,8 @@ def _with_ways(text: str, name: str) -> str:
     """A lesson's first cell with a box on how to do the lesson, instead of how to run its cells."""
     heading, _, rest = text.partition("\n")
     box = (
-        f'<p class="ways">This is the page to read: what it shows was computed by the lesson’s '
-        f"solutions. To write the code yourself, and have it checked: "
+        f'<p class="ways">You are reading the lesson: what it shows comes from its solutions, and '
+        f"the exercises are empty. To solve them, and have them checked: "
         f'<a href="{colab(name)}">open it in Colab</a> or, in your copy of the course, '
         f"<code>make lab LESSON=notebooks/{name}.ipynb</code>.</p>"
     )

@@ -16,6 +16,7 @@ from autograder.site.pictures import Shown
 # a link or an image that is relative
 LINK = re.compile(r"(!?\[[^\]]*)\]\((?![a-z][a-z0-9+.-]*:|#)([^)\s]+)\)")
 TITLE = "Transformers, from the dot product up"
+GOAL = "09_decoder"  # where a student has trained a GPT
 FRONT = Path(__file__).with_name("front.md")
 
 
@@ -25,8 +26,7 @@ def front(lessons: list[Overview], course_map: str, hero: str, explorers: str) -
     project = repository.removeprefix("https://github.com/")
     return FRONT.read_text(encoding="utf-8").format(
         title=TITLE,
-        count=len(lessons),
-        hours=f"{round(sum(one.minutes for one in lessons) / 60)} hours",
+        route=_route(lessons),
         first=first,
         colab=colab(first),
         views=f"## Try it here\n\n{hero}\n\n{explorers}" if hero or explorers else "",
@@ -35,6 +35,24 @@ def front(lessons: list[Overview], course_map: str, hero: str, explorers: str) -
         project=project,
         folder=project.rpartition("/")[2],
     )
+
+
+def _route(lessons: list[Overview]) -> str:
+    """How long the course takes, and how soon it leads to something that works."""
+    first = f"Lesson 1 takes {_hours(lessons[:1])} and leaves you with working attention; "
+    whole = f"all {len(lessons)} lessons take about {_hours(lessons)}."
+    goal = [one for one in lessons if one.name == GOAL]
+    if not goal:
+        return first + whole
+    needs, on_the_way = {one.number: one.needs for one in lessons}, {goal[0].number}
+    while more := {need for one in on_the_way for need in needs[one]} - on_the_way:
+        on_the_way |= more
+    way = [one for one in lessons if one.number in on_the_way]
+    return f"{first}after {len(way)} lessons ({_hours(way)}) you have trained a GPT; {whole}"
+
+
+def _hours(lessons: list[Overview]) -> str:
+    return f"{round(sum(one.minutes for one in lessons) / 60)} hours"
 
 
 def contents(lessons: list[Overview], solved: bool) -> str:
@@ -54,11 +72,11 @@ def gallery(lessons: list[Overview], shown: dict[str, list[Shown]]) -> str:
     """Every picture and live view, each a link to its place."""
     # found by their lessons: the search need not show what pictures say
     parts = ["---", "nosearch: true", "---", "# All pictures and live views", ""]
-    parts += ["A picture leads to its place in the lesson.", ""]
+    parts += ["Click a picture to open the lesson at its place.", ""]
     for one in lessons:
         parts += [f"## {one.number} · {one.title}", ""]
         for section, pictures in groupby(shown[one.name], key=lambda picture: picture.section):
-            parts += [f"<p>{html.escape(section)}</p>", '<ul class="gallery">']
+            parts += [section, "", '<ul class="gallery">']
             parts += [_item(one.name, picture) for picture in pictures]
             parts += ["</ul>", ""]
     return "\n".join(parts)
