@@ -2096,13 +2096,13 @@ print(has_ink.float().mean(0).reshape(4, 4))
 #
 # ### Draw a digit
 #
-# Now draw: your model computes in the page. Each pixel counts the ink in 4 by 4 finer ones, as in the data. Training digits fill the height, so the view *centres and scales* your drawing.
+# Now draw: your model computes in the page. scikit-learn's digits were scans of 32 by 32 pixels: each grey pixel counts the ink in a square of 4 by 4. The page counts the same way. Training digits fill the height, so it first *centres and scales* your drawing.
 #
-# **Predict.** You untick *centre and scale*, and draw a digit half as large in the middle. What does the model answer?
+# **Predict.** You untick *centre and scale*, set *width* to 2, and draw a digit half as large in the middle. What does the model answer?
 #
-# <details><summary>The right digit: a small 3 is a 3</summary>Nothing in the architecture says so, and every digit in the training set fills the height.</details>
+# <details><summary>The right digit: a small 3 is a 3</summary>Every digit in the training set fills the height.</details>
 # <details><summary>All ten probabilities are near 10 %: it has never seen such an image</summary>Softmax compares the ten logits with each other. It does not say how familiar the image is.</details>
-# <details><summary>Often a wrong digit, with a high probability</summary>Yes. Try it. The cell below the view counts it for the held-out digits.</details>
+# <details><summary>Often a wrong digit, with a high probability</summary>Yes. Try it. The cell after the next measures it for the held-out digits.</details>
 
 # %%
 from transformer_course.widgets import show_vit
@@ -2117,11 +2117,11 @@ show_vit(
 )
 
 # %% [markdown]
-# **Your turn.** Tick *centre and scale*, and draw each digit twice. How many of your 20 drawings does it read? Compare with its accuracy on the test images, which the next cell prints.
+# **Your turn.** Tick *centre and scale*, and draw each digit twice. How many of your 20 drawings does it read? Compare with the accuracy of the first of the three models, which the next cell prints. Then press *Clear*: what does it answer when nothing is drawn?
 #
-# Choose *test image of a 7*. Switch each head off alone. Which one changes the probability of 7 most?
+# Choose *test image of a 7*. Click a head's small map, then *switch … off*: its output becomes 0, the zero ablation of lesson 7. Press *all heads on* before the next. Which head changes the probability of 7 most? (The page counts from 0: its block 0 is block 1 above.)
 #
-# <details><summary>Answer for one trained model; yours may differ</summary>Block 0, head 1: without it, the probability of 7 falls from 94 % to 1 %, and the model answers 1. Without another head, it stays at 87 % or more. For the test image of a 6, it is block 0, head 0. So a head that hardly matters for one image may decide another.</details>
+# <details><summary>Answer for one trained model; yours may differ</summary>With nothing drawn, it answers 5 (85 %). Block 0, head 1 matters most: without it, the probability of 7 falls from 94 % to 1 %, and the model answers 1. Without another head, it stays at 87 % or more. For the test image of a 6, it is block 0, head 0. So a head that hardly matters for one image may decide another.</details>
 
 # %%
 small_digits = F.pad(F.avg_pool2d(test_images, 2), (3, 3, 3, 3))  # half as large, in the middle
@@ -2134,7 +2134,7 @@ for described, pictures in (("as they are", test_images), ("half as large", smal
 print("chance: 10%")
 
 # %% [markdown]
-# What to see: on digits half as large, the accuracy is near chance, and yet the largest probability is above 0.5 on average. So a high probability is no evidence that the image resembles the training set. (Halving also makes the strokes greyer. So size is not the only change.)
+# What to see: on digits half as large, the accuracy is near chance, and yet the largest probability is above 0.5 on average. On real digits the largest probability is about 0.84 on average, so it does fall, but far too little: about 0.6, where one answer in ten is right. (Halving also makes the strokes greyer. So size is not the only change.)
 #
 # ### A pretrained model on a photo
 #

@@ -3097,13 +3097,13 @@ show_cached(calls, cached_calls, computed, title="Positions that each call compu
 # %% [markdown]
 # ### Your GPT in a page (optional, 10 minutes)
 #
-# In the next view, your trained model computes in the page itself, for any text that you type. A switch is a zero ablation (lesson 7): a part that is off adds nothing.
+# In the next view, your trained model computes in the page itself, for any text of up to 32 characters. A switch is a zero ablation (lesson 7).
 #
-# The **logit lens** (nostalgebraist, 2020) reads the residual stream of a language model before its last block: the final norm and the output layer turn the stream into logits, as if the model ended there.
+# The **logit lens** (nostalgebraist, 2020) reads the residual stream of a language model after the embeddings, or after any block: the final norm and the output layer turn the stream into logits, as if the model ended there.
 #
-# **Predict.** Read the stream right after the embeddings. Which token is likeliest?
+# **Predict.** Read the stream right after the embeddings. At each position, which token is likeliest?
 #
-# <details><summary>The one that most often comes next</summary>With a separate output layer, embedding and output layer alone could hold that (bigram statistics). Here both are the same table.</details>
+# <details><summary>The one that most often comes next</summary>A separate output layer could hold that. Here it is the table of tokens again.</details>
 # <details><summary>The token just read</summary>Yes. The stream is the sum of that token's embedding and the position's. Your output layer is the table of tokens, and the dot product of an embedding with itself is usually the largest.</details>
 # <details><summary>None: all are about equally likely</summary>That would need dot products of about the same size. The embedding's dot product with itself is larger than with the others.</details>
 
@@ -3114,13 +3114,19 @@ explorer = show_gpt(trained_gpt(), encode, decode, prompt="The while stateme", c
 explorer.show()
 
 # %% [markdown]
-# In the solved lesson, the logit lens reads *e* after the embeddings (99 %), then *n* after block 0 (45 %) and block 1 (94 %). *Next token* reads 17 cached positions.
+# What to see, in the solved lesson: the lens reads *e* after the embeddings (99.4 %), and *n* after block 0 (45.1 %). After block 1 it reads the model's own answer: *n* (94.2 %). Choose other tokens above the bars: does your prediction hold?
 #
-# **A puzzle.** Press *Back to the prompt*. Try each of the eight switches alone, with the others on. Which one makes the model predict *e*, the token just read?
+# **A puzzle.** Type *The while stateme*, with temperature 1 and top-k *all*. Switch each of the eight parts off alone, with *all on* in between. Which one makes the model predict *e*, the token just read?
 #
-# <details><summary>Your answer?</summary>The feed-forward network of block 0. The likeliest tokens in the solved lesson (your own percentages may differ):<br>block 0: attention <em>n</em> 32 %, feed-forward <em>e</em> 30 %, head 0 <em>n</em> 39 %, head 1 <em>r</em> 36 %;<br>block 1: attention <em>n</em> 93 %, feed-forward <em>n</em> 48 %, head 0 <em>n</em> 95 %, head 1 <em>n</em> 91 %.</details>
+# <details><summary>Answer for the solved lesson; in your model another part may do it, or none</summary>The feed-forward network of block 0: <em>e</em> 29.7 %. The lens shows why: after block 0 it still reads <em>e</em>. The likeliest tokens without another part:<br>block 0: attention <em>n</em> 31.7 %, head 0 <em>n</em> 39.4 %, head 1 <em>r</em> 36.0 %;<br>block 1: attention <em>n</em> 93.4 %, feed-forward <em>n</em> 48.5 %, head 0 <em>n</em> 95.3 %, head 1 <em>n</em> 91.4 %.<br>This holds for this text: on <em>This is a functio</em>, the answer is then <em>h</em>, not <em>o</em>.</details>
 #
-# To keep the page: `Path("my_gpt.html").write_text(explorer.to_html(), encoding="utf-8")`.
+# **Predict.** Press *Back to the prompt*, *Next token*, then switch a head off. How many positions does each call compute?
+#
+# <details><summary>1, then 1</summary>The cached keys and values are those of the model before the switch.</details>
+# <details><summary>1, then all 18</summary>Yes: the cache holds the other 17. A switch changes the model, so its keys and values are computed anew.</details>
+# <details><summary>18, then 18</summary>The first 17 positions are cached, and no later token changes them.</details>
+#
+# To keep the page, in a new cell: `Path("my_gpt.html").write_text(explorer.to_html(), encoding="utf-8")`.
 
 # %% [markdown]
 # ### Time for one more token

@@ -30,7 +30,7 @@ export function answerBars(view, shape, classes, read) {
       context.fillText(classes[i], x, box.y + box.height + 16, wide);
     });
     context.textAlign = "left";
-    context.fillText("what the classifier would answer after, in %", 2, below.y - 6);
+    context.fillText("what the classifier would answer after each block, in %", 2, below.y - 6);
     const percent = (row, column) => Math.round(100 * answers[row][column]);
     numberMap(context, below, percent, { low: 0, high: 100 });
     context.fillStyle = context.ink;

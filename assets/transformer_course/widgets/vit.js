@@ -92,7 +92,7 @@ function telling(view) {
 function answerLine(view, classes, answer) {
   const words = make("p", { className: "vit-said" });
   words.setAttribute("aria-live", "polite");
-  const always = `It always picks one of ${classes.length}: a high probability is no certainty.`;
+  const always = `It always picks one of ${classes.length}: a high probability does not make it right.`;
   view.stage.before(words, make("p", { textContent: always }));
   view.draws.push((state) => {
     const now = answer(state);
@@ -135,8 +135,9 @@ function mapsPanel(view, shape, read, tell) {
   headMaps(view, shape, read, { tell: told, choose, flip });
   largeMaps(view, shape, read);
   const scale = "Each map is scaled to its own largest weight, which is printed below it";
-  const marked = "1, 2, 3 mark the largest weights above twice that";
-  note(view, `${scale}. Uniform attention: ${uniform(shape).toFixed(2)} each; ${marked}.`);
+  const even = `With uniform attention a head gives each token ${uniform(shape).toFixed(2)}`;
+  const rest = shape.classToken ? " The class token’s own share is not drawn." : "";
+  note(view, `${scale}. ${even}; 1, 2, 3 mark its largest weights above twice that.${rest}`);
 }
 
 // in a box that scrolls sideways, so that a page on a telephone does not

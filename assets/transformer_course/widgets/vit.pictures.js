@@ -199,7 +199,7 @@ function switchedOff(context, [x, y, width, height]) {
   context.fillText("off", x + width / 2 - 8, y + height / 2 + 4);
 }
 
-/** The chosen head's attention and the rollout, large, each with its three largest weights. */
+/** The chosen head's attention, with its three largest weights, and the rollout, both large. */
 export function largeMaps(view, shape, read) {
   const { wide, high } = scaled(shape, MAP);
   const draw = (context, state) => {
@@ -213,7 +213,8 @@ export function largeMaps(view, shape, read) {
       context.fillStyle = context.ink;
       context.fillText(name, x, 13);
       overlaid(context, [x, 22, MAP], found.image, shape, values);
-      const most = outstanding(values, shape);
+      // the uniform weight is that of a head, not of the rollout
+      const most = values === found.rollout ? [] : outstanding(values, shape);
       most.forEach((one, rank) => ranked(context, [x, 22], shape, one, rank + 1));
       heatmap(context, { x, y: high + 30, width: wide, height: 8 }, 1, 256, (_, at) => at / 255);
       context.fillStyle = context.ink;
