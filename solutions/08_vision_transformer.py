@@ -2107,7 +2107,7 @@ print(has_ink.float().mean(0).reshape(4, 4))
 # %%
 from transformer_course.widgets import show_vit
 
-one_of_each = [(test_labels == digit).nonzero()[0].item() for digit in range(10)]
+one_of_each = torch.stack([(test_labels == digit).nonzero()[0, 0] for digit in range(10)])
 show_vit(
     augmented()[0],
     test_images[one_of_each],
