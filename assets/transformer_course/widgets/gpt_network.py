@@ -1,6 +1,7 @@
 """What a page needs of a trained GPT: its parameters, its number of heads, and the arithmetic."""
 
 import copy
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -168,14 +169,14 @@ def reference(state: State, depth: int, heads: int, ids: list[int]) -> Run:
     x = state["tokens.weight"][ids] + state["positions.weight"][: len(ids)]  # (length, d_model)
     future = torch.ones(len(ids), len(ids), dtype=torch.bool).triu(1)
     stream, found = [x], []
-    for i in range(depth):
-        block = {name: _pair(state, f"blocks.{i}.{name}") for name in ("norm1", *LINEAR)}
+    for number in range(depth):
+        block = {name: _pair(state, f"blocks.{number}.{name}") for name in ("norm1", *LINEAR)}
         read = F.layer_norm(x, x.shape[-1:], *block["norm1"])
         query, key, value = (
             F.linear(read, *block[name]).unflatten(-1, (heads, -1)).transpose(0, 1)
             for name in ("w_query", "w_key", "w_value")
         )  # (heads, length, d_head)
-        scores = query @ key.transpose(-1, -2) / query.shape[-1] ** 0.5
+        scores = query @ key.mT / math.sqrt(query.shape[-1])
         found.append(scores.masked_fill(future, -torch.inf).softmax(-1))
         x = x + F.linear((found[-1] @ value).transpose(0, 1).flatten(1), *block["w_output"])
         read = F.layer_norm(x, x.shape[-1:], *block["norm2"])

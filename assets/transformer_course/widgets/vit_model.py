@@ -59,11 +59,11 @@ class Parts:
     def weights(self) -> Iterator[Tensor]:
         """What the page computes with, in the order in which it reads it."""
         yield from (self.embedding, self.first)
-        for block in self.blocks:
-            attention = block.self_attn
-            yield from (block.norm1.weight, block.norm1.bias)
+        for layer in self.blocks:
+            attention = layer.self_attn
+            yield from (layer.norm1.weight, layer.norm1.bias)
             yield from (attention.in_proj_weight, attention.in_proj_bias)
-            for part in (attention.out_proj, block.norm2, block.linear1, block.linear2):
+            for part in (attention.out_proj, layer.norm2, layer.linear1, layer.linear2):
                 yield from (part.weight, part.bias)
         yield from (self.norm.weight, self.norm.bias, self.head.weight, self.head.bias)
 
@@ -194,7 +194,7 @@ def _counted(parts: Parts, image: Tensor) -> Parts:
     if across != side**2 or len(sizes) > 1:
         wanted = "square patches of one channel, and blocks of one size"
         raise ValueError(f"the page computes {wanted}; got patches of {across}, blocks of {sizes}")
-    height, width = image.shape[1:]
+    height, width = image.shape[-2:]
     if height % side or width % side:
         wanted = f"whole patches of {side} by {side}"
         raise ValueError(f"images must be cut into {wanted}; got images of {height} by {width}")
