@@ -48,7 +48,7 @@ help:  ## list these targets
 lab: $(VENV)/.lab  ## open the first lesson in JupyterLab; installs it on the first run
 	$(RUN) python -m jupyterlab $(LAB_OPTIONS) --LabApp.default_url="/lab/tree/$(LESSON)"
 
-tools: $(VENV)/.all $(VENV)/.$(KATEX)  ## install what instructors and authors need: python -m autograder
+tools: $(VENV)/.all  ## install what instructors and authors need: python -m autograder
 	@echo 'Installed. Next: source $(VENV)/bin/activate && python -m autograder --help'
 
 system:  ## install the sandbox that grading needs, with apt; asks for your password

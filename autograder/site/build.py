@@ -121,7 +121,7 @@ def _examine(output: Path) -> None:
         fix = "name an empty folder, or one that does not exist"
         raise CourseError(f"{display_path(output)} is something else than a site", fix)
     if not (KATEX / "katex.min.js").exists():
-        raise CourseError("KaTeX, which draws the formulas, is missing", "run `make tools`")
+        raise CourseError("KaTeX, which draws the formulas, is missing", "run `make site`")
 
 
 def _write_lesson(lesson: Lesson, source: Path, pictures: Pictures, solutions: bool) -> list[Shown]:

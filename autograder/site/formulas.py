@@ -13,7 +13,7 @@ from sphinx.writers.html5 import HTML5Translator
 
 from autograder.errors import CourseError
 
-KATEX = Path(sys.prefix, "share", "katex")  # as `make tools` puts it
+KATEX = Path(sys.prefix, "share", "katex")  # as `make site` puts it
 Formula = tuple[str, bool]  # TeX, and whether it has lines of its own
 # one process of Node for all formulas: starting it takes longer than drawing
 DRAW = """

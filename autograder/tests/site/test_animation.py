@@ -14,7 +14,7 @@ from autograder.paths import COURSE, ROOT
 from autograder.site import animation
 
 LEAST_FRAMES = 20
-LONGEST = 13  # seconds
+LONGEST = 16  # seconds
 LARGEST = 1_500_000  # bytes
 LESSON = read_lesson(COURSE.solutions / f"{animation.LESSON}.py")
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -290,5 +290,5 @@ def test_without_the_fonts_of_formulas_a_line_says_what_to_do(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(build, "KATEX", tmp_path / "katex")
-    with pytest.raises(CourseError, match="make tools"):
+    with pytest.raises(CourseError, match="make site"):
         build_site(COURSE, tmp_path / "site", False, lambda _: None)

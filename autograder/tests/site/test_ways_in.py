@@ -32,11 +32,13 @@ def asked_of_make(command: str, **variables: str) -> str:
     """What a `make` command would run where nothing is installed; an absent target fails."""
     make, *arguments = shlex.split(command.replace(".venv", ".absent"))
     assert make == "make"
+    # as from a shell, also where `make test` has started this
+    shell = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
     asked = subprocess.run(
         ["make", "--dry-run", *arguments, "VENV=.absent"],
         check=True,
         cwd=ROOT,
-        env=os.environ | variables,
+        env=shell | variables,
         capture_output=True,
         text=True,
     )
