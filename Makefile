@@ -135,9 +135,8 @@ $(RUN) oxlint assets/transformer_course/widgets autograder/site/static autograde
 $(RUN) pyright --pythonpath "$(HERE)/bin/python" $(1)
 endef
 
-# $(call pytest,OPTIONS): a test process for each core and one more, since many tests wait for a
-# sandbox or a time limit; more threads would wait for one another
-pytest = $(RUN) OMP_NUM_THREADS=1 python -m pytest -n $(shell $(PYTHON) -c 'import os; print(1 + (os.cpu_count() or 1))') $(1)
+# $(call pytest,OPTIONS): a test process for each core; more threads would wait for one another
+pytest = $(RUN) OMP_NUM_THREADS=1 python -m pytest -n auto $(1)
 
 # Each stamp is written last, so that an interrupted installation goes on where it stopped.
 $(VENV)/.torch: pyproject.toml constraints.txt
