@@ -27,8 +27,9 @@ def overview(lesson: Lesson) -> Overview:
     """Read a lesson's first cell; raise `AuthoringError` for what the cell does not say."""
     number, needs = int(lesson.name.split("_")[0]), _lessons(_says(lesson, "You need"))
     if later := [one for one in sorted(needs) if one >= number]:
-        what = f"the lesson needs lesson {later[0]}, which does not come before it"
-        raise AuthoringError(lesson.path, lesson.cells[0].line, what, "needs lead back")
+        what = f"the first cell says that it needs lesson {later[0]}, which does not come before it"
+        fix = "name earlier lessons alone after **You need**"
+        raise AuthoringError(lesson.path, lesson.cells[0].line, what, fix)
     minutes = re.search(r"about (\d+) minutes", _says(lesson, "Time"))
     if minutes is None:
         raise _unsaid(lesson, "about N minutes")

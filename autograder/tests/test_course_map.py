@@ -24,9 +24,12 @@ def test_each_lesson_has_its_row_with_its_minutes_and_points() -> None:
     assert rows == {one.name: (one.minutes, one.points) for one in OVERVIEWS}
 
 
-def test_a_lesson_needs_only_earlier_ones() -> None:
-    late = {one.name: {need for need in one.needs if need >= one.number} for one in OVERVIEWS}
-    assert {name: needs for name, needs in late.items() if needs} == {}
+@pytest.mark.parametrize("said", ["lesson 3.", "lessons 1 to 4."])
+def test_a_lesson_that_needs_itself_or_a_later_one_is_refused(said: str) -> None:
+    first = LESSONS[2].cells[0]
+    text = re.sub(r"(\*\*You need\*\*).*", rf"\1 {said}", first.source)
+    with pytest.raises(AuthoringError, match=r"03_\w+\.py:1: .* lesson 3,.*\n  fix: name earlier"):
+        overview(replace(LESSONS[2], cells=(replace(first, source=text),)))
 
 
 def test_the_map_is_what_the_lessons_say_without_what_follows_from_it() -> None:
@@ -45,6 +48,7 @@ def test_the_map_is_what_the_lessons_say_without_what_follows_from_it() -> None:
     [
         ("Python, and the dot product.", set()),
         ("lessons 1 to 3, mean and variance.", {1, 2, 3}),
+        ("lessons 2, 4, and 5.", {2, 4, 5}),
         ("attention (lesson 1), masking (lesson 2) and batch norm (lesson 4).", {1, 2, 4}),
         ("the ideas of lessons 2, 6 and 9: masks. Lessons 10 and 11 help.", {2, 6, 9}),
     ],
