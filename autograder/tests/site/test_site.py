@@ -1,6 +1,7 @@
 """The static site, as Sphinx made it, read in a browser: every page, link and live view."""
 
 import functools
+import html
 import http.server
 import re
 import shutil
@@ -14,6 +15,7 @@ import pytest
 
 from autograder.authoring.lesson import all_lessons, read_lesson
 from autograder.authoring.notebook import repository_address
+from autograder.authoring.publish import secrets
 from autograder.bench.browser import chromium
 from autograder.errors import CourseError
 from autograder.paths import COURSE, Course
@@ -185,8 +187,9 @@ def test_on_paper_pictures_take_the_place_of_live_views(page: Any, address: str)
 def test_a_page_holds_no_solution_and_no_hidden_test(site: Site) -> None:
     for lesson in LESSONS:
         text = (site.folder / "lessons" / f"{lesson.name}.html").read_text(encoding="utf-8")
-        text = re.sub(r"<[^>]*>", "", text)
+        text = html.unescape(re.sub(r"<[^>]*>", "", text))
         assert text.count("raise NotImplementedError") >= len(lesson.of("exercise"))
+        assert [line for line in sorted(secrets(lesson)) if line in text] == []
         assert "HIDDEN TESTS" not in text
         assert "BEGIN SOLUTION" not in text
     assert not (site.folder / "solutions").exists()
